@@ -1,0 +1,1 @@
+"""Everything that learns: scikit-learn estimators, one to a file."""

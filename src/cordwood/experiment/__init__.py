@@ -1,0 +1,1 @@
+"""Data sets by name; later, learners compared on them."""

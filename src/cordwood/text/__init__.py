@@ -1,0 +1,1 @@
+"""From files to words, and from words to sparse numbers."""
