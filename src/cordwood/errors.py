@@ -1,6 +1,7 @@
 """What went wrong, in one sentence a person can act on.
 
-Every error that a user can cause is one of these; the command line prints its sentence and nothing else.
+Every error that a user can cause is one of these; the command line prints its sentence and
+nothing else.
 """
 
 

@@ -52,7 +52,7 @@ class Rows:
     @property
     def multilabel(self) -> bool:
         """Whether a row may have several labels, or none."""
-        return bool(self.labels) and isinstance(self.labels[0], tuple)
+        return self.labels is not None and isinstance(next(iter(self.labels), None), tuple)
 
     def part(self, name: str) -> Self:
         """Keep the rows of one part of the official split, such as "train"."""
@@ -63,7 +63,10 @@ class Rows:
 
     def select(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Self:
         """Keep the rows at these positions, in this order."""
-        positions = np.asarray(rows, dtype=np.intp)
+        positions = np.asarray(rows)
+        if positions.size and positions.dtype.kind not in "iu":
+            raise TypeError(f"rows must be positions, not {positions.dtype} values")
+        positions = positions.astype(np.intp)
         columns = {
             name: _take(column, positions)
             for name in self._per_row
@@ -135,7 +138,9 @@ class Matrix(Rows):
             arrays = [self.X]
         else:
             arrays = [self.X.indptr, self.X.indices, self.X.data]
-        return (np.ascontiguousarray(array).tobytes() for array in arrays)
+        yield f"{self.X.shape[0]} {self.X.shape[1]} {self.X.dtype.str}".encode()
+        for array in arrays:
+            yield np.ascontiguousarray(array).tobytes()
 
 
 def _length(column: Any) -> int:

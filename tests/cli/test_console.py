@@ -1,0 +1,75 @@
+import json
+
+import pytest
+
+from cordwood.cli.console import Console
+
+
+def test_a_table_in_a_pipe_keeps_every_letter(capsys):
+    long = "word " * 60 + "end"
+    Console().table(("name", "rows"), [(long, 1234567), ("short", 1)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith(long)
+    assert lines[1].endswith("1,234,567")
+    assert len(lines) == 3
+
+
+def test_numbers_line_up_on_the_right(capsys):
+    Console().table(("class", "F1", "rows"), [("a", 0.5, 10), ("b", 1.0, 2)])
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert first.split() == ["a", "0.500", "10"]
+    assert first.index("10") + 2 == second.index(" 2") + 2 == header.index("rows") + 4
+
+
+def test_text_is_shown_as_it_is_and_cannot_steer_the_terminal(capsys):
+    console = Console()
+    console.fact("read", "[bold]x[/bold] :smile: \x1b[31m")
+    console.table(("[a]",), [("[red]label\x1b]0;title\x07",)])
+    out = capsys.readouterr().out
+    assert "[bold]x[/bold] :smile: \ufffd[31m" in out
+    assert "[red]label\ufffd]0;title\ufffd" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("dress", [{"as_json": True}, {"quiet": True}])
+def test_json_and_quiet_leave_the_sentences_out(capsys, dress):
+    console = Console(**dress)
+    console.say("sentence")
+    console.fact("name", "value")
+    console.table(("a",), [("b",)])
+    assert capsys.readouterr().out == ""
+
+
+def test_json_is_printed_only_when_asked_for(capsys):
+    Console().answer({"a": 1})
+    assert capsys.readouterr().out == ""
+    Console(as_json=True, quiet=True).answer({"a": "ä", "b": [1.5]})
+    assert json.loads(capsys.readouterr().out) == {"a": "ä", "b": [1.5]}
+
+
+def test_no_progress_in_a_pipe(capsys):
+    with Console().progress("reading") as progress:
+        assert progress is None
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_on_a_terminal_goes_to_standard_error(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with Console().progress("reading") as progress:
+        progress(1, 2)
+        progress(2, 2)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "reading" in captured.err
+    with Console(quiet=True).progress("reading") as progress:
+        assert progress is None
+
+
+def test_fits_says_whether_a_terminal_is_wide_enough(monkeypatch):
+    rows = [tuple(range(1000, 1040))]
+    columns = [str(position) for position in range(40)]
+    assert Console().fits(columns, rows)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert not Console().fits(columns, rows)
+    assert Console().fits(columns[:5], [rows[0][:5]])

@@ -1,0 +1,207 @@
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, softmax
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import scale
+from sklearn.svm import LinearSVC
+
+from cordwood.ensemble.linear import LinearSVMClassifier
+
+
+def noisy(n_classes, n=600, seed=0):
+    X, y = make_classification(
+        n_samples=n,
+        n_features=20,
+        n_informative=8,
+        n_classes=n_classes,
+        flip_y=0.2,
+        random_state=seed,
+    )
+    return train_test_split(X, y, random_state=seed)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 5.0, 1: 0.5}])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coefficients_are_those_of_linear_svc(loss, class_weight, weighted):
+    X, y = load_iris(return_X_y=True)
+    X = scale(X)
+    sample_weight = np.linspace(0.1, 2, len(y)) if weighted else None
+    options = dict(
+        C=0.3, loss=loss, class_weight=class_weight, tol=1e-3, max_iter=5000, random_state=7
+    )
+    ours = LinearSVMClassifier(**options).fit(X, y, sample_weight)
+    theirs = LinearSVC(dual="auto", **options).fit(X, y, sample_weight)
+    assert np.array_equal(ours.coef_, theirs.coef_)
+    assert np.array_equal(ours.intercept_, theirs.intercept_)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-12)
+
+
+def test_two_classes_have_one_margin_and_its_logistic_function():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = LinearSVMClassifier(random_state=0).fit(scale(X), y)
+    margins = model.decision_function(scale(X))
+    assert margins.shape == (len(y),)
+    assert model.coef_.shape == (1, X.shape[1])
+    assert model.intercept_.shape == (1,)
+    np.testing.assert_allclose(model.predict_proba(scale(X))[:, 1], expit(model.slope_ * margins))
+    assert np.array_equal(model.predict(scale(X)) == 1, margins > 0)
+
+
+def test_many_classes_have_the_softmax_of_scaled_margins():
+    X, y = load_iris(return_X_y=True)
+    model = LinearSVMClassifier(random_state=0).fit(X, y)
+    margins = model.decision_function(X)
+    expected = softmax(model.slope_ * margins, axis=1)
+    np.testing.assert_allclose(model.predict_proba(X), expected)
+    assert np.array_equal(model.predict(X), margins.argmax(axis=1))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_slope_is_near_the_best_for_unseen_documents(n_classes):
+    X, X_test, y, y_test = noisy(n_classes, n=2000)
+    model = LinearSVMClassifier(random_state=0).fit(X, y)
+    fitted = log_loss(y_test, model.predict_proba(X_test))
+    found = model.slope_
+    losses = []
+    for factor in np.geomspace(0.1, 10, 41):
+        model.slope_ = found * factor
+        losses.append(log_loss(y_test, model.predict_proba(X_test)))
+    assert fitted < min(losses) + 0.005
+    assert losses[0] > fitted + 0.02  # the test can tell slopes apart
+    assert losses[-1] > fitted + 0.02
+
+
+def test_slope_follows_margins_of_any_size():
+    X, X_test, y, y_test = noisy(2, n=2000)
+    losses = []
+    for C in (1e-9, 1.0):
+        model = LinearSVMClassifier(C=C, random_state=0).fit(X, y)
+        losses.append(log_loss(y_test, model.predict_proba(X_test)))
+        if C < 1:
+            assert np.abs(model.decision_function(X_test)).max() < 1e-4
+    assert losses[0] < np.log(2) - 0.05 and losses[1] < np.log(2) - 0.05
+
+
+def test_separable_documents_do_not_make_certainties():
+    X = np.r_[np.full((20, 1), -1.0), np.full((20, 1), 1.0)]
+    model = LinearSVMClassifier(random_state=0).fit(X, [0] * 20 + [1] * 20)
+    # One unseen document of each class: 41 of 42, at the margin of all documents alike.
+    assert model.predict_proba([[1.0]])[0, 1] == pytest.approx(41 / 42, abs=0.005)
+
+
+def test_labels_by_chance_give_probabilities_by_chance():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(300, 100)), rng.randint(3, size=300)
+    model = LinearSVMClassifier(random_state=0).fit(X, y)
+    assert log_loss(y, model.predict_proba(rng.normal(size=(300, 100)))) < np.log(3) + 0.05
+
+
+def test_sample_weight_shapes_the_slope():
+    X, _, y, _ = noisy(2)
+    right = LinearSVMClassifier(random_state=0).fit(X, y).predict(X) == y
+    slopes = [
+        LinearSVMClassifier(random_state=0).fit(X, y, np.where(right, a, b)).slope_
+        for a, b in [(1.0, 0.2), (0.2, 1.0)]
+    ]
+    assert slopes[0] > 2 * slopes[1]
+
+
+def test_documents_of_no_weight_do_not_count():
+    X = np.r_[np.full((20, 1), -1.0), np.full((20, 1), 1.0), np.zeros((400, 1))]
+    y, weights = [0] * 20 + [1] * 20 + [0, 1] * 200, [1.0] * 40 + [0.0] * 400
+    model = LinearSVMClassifier(random_state=0).fit(X, y, weights)
+    assert model.predict_proba([[1.0]])[0, 1] == pytest.approx(41 / 42, abs=0.005)
+
+
+def test_folds_are_shuffled():
+    # In file order every third document is of the same kind, and each fold would lack one kind.
+    X = np.tile(np.eye(3), (20, 1)) * np.repeat([[-1.0], [1.0]], 30, axis=0)
+    model = LinearSVMClassifier(random_state=0).fit(X, np.repeat([0, 1], 30))
+    assert model.predict_proba([[0.0, 1.0, 0.0]])[0, 1] > 0.95
+
+
+def test_two_of_many_classes_have_mirrored_margins():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[49:], y[49:]  # one document of the first class, which only two folds can learn
+    model = LinearSVMClassifier(random_state=0).fit(X, y)
+    parts = list(model._held_out(X, y, np.ones(len(y)), np.random.RandomState(0)))
+    widths = sorted(part.margins.shape[1] for part in parts)
+    assert widths == [2, 3, 3]
+    mirrored = next(part.margins for part in parts if part.margins.shape[1] == 2)
+    assert np.array_equal(mirrored[:, 0], -mirrored[:, 1])
+    assert sum(len(part.columns) for part in parts) == len(y) - 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    counts=st.lists(st.integers(1, 4), min_size=2, max_size=6),
+    seed=st.integers(0, 2**31 - 1),
+)
+def test_tiny_classes_never_fail(counts, seed):
+    rng = np.random.RandomState(seed)
+    y = np.repeat(np.arange(len(counts)), counts)
+    X = rng.normal(size=(len(y), 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LinearSVMClassifier(
+            random_state=0, max_iter=200, class_weight={0: 2.0, len(counts) - 1: 3.0}
+        ).fit(X, y)
+    probabilities = model.predict_proba(X)
+    assert 0 < model.slope_ < np.inf
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert np.array_equal(model.predict(X), model.classes_[probabilities.argmax(axis=1)])
+
+
+def test_slope_is_one_where_nothing_can_be_held_out():
+    model = LinearSVMClassifier(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+    assert model.slope_ == 1.0
+
+
+def test_slope_is_one_where_all_margins_are_zero():
+    model = LinearSVMClassifier(random_state=0).fit(np.zeros((6, 2)), [0, 1] * 3)
+    assert model.slope_ == 1.0
+    np.testing.assert_allclose(model.predict_proba(np.zeros((1, 2))), 0.5)
+
+
+def test_equal_probabilities_and_labels_agree_to_the_last_bit():
+    model = LinearSVMClassifier(random_state=0).fit(np.eye(3), [0, 1, 2])
+    model.coef_, model.intercept_ = np.zeros((3, 3)), np.array([0.0, 1e-18, 2e-18])
+    assert model.predict(np.eye(3)).tolist() == model.predict_proba(np.eye(3)).argmax(1).tolist()
+
+
+def test_wide_indices_are_taken_and_left_as_they_are():
+    X, y = load_digits(return_X_y=True)
+    narrow = sp.csr_array(X[:300])
+    wide = narrow.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    models = [LinearSVMClassifier(random_state=0).fit(Z, y[:300]) for Z in (narrow, wide)]
+    assert np.array_equal(models[0].coef_, models[1].coef_)
+    assert wide.indices.dtype == np.int64
+
+
+def test_more_columns_than_liblinear_can_number_are_refused():
+    X = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 2**31])), shape=(2, 2**31 + 1))
+    with pytest.raises(ValueError, match="X has 2147483649 columns and 2 values"):
+        LinearSVMClassifier().fit(X, [0, 1])
+
+
+def test_one_class_is_refused_by_name():
+    with pytest.raises(ValueError, match="one class, 'spam'; a classifier needs at least two"):
+        LinearSVMClassifier().fit([[0.0], [1.0]], ["spam", "spam"])
+
+
+def test_no_convergence_is_said_once():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(ConvergenceWarning) as caught:
+        LinearSVMClassifier(max_iter=2, loss="hinge", random_state=0).fit(X, y)
+    assert len(caught) == 1
