@@ -3,9 +3,10 @@
     python dev.py bench vectorizer_speed [n_documents, 5000 by default]
 
 Reads 20 newsgroups from the folder in CORDWOOD_DATA, or from ../shared/datasets beside the
-repository; where neither has it, makes documents of words drawn by Zipf's law. Times fit_transform
-and transform in turns, by the processor time of this thread, and prints the quotient of the
-least times, those that other work on the machine disturbed least: above 1, TextVectorizer is the faster. The last line is the quotient for plain counts.
+repository; where neither has it, makes documents of words drawn by Zipf's law. Times both in
+turns by the processor time of this thread and prints the quotient of the least times, which other
+work on the machine disturbed least: above 1, TextVectorizer is the faster. The last line is the
+quotient for plain counts.
 """
 
 import gzip

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
     from cordwood.ensemble.linear import LinearSVMClassifier
     from cordwood.errors import CordwoodError, DataError, ModelFileError
     from cordwood.persist import load, save
@@ -21,9 +22,11 @@ _HOMES = {
     "CordwoodError": "cordwood.errors",
     "Corpus": "cordwood.text.corpus",
     "DataError": "cordwood.errors",
+    "ExtraTreesClassifier": "cordwood.ensemble.forests",
     "LinearSVMClassifier": "cordwood.ensemble.linear",
     "Matrix": "cordwood.text.corpus",
     "ModelFileError": "cordwood.errors",
+    "RandomForestClassifier": "cordwood.ensemble.forests",
     "TextVectorizer": "cordwood.text.vectorizer",
     "evaluate": "cordwood.workflow",
     "load": "cordwood.persist",
@@ -37,9 +40,11 @@ __all__ = [
     "CordwoodError",
     "Corpus",
     "DataError",
+    "ExtraTreesClassifier",
     "LinearSVMClassifier",
     "Matrix",
     "ModelFileError",
+    "RandomForestClassifier",
     "TextVectorizer",
     "evaluate",
     "load",

@@ -46,8 +46,11 @@ PROTOCOL = 1
 # Our own classes that a model may be made of. Whatever is named here must bear any state that a
 # stranger writes into it: methods may fail on it, but may not read or write outside its arrays.
 TYPES = (
+    "cordwood.ensemble.forests.ExtraTreesClassifier",
+    "cordwood.ensemble.forests.RandomForestClassifier",
     "cordwood.ensemble.linear.LinearSVMClassifier",
     "cordwood.text.vectorizer.TextVectorizer",
+    "cordwood.trees.records.Forest",
 )
 
 _CARD = "cordwood.json"

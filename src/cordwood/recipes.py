@@ -5,11 +5,13 @@ This is the last place that knows learners by names in strings.
 
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.linear import LinearSVMClassifier
 from cordwood.errors import CordwoodError
 from cordwood.text.vectorizer import TextVectorizer
@@ -28,6 +30,8 @@ class _Recipe(NamedTuple):
 
 _RECIPES = {
     "svm": _Recipe("linear support vector machine on TF-IDF", LinearSVMClassifier, "tfidf", True),
+    "rf": _Recipe("random forest", partial(RandomForestClassifier, 200, n_jobs=-1), "tf", False),
+    "xt": _Recipe("extra-trees", partial(ExtraTreesClassifier, 200, n_jobs=-1), "tf", False),
 }
 
 

@@ -22,7 +22,7 @@ from cordwood.text.analysis import Analysis, analyze_by
 from cordwood.text.counts import count, document_frequency, move_columns
 from cordwood.text.presets import PRESETS, choose, resolve
 from cordwood.text.settings import Settings
-from cordwood.text.vocabulary import UNKNOWN, Columns, pack, unpack
+from cordwood.text.vocabulary import UNKNOWN, Columns, number, pack, unpack
 
 logger = logging.getLogger(__name__)
 
@@ -170,15 +170,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         seen.default_factory = seen.__len__
         counts = count(documents, analysis.features, seen.__getitem__, seen.__len__)
         terms = analysis.terms(seen)
-        number, column = _number(terms)
-        counts = move_columns(counts, column, len(number))
+        numbers = number(terms)
+        column = np.array([UNKNOWN if t is None else numbers[t] for t in terms], dtype=np.int32)
+        counts = move_columns(counts, column, len(numbers))
         kept = _select_terms(counts, settings)
         if not kept.any():
             raise _no_terms(settings, len(seen))
         # One more at the end, which is where UNKNOWN points.
         moved = np.append(np.where(kept, np.cumsum(kept) - 1, UNKNOWN), UNKNOWN)
         self.preset_, self.choice_, self.settings_ = preset, choice, settings
-        self._learn([term for term, place in number.items() if kept[place]], analysis)
+        places = moved[np.fromiter(numbers.values(), np.int32, len(numbers))].tolist()
+        of_terms = {t: place for t, place in zip(numbers, places, strict=True) if place != UNKNOWN}
+        self._learn(of_terms, analysis)
         if analysis.stems:
             self._columns.update(zip(seen, moved[column].tolist(), strict=True))
         counts = move_columns(counts, moved, len(self.vocabulary_))
@@ -238,9 +241,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             )
         return self.preset, f"preset {self.preset}: as asked"
 
-    def _learn(self, terms: list[str], analysis: Analysis) -> None:
+    def _learn(self, of_terms: dict[str, int], analysis: Analysis) -> None:
         self._analysis = analysis
-        self._columns = Columns(terms, analysis)
+        self._columns = Columns(of_terms, analysis)
 
     def _weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Turn counts into the values asked for, in place."""
@@ -278,7 +281,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             raise ModelFileError(f"the vectorizer is damaged: {error}") from None
         if len(set(terms)) < len(terms) or not self._factors_fit(len(terms)):
             raise ModelFileError("the vectorizer is damaged: its terms and factors do not agree")
-        self._learn(terms, analyze_by(self.settings_))
+        self._learn(number(terms), analyze_by(self.settings_))
 
     def _factors_fit(self, n_terms: int) -> bool:
         factors = getattr(self, "idf_", None)
@@ -313,14 +316,6 @@ def _check_documents(X: Iterable[str]) -> list[str]:
             shown = f"{reprlib.repr(document)} of type {type(document).__name__}"
             raise DataError(f"document {position} (the first is 0) is {shown}, not a string")
     return documents
-
-
-def _number(terms: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.int32]]:
-    """Number the different terms by spelling; return that, and the number of each given one."""
-    number = {term: UNKNOWN for term in terms if term is not None}
-    number.update(zip(sorted(number), range(len(number)), strict=True))
-    numbers = (UNKNOWN if term is None else number[term] for term in terms)
-    return number, np.fromiter(numbers, np.int32, len(terms))
 
 
 def _select_terms(counts: sp.csr_matrix, settings: Settings) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """Terms and their columns: looking them up while reading, packing them up for a file."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -20,36 +20,30 @@ class Columns(dict[str, int]):
 
     Parameters
     ----------
-    terms : collection of str
-        Different terms, in any order: columns go by spelling. A lookup is a fifth faster where
-        frequent terms come first, as they do in the order in which they were read.
+    of_terms : dict of str to int
+        The column of each term. Lookups are a fifth faster where frequent terms come first, as
+        they do in the order in which they were read.
     analysis : Analysis
         From features to terms. A new form is stemmed once and then remembered.
-
-    Attributes
-    ----------
-    of_terms : dict of str to int
-        The column of each term, in the order given.
 
     Examples
     --------
     >>> from cordwood.text.analysis import analyze_by
     >>> from cordwood.text.settings import Settings
-    >>> columns = Columns(["dog", "cat"], analyze_by(Settings(stemmer="porter")))
+    >>> columns = Columns(number(["dog", "cat"]), analyze_by(Settings(stemmer="porter")))
     >>> columns["dogs"], columns["cow"]
     (1, -1)
     """
 
-    def __init__(self, terms: Collection[str], analysis: Analysis) -> None:
-        number = dict(zip(sorted(terms), range(len(terms)), strict=True))
-        self.of_terms = {term: number[term] for term in terms}
+    def __init__(self, of_terms: dict[str, int], analysis: Analysis) -> None:
+        self.of_terms = of_terms
         self._analysis = analysis
         # Half of all words in a text are stop words, and finding one is faster than missing it.
         super().__init__(dict.fromkeys(analysis.stop_words, UNKNOWN))
         if not analysis.stems:
             # With stems a feature may look like a term and yet belong to another: "abus" is the
             # stem of "abuse", and the stem of "abus" is "abu".
-            self.update(self.of_terms)
+            self.update(of_terms)
 
     def __missing__(self, feature: str) -> int:
         if not self._analysis.stems:
@@ -60,6 +54,19 @@ class Columns(dict[str, int]):
             self.clear()
         self[feature] = column
         return column
+
+
+def number(terms: Iterable[str | None]) -> dict[str, int]:
+    """Number the different terms in order of spelling; None is not a term.
+
+    Examples
+    --------
+    >>> number(["dog", None, "cat", "dog"])
+    {'dog': 1, 'cat': 0}
+    """
+    numbers = {term: UNKNOWN for term in terms if term is not None}
+    numbers.update(zip(sorted(numbers), range(len(numbers)), strict=True))
+    return numbers
 
 
 def pack(terms: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

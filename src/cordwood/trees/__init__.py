@@ -1,0 +1,1 @@
+"""Forests as arrays: training data encoded once, trees grown from it, votes taken of them."""

@@ -1,0 +1,203 @@
+"""Grow forests and take their votes, on as many threads as wanted, with the same bits on any."""
+
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from cordwood.kernels.grow import grow
+from cordwood.kernels.jit import announced
+from cordwood.kernels.walk import vote as vote_rows
+from cordwood.trees.records import Forest, Rules, Table
+from cordwood.trees.scratch import Scratch, allocate
+
+# The greatest level of the kernel's eight-bit weights.
+_LEVELS = 255
+
+# Rows that are voted on in one go; small enough to share out, large enough to pay for the call.
+_ROWS = 512
+
+
+def grow_forest(
+    table: Table,
+    codes: NDArray[np.uint32],
+    n_classes: int,
+    rules: Rules,
+    seeds: Sequence[int] | NDArray[np.uint64],
+    weigh: Callable[[int], NDArray[np.float64]],
+    *,
+    n_jobs: int | None = None,
+) -> Forest:
+    """Grow one tree for each seed.
+
+    Parameters
+    ----------
+    table : Table
+        The training data.
+    codes : uint32 array of shape (n_docs,)
+        The documents' classes, from 0 to n_classes - 1.
+    n_classes : int
+    rules : Rules
+    seeds : sequence of int
+        One for each tree; they alone decide on its randomness.
+    weigh : callable
+        The documents' weights in a tree, float64, given its position in `seeds`; documents of no
+        weight are not seen by the tree. Called from several threads.
+    n_jobs : int, optional
+        Number of threads.
+
+    Returns
+    -------
+    Forest
+    """
+    n_threads = min(effective_n_jobs(n_jobs), max(len(seeds), 1))
+    idle: SimpleQueue[Scratch] = SimpleQueue()
+    for _ in range(n_threads):
+        idle.put(allocate(table, n_classes))
+
+    def grow_tree(tree: int) -> Forest:
+        scratch = idle.get()
+        try:
+            weights = weigh(tree)
+            made = grow(table, rules, scratch, codes, weights, _unit(weights), seeds[tree])
+            return _copy(table, scratch, *made)
+        finally:
+            idle.put(scratch)
+
+    with announced(grow):
+        trees = Parallel(n_jobs=n_threads, require="sharedmem")(
+            delayed(grow_tree)(tree) for tree in range(len(seeds))
+        )
+    return join(trees)
+
+
+def join(forests: Sequence[Forest]) -> Forest:
+    """Put forests one behind the other."""
+    n_mixed = np.cumsum([0, *(len(forest.mixed_start) - 1 for forest in forests)])
+    leaf_class = [
+        np.where(forest.leaf_class < 0, forest.leaf_class - before, forest.leaf_class)
+        for forest, before in zip(forests, n_mixed[:-1].astype(np.int32), strict=True)
+    ]
+    return freeze(
+        Forest(
+            node_start=_chain([forest.node_start for forest in forests]),
+            leaf_start=_chain([forest.leaf_start for forest in forests]),
+            split=_concatenate([forest.split for forest in forests], np.int32),
+            threshold=_concatenate([forest.threshold for forest in forests], np.float32),
+            other=_concatenate([forest.other for forest in forests], np.int32),
+            leaf_class=_concatenate(leaf_class, np.int32),
+            leaf_weight=_concatenate([forest.leaf_weight for forest in forests], np.float32),
+            leaf_size=_concatenate([forest.leaf_size for forest in forests], np.int32),
+            mixed_start=_chain([forest.mixed_start for forest in forests]),
+            mixed_class=_concatenate([forest.mixed_class for forest in forests], np.int32),
+            mixed_weight=_concatenate([forest.mixed_weight for forest in forests], np.float32),
+        )
+    )
+
+
+def freeze(forest: Forest) -> Forest:
+    """Make the arrays read-only, so that one compiled version serves loaded and grown ones."""
+    for array in forest:
+        array.flags.writeable = False
+    return forest
+
+
+def vote(
+    forest: Forest,
+    X: sp.csr_matrix,
+    n_classes: int,
+    *,
+    bags: NDArray[np.uint8] | None = None,
+    n_jobs: int | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sum over the trees the class frequencies of the leaves that the rows of X reach.
+
+    Parameters
+    ----------
+    forest : Forest
+    X : CSR matrix of float32 of shape (n_rows, n_features)
+    n_classes : int
+    bags : uint8 array of shape (n_trees, ceil(n_rows / 8)), optional
+        Bit i of a tree's row, counted from the lowest, is set where row i of X must get no vote
+        of the tree, because the tree has seen it.
+    n_jobs : int, optional
+        Number of threads.
+
+    Returns
+    -------
+    votes : float64 array of shape (n_rows, n_classes)
+        Sums, not means.
+    n_votes : int64 array of shape (n_rows,)
+        How many trees voted.
+    """
+    n_rows = X.shape[0]
+    votes = np.zeros((n_rows, n_classes))
+    n_votes = np.zeros(n_rows, np.int64)
+    if bags is None:
+        bags = np.empty((0, 0), np.uint8)
+    bags = bags.view()
+    bags.flags.writeable = False
+    arrays = (X.indptr.astype(np.int64), X.indices, X.data)
+    n_blocks = -(-n_rows // _ROWS)
+    n_threads = min(effective_n_jobs(n_jobs), max(n_blocks, 1))
+    idle: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
+    for _ in range(n_threads):
+        idle.put(np.zeros(X.shape[1], np.float32))
+
+    def vote_block(first: int) -> None:
+        x = idle.get()
+        try:
+            last = min(first + _ROWS, n_rows)
+            vote_rows(forest, *arrays, first, last, bags, x, votes, n_votes)
+        finally:
+            idle.put(x)
+
+    Parallel(n_jobs=n_threads, require="sharedmem")(
+        delayed(vote_block)(first) for first in range(0, n_rows, _ROWS)
+    )
+    return votes, n_votes
+
+
+def _unit(weights: NDArray[np.float64]) -> float:
+    """What one level of weight stands for in the kernel's eight-bit upper bounds."""
+    heaviest = float(weights.max(initial=0.0))
+    if heaviest <= _LEVELS and np.array_equal(weights, np.rint(weights)):
+        return 1.0
+    # Half a level more, because the quotient of the two, rounded, may exceed the greatest level.
+    return heaviest / (_LEVELS - 0.5)
+
+
+def _copy(table: Table, scratch: Scratch, n_nodes: int, n_leaves: int, n_mixed: int) -> Forest:
+    """Take a grown tree out of the scratch, its features renamed to the input's columns."""
+    split = scratch.node_split[:n_nodes]
+    inner = split >= 0
+    renamed = np.where(inner, 2 * table.column[split >> 1] + (split & 1), -1)
+    n_entries = int(scratch.mixed_start[n_mixed])
+    return Forest(
+        node_start=np.array([0, n_nodes]),
+        leaf_start=np.array([0, n_leaves]),
+        split=renamed.astype(np.int32),
+        threshold=scratch.node_threshold[:n_nodes].copy(),
+        other=scratch.node_other[:n_nodes].copy(),
+        leaf_class=scratch.leaf_class[:n_leaves].copy(),
+        leaf_weight=scratch.leaf_weight[:n_leaves].copy(),
+        leaf_size=scratch.leaf_size[:n_leaves].copy(),
+        mixed_start=scratch.mixed_start[: n_mixed + 1].copy(),
+        mixed_class=scratch.mixed_class[:n_entries].copy(),
+        mixed_weight=scratch.mixed_weight[:n_entries].copy(),
+    )
+
+
+def _chain(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Join arrays of starts, each of which begins at zero and ends with its length."""
+    offsets = np.cumsum([0, *(int(start[-1]) for start in starts)])
+    pieces = [start[:-1] + offset for start, offset in zip(starts, offsets[:-1], strict=True)]
+    return np.concatenate([*pieces, offsets[-1:]]).astype(np.int64)
+
+
+def _concatenate(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype)

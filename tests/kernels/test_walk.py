@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from cordwood.ensemble.forests import RandomForestClassifier
+
+rng = np.random.default_rng(0)
+X = sp.csr_matrix(rng.poisson(0.3, size=(150, 12)) * rng.choice([-1.0, 0.5, 1.0], size=(150, 12)))
+X = X.astype(np.float32)
+Y = rng.integers(0, 4, 150)
+
+
+@pytest.fixture(scope="module")
+def model():
+    # Deep and shallow leaves, pure and mixed ones.
+    return RandomForestClassifier(7, min_samples_leaf=3, random_state=0).fit(X, Y)
+
+
+def walk(forest, tree, x):
+    """Follow the definition of `Forest`, one step at a time."""
+    node = forest.node_start[tree]
+    while forest.split[node] >= 0:
+        feature, next_is_right = divmod(int(forest.split[node]), 2)
+        goes_right = x[feature] > forest.threshold[node]
+        if goes_right == next_is_right:
+            node += 1
+        elif forest.other[node] < 0:
+            break
+        else:
+            node = forest.node_start[tree] + forest.other[node]
+    return forest.leaf_start[tree] + ~forest.other[node]
+
+
+def share(forest, leaf):
+    label = forest.leaf_class[leaf]
+    if label >= 0:
+        return np.eye(4)[label]
+    entries = slice(forest.mixed_start[~label], forest.mixed_start[~label + 1])
+    answer = np.zeros(4)
+    answer[forest.mixed_class[entries]] = forest.mixed_weight[entries]
+    return answer / forest.leaf_weight[leaf]
+
+
+def run(kernels, forest, first, last, bags):
+    x = np.zeros(12, np.float32)
+    votes, n_votes = np.zeros((150, 4)), np.zeros(150, np.int64)
+    indptr = X.indptr.astype(np.int64)
+    kernels.walk.vote(forest, indptr, X.indices, X.data, first, last, bags, x, votes, n_votes)
+    assert not x.any()
+    return votes, n_votes
+
+
+def test_votes_are_the_shares_of_the_leaves_that_are_reached(kernels, model):
+    forest = model.forest_
+    assert (forest.leaf_class >= 0).any()
+    assert (forest.leaf_class < 0).any()
+    votes, n_votes = run(kernels, forest, 10, 140, np.empty((0, 0), np.uint8))
+    rows = X.toarray()
+    for row in range(150):
+        expected = sum(share(forest, walk(forest, tree, rows[row])) for tree in range(7))
+        inside = 10 <= row < 140
+        np.testing.assert_allclose(votes[row], expected if inside else 0, rtol=1e-12)
+        assert n_votes[row] == (7 if inside else 0)
+
+
+def test_trees_do_not_vote_on_rows_of_their_bags(kernels, model):
+    forest = model.forest_
+    in_bag = rng.random((7, 150)) < 0.6
+    bags = np.packbits(in_bag, axis=1, bitorder="little")
+    votes, n_votes = run(kernels, forest, 0, 150, bags)
+    rows = X.toarray()
+    for row in range(150):
+        voters = np.flatnonzero(~in_bag[:, row])
+        expected = sum((share(forest, walk(forest, t, rows[row])) for t in voters), np.zeros(4))
+        np.testing.assert_allclose(votes[row], expected, rtol=1e-12)
+        assert n_votes[row] == len(voters)
+
+
+def test_plain_and_compiled_votes_agree_to_the_last_bit(plain, compiled, model):
+    bags = np.packbits(rng.random((7, 150)) < 0.6, axis=1, bitorder="little")
+    for answer, other in zip(
+        run(plain, model.forest_, 0, 150, bags),
+        run(compiled, model.forest_, 0, 150, bags),
+        strict=True,
+    ):
+        assert answer.tobytes() == other.tobytes()
+
+
+def test_totals_of_nodes_are_those_of_the_leaves_below(kernels, model):
+    forest = model.forest_
+    for tree in range(7):
+        n_nodes = int(np.diff(forest.node_start)[tree])
+        n_leaves = int(np.diff(forest.leaf_start)[tree])
+        counts, sizes = np.zeros((n_nodes + n_leaves, 4)), np.zeros(n_nodes + n_leaves, np.int64)
+        kernels.totals.total_nodes(forest, tree, counts, sizes)
+        first, first_leaf = forest.node_start[tree], forest.leaf_start[tree]
+
+        def total(node, first=first, first_leaf=first_leaf):
+            """Add up the leaves below a node, which is a number or the complement of a leaf's."""
+            if node < 0:
+                leaf = first_leaf + ~node
+                weight = forest.leaf_weight[leaf]
+                return share(forest, leaf) * weight, int(forest.leaf_size[leaf])
+            counts, size = total(forest.other[first + node])
+            if forest.split[first + node] >= 0:
+                more, n_more = total(node + 1)
+                return counts + more, size + n_more
+            return counts, size
+
+        for node in range(n_nodes):
+            expected, size = total(node)
+            np.testing.assert_allclose(counts[node], expected, rtol=1e-6)
+            assert sizes[node] == size
+        for leaf in range(n_leaves):
+            np.testing.assert_allclose(counts[n_nodes + leaf], total(~leaf)[0], rtol=1e-6)
