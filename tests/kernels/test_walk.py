@@ -38,7 +38,7 @@ def share(forest, leaf):
     entries = slice(forest.mixed_start[~label], forest.mixed_start[~label + 1])
     answer = np.zeros(4)
     answer[forest.mixed_class[entries]] = forest.mixed_weight[entries]
-    return answer / forest.leaf_weight[leaf]
+    return answer / answer.sum()
 
 
 def run(kernels, forest, first, last, bags):

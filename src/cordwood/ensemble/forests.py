@@ -25,6 +25,9 @@ from cordwood.trees.table import encode
 _NO_LIMIT = 2**31 - 1
 _SEEDS = 2**63 - 1
 
+# Trees keep their leaves' weights in single precision.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-30, 1e30
+
 
 class BaseForestClassifier(BaseVotingClassifier):
     """What random forests and extra-trees share: all but how a feature is cut."""
@@ -140,9 +143,7 @@ class BaseForestClassifier(BaseVotingClassifier):
         self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> None:
         class_weights = self._class_weights(codes, weights)
-        seen = weights * class_weights[codes] > 0
-        if not seen.any():
-            raise ValueError("class_weight is zero for every class that has rows with a weight")
+        seen = self._find_seen(weights * class_weights[codes])
         n_docs, n_classes = int(seen.sum()), len(self.classes_)
         rules = self._rules(n_docs, X.shape[1], weights)
         n_draws = self._count_draws(n_docs)
@@ -178,6 +179,19 @@ class BaseForestClassifier(BaseVotingClassifier):
         if self.oob_score and bag_seeds is not None:
             bags = bag.pack(bag_seeds, n_docs, n_draws)
             self._vote_out_of_bag(X, codes, seen, bags)
+
+    def _find_seen(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Find the rows that have a weight, and check that trees can add these up."""
+        seen = weights > 0
+        if not seen.any():
+            raise ValueError("class_weight is zero for every class that has rows with a weight")
+        least, most = weights[seen].min(), weights[seen].max()
+        if least < _LEAST_WEIGHT or most > _MOST_WEIGHT:
+            raise ValueError(
+                f"sample_weight, times class_weight, goes from {least:g} to {most:g}; scale it to "
+                f"lie between {_LEAST_WEIGHT:g} and {_MOST_WEIGHT:g}, or set what is less to zero"
+            )
+        return seen
 
     def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         votes, n_votes = vote(self.forest_, X, len(self.classes_), n_jobs=self.n_jobs)

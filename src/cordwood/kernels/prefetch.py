@@ -7,7 +7,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-
 _declare: Any = cgutils.get_or_insert_function
 
 

@@ -63,9 +63,8 @@ def vote(
     """
     split, threshold, other = forest.split, forest.threshold, forest.other
     node_start, leaf_start = forest.node_start, forest.leaf_start
-    leaf_class, leaf_weight = forest.leaf_class, forest.leaf_weight
-    mixed_start, mixed_class = forest.mixed_start, forest.mixed_class
-    mixed_weight = forest.mixed_weight
+    leaf_class, mixed_start = forest.leaf_class, forest.mixed_start
+    mixed_class, mixed_weight = forest.mixed_class, forest.mixed_weight
     for row in range(first, last):
         for i in range(indptr[row], indptr[row + 1]):
             x[indices[i]] = data[i]
@@ -77,8 +76,12 @@ def vote(
             if label >= 0:
                 votes[row, label] += 1.0
             else:
+                # Summed here, in double precision, so that the shares sum to one.
+                total = 0.0
                 for i in range(mixed_start[~label], mixed_start[~label + 1]):
-                    votes[row, mixed_class[i]] += mixed_weight[i] / leaf_weight[leaf]
+                    total += np.float64(mixed_weight[i])
+                for i in range(mixed_start[~label], mixed_start[~label + 1]):
+                    votes[row, mixed_class[i]] += np.float64(mixed_weight[i]) / total
             n_votes[row] += 1
         for i in range(indptr[row], indptr[row + 1]):
             x[indices[i]] = 0.0

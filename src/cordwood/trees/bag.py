@@ -11,7 +11,7 @@ from cordwood.kernels.bag import draw
 def draw_counts(seed: int, n_docs: int, n_draws: int) -> NDArray[np.uint32]:
     """Count how often each document is drawn in `n_draws` draws with replacement."""
     counts = np.empty(n_docs, np.uint32)
-    draw(seed, n_draws, counts)
+    draw(int(seed), n_draws, counts)
     return counts
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cordwood.kernels.grow import grow
 from cordwood.kernels.jit import announced
 from cordwood.kernels.walk import vote as vote_rows
-from cordwood.trees.records import Forest, Rules, Table
+from cordwood.trees.records import Forest, Rules, Table, read_only
 from cordwood.trees.scratch import Scratch, allocate
 
 # The greatest level of the kernel's eight-bit weights.
@@ -63,7 +63,7 @@ def grow_forest(
         scratch = idle.get()
         try:
             weights = weigh(tree)
-            made = grow(table, rules, scratch, codes, weights, _unit(weights), seeds[tree])
+            made = grow(table, rules, scratch, codes, weights, _unit(weights), int(seeds[tree]))
             return _copy(table, scratch, *made)
         finally:
             idle.put(scratch)
@@ -101,9 +101,7 @@ def join(forests: Sequence[Forest]) -> Forest:
 
 def freeze(forest: Forest) -> Forest:
     """Make the arrays read-only, so that one compiled version serves loaded and grown ones."""
-    for array in forest:
-        array.flags.writeable = False
-    return forest
+    return Forest._make(read_only(array) for array in forest)
 
 
 def vote(
@@ -139,9 +137,8 @@ def vote(
     n_votes = np.zeros(n_rows, np.int64)
     if bags is None:
         bags = np.empty((0, 0), np.uint8)
-    bags = bags.view()
-    bags.flags.writeable = False
-    arrays = (X.indptr.astype(np.int64), X.indices, X.data)
+    bags = read_only(bags)
+    rows = (read_only(X.indptr.astype(np.int64)), read_only(X.indices), read_only(X.data))
     n_blocks = -(-n_rows // _ROWS)
     n_threads = min(effective_n_jobs(n_jobs), max(n_blocks, 1))
     idle: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
@@ -152,7 +149,7 @@ def vote(
         x = idle.get()
         try:
             last = min(first + _ROWS, n_rows)
-            vote_rows(forest, *arrays, first, last, bags, x, votes, n_votes)
+            vote_rows(forest, *rows, first, last, bags, x, votes, n_votes)
         finally:
             idle.put(x)
 

@@ -4,8 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.kernels.encode import hash_rows, rank_values, spread_rows
-from cordwood.trees.records import Table
+from cordwood.kernels.encode import hash_rows, rank_values, spread_dense, spread_rows
+from cordwood.trees.records import Table, read_only
 
 # A feature that more than this share of the documents has is looked up document by document: its
 # list would be as long as the node, and would have to be made again for every node.
@@ -32,7 +32,7 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
     doc_bits = max(n_docs - 1, 1).bit_length()
     if max_ranks is not None:
         doc_bits = max(doc_bits, 32 - (max_ranks + 1).bit_length() + 1)
-    n_entries = np.diff(X.indptr)
+    n_entries = np.diff(X.indptr).astype(np.int64)
     column = np.argsort(-n_entries, kind="stable").astype(np.uint32)
     n_entries = n_entries[column]
     n_dense = int(np.count_nonzero(n_entries > _DENSE_SHARE * n_docs))
@@ -41,11 +41,12 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
     greatest = np.empty(X.nnz + n_features, np.float32)
     value_start = np.empty(n_features + 1, np.int64)
     zero_rank = np.empty(n_features, np.uint32)
-    indptr = X.indptr.astype(np.int64)
+    indptr = read_only(X.indptr.astype(np.int64))
+    indices, data = read_only(X.indices), read_only(X.data)
     n_values = rank_values(
         indptr,
-        X.indices,
-        X.data,
+        indices,
+        data,
         column,
         np.uint32(doc_bits),
         entry,
@@ -55,12 +56,11 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
         zero_rank,
     )
     doc_mask = np.uint32((1 << doc_bits) - 1)
-    dense_entry, n_in_dense = _spread_dense(
-        entry, n_entries[:n_dense], zero_rank, n_docs, doc_bits, doc_mask
-    )
+    dense_entry = np.empty((n_dense, n_docs), np.uint32)
+    spread_dense(n_entries[:n_dense], entry, zero_rank, np.uint32(doc_bits), doc_mask, dense_entry)
     column_start = np.zeros(n_features + 1, np.uint32)
     np.cumsum(n_entries[n_dense:], out=column_start[n_dense + 1 :], dtype=np.uint32)
-    column_entry = entry[n_in_dense:].copy()
+    column_entry = entry[n_entries[:n_dense].sum() :].copy()
     row_start = np.empty(n_docs + 1, np.uint32)
     row_feature = np.empty_like(column_entry)
     row_entry = np.empty_like(column_entry)
@@ -89,29 +89,10 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
     )
 
 
-def _spread_dense(
-    entry: NDArray[np.uint32],
-    n_entries: NDArray[np.integer],
-    zero_rank: NDArray[np.uint32],
-    n_docs: int,
-    doc_bits: int,
-    doc_mask: np.uint32,
-) -> tuple[NDArray[np.uint32], int]:
-    """Lay out the first features document by document; returns also how many entries they had."""
-    dense = np.empty((len(n_entries), n_docs), np.uint32)
-    at = 0
-    for feature, n in enumerate(n_entries):
-        entries = entry[at : at + n]
-        dense[feature] = zero_rank[feature] << np.uint32(doc_bits)
-        dense[feature, entries & doc_mask] = entries & ~doc_mask
-        at += int(n)
-    return dense, at
-
-
 def _find_twins(X: sp.csc_matrix, indptr: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Number the documents so that equal rows, and no others, have equal numbers."""
     hashes = np.empty(X.shape[0], np.uint64)
-    hash_rows(indptr, X.indices, X.data.view(np.uint32), hashes)
+    hash_rows(indptr, read_only(X.indices), read_only(X.data).view(np.uint32), hashes)
     _, first, twin = np.unique(hashes, return_index=True, return_inverse=True)
     twins = np.flatnonzero(first[twin] != np.arange(X.shape[0]))
     if len(twins):
