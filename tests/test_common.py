@@ -7,11 +7,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.linear import LinearSVMClassifier
 from cordwood.persist import load, save
 
 ESTIMATORS = [
+    ExtraTreesClassifier(10, random_state=0),
     LinearSVMClassifier(random_state=0),
+    RandomForestClassifier(10, random_state=0),
 ]
 
 # Estimator: {check of scikit-learn: why it cannot pass}. A check that passes after all is an error.
@@ -23,6 +26,14 @@ EXPECTED_FAILURES = {
         ],
         "liblinear visits documents at random, so that LinearSVC fails it too; and copies of a "
         "document may fall into different folds of the slope",
+    ),
+    "RandomForestClassifier": dict.fromkeys(
+        [
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ],
+        "a row that is there twice is drawn for a bag twice as often, so that scikit-learn's "
+        "random forest fails it too",
     ),
 }
 

@@ -134,29 +134,26 @@ class Column:
         self.entries = np.concatenate([self.entries, strange])
         self.n = len(docs)
 
-    def arguments(self, splits, entropy, side, best, min_leaf, min_weight, turn=2, feature=17):
-        return (
-            entropy,
-            LOGS,
-            self.count,
-            side,
-            best,
-            self.labels,
-            self.weights,
-            self.entries,
-            np.uint32(3),
-            np.uint32(self.n),
-            np.uint32(len(self.values)),
-            min_leaf,
-            min_weight,
-            DOC_BITS,
-            DOC_MASK,
-            self.zero,
-            splits.purity(entropy, LOGS, self.count),
-            self.count.sum(),
-            np.uint32(feature),
-            turn,
+    def node(self, splits, entropy, side, best, min_leaf, min_weight):
+        return splits.Node(
+            entropy=entropy,
+            logs=LOGS,
+            counts=self.count,
+            side=side,
+            best=best,
+            labels=self.labels,
+            weights=self.weights,
+            n=np.uint32(len(self.values)),
+            purity=splits.purity(entropy, LOGS, self.count),
+            total=self.count.sum(),
+            min_leaf=min_leaf,
+            min_weight=min_weight,
+            doc_bits=DOC_BITS,
+            doc_mask=DOC_MASK,
         )
+
+    def arguments(self, feature=17, turn=2):
+        return np.uint32(feature), turn, self.zero, self.entries, np.uint32(3), np.uint32(self.n)
 
     def cuts(self, entropy, min_leaf, min_weight):
         """All cuts that are allowed, by brute force: score, lower and upper rank."""
@@ -178,7 +175,8 @@ class Column:
 def judge(splits, column, entropy, min_leaf, min_weight):
     best = np.array([-np.inf, 0, -1, -1, -1, -1])
     side = np.zeros(len(column.count))
-    splits.judge_cuts(*column.arguments(splits, entropy, side, best, min_leaf, min_weight))
+    node = column.node(splits, entropy, side, best, min_leaf, min_weight)
+    splits.judge_cuts(node, *column.arguments())
     assert not side.any()  # left clean for the next feature
     return best
 
@@ -240,7 +238,8 @@ def test_the_compiled_kernel_finds_the_best_cut_too(compiled, entropy, values):
 def test_a_better_cut_of_an_earlier_feature_stays(plain):
     column = Column([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 1])
     best = np.array([100.0, 0, 5, 1, 2, 0])
-    plain.splits.judge_cuts(*column.arguments(plain.splits, False, np.zeros(3), best, 1, 0.0))
+    node = column.node(plain.splits, False, np.zeros(3), best, 1, 0.0)
+    plain.splits.judge_cuts(node, *column.arguments())
     assert best.tolist() == [100.0, 0, 5, 1, 2, 0]
 
 
@@ -254,7 +253,8 @@ def judge_at(splits, column, entropy, chance, monkeypatch, min_leaf=1, least=Non
     ranked = column.ranked if least is None else least
     first = np.float32([-9, -9])  # another feature's values
     splits.judge_random_cut(
-        *column.arguments(splits, entropy, side, best, min_leaf, 0.0),
+        column.node(splits, entropy, side, best, min_leaf, 0.0),
+        *column.arguments(),
         np.concatenate([first, ranked]),
         np.concatenate([first, column.ranked if greatest is None else greatest]),
         np.int64(2),

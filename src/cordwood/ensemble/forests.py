@@ -148,10 +148,7 @@ class BaseForestClassifier(BaseVotingClassifier):
         rules = self._rules(n_docs, X.shape[1], weights)
         n_draws = self._count_draws(n_docs)
         first = self._count_kept()
-        # Drawn for all trees, so that a forest that is continued equals one grown in one go.
-        seeds = check_random_state(self.random_state).randint(
-            _SEEDS, size=(self.n_estimators, 2), dtype=np.int64
-        )
+        seeds = self._draw_seeds()
         bag_seeds = self._bag_seeds_of_all(first, seeds[:, 0], (n_docs, n_draws))
         codes_seen, weights_seen = codes[seen], weights[seen]
 
@@ -179,6 +176,20 @@ class BaseForestClassifier(BaseVotingClassifier):
         if self.oob_score and bag_seeds is not None:
             bags = bag.pack(bag_seeds, n_docs, n_draws)
             self._vote_out_of_bag(X, codes, seen, bags)
+
+    def _draw_seeds(self) -> NDArray[Any]:
+        """Draw for each tree a seed of its bag and one of its cuts.
+
+        For trees that are kept, too, so that a forest continued equals one grown in one go.
+        """
+        try:
+            state = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(
+                "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
+                f"got {self.random_state!r}"
+            ) from error
+        return np.asarray(state.randint(_SEEDS, size=(self.n_estimators, 2), dtype=np.int64))
 
     def _find_seen(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Find the rows that have a weight, and check that trees can add these up."""
@@ -275,6 +286,10 @@ class BaseForestClassifier(BaseVotingClassifier):
         if not callable(self.oob_score):
             _check_choice("oob_score", self.oob_score, (True, False))
         _check_number("n_estimators", self.n_estimators, 1)
+        if not (self.n_jobs is None or (isinstance(self.n_jobs, Integral) and self.n_jobs)):
+            raise ValueError(
+                f"n_jobs must be None or a whole number other than zero; got {self.n_jobs!r}"
+            )
         if self.max_depth is not None:
             _check_number("max_depth", self.max_depth, 1)
         share = self.min_weight_fraction_leaf

@@ -28,6 +28,7 @@ from cordwood.kernels.splits import (
     LOWER,
     SCORE,
     UPPER,
+    Node,
     bound,
     judge_cuts,
     judge_random_cut,
@@ -276,12 +277,28 @@ def search(
     order, span, entry, live = scratch.order, scratch.span, scratch.entry, scratch.live
     active, mass, best = scratch.active, scratch.mass, scratch.best
     buffer, spare, tally = scratch.buffer, scratch.spare, scratch.tally
-    count, side, logs = scratch.counts, scratch.side, rules.x_log_x
-    entropy, random_cut, min_leaf = rules.entropy, rules.random_cut, rules.min_samples_leaf
+    counts, logs = scratch.counts, rules.x_log_x
+    entropy, random_cut = rules.entropy, rules.random_cut
     doc_bits, doc_mask, n_dense = table.doc_bits, table.doc_mask, table.n_dense
 
-    pure = purity(entropy, logs, count)
+    pure = purity(entropy, logs, counts)
     n_node = np.uint32(end - start)
+    node = Node(
+        entropy,
+        logs,
+        counts,
+        scratch.side,
+        best,
+        labels,
+        weights,
+        n_node,
+        pure,
+        total,
+        rules.min_samples_leaf,
+        min_weight,
+        doc_bits,
+        doc_mask,
+    )
     n_drawn = hypergeometric(
         state, table.log_factorial, n_active, table.n_features, rules.max_features
     )
@@ -306,8 +323,8 @@ def search(
                     prefetch(entry, span[start_of(coming)])
             feature = active[turn]
             if feature < n_dense:
-                zero = zero_rank[feature] << doc_bits
-                n = gather(order, dense, buffer, feature, zero, start, end)
+                nothing = zero_rank[feature] << doc_bits
+                n = gather(order, dense, buffer, feature, nothing, start, end)
                 weight = np.uint64(n > 0)
                 if n == n_node and is_even(buffer, _ZERO, n, doc_bits):
                     weight = np.uint64(0)
@@ -336,8 +353,8 @@ def search(
                 continue
             feature = active[turn]
             if feature < n_dense:
-                zero = zero_rank[feature] << doc_bits
-                n = gather(order, dense, buffer, feature, zero, start, end)
+                nothing = zero_rank[feature] << doc_bits
+                n = gather(order, dense, buffer, feature, nothing, start, end)
                 entries = buffer
                 at = _ZERO
             else:
@@ -346,58 +363,16 @@ def search(
                 entries = entry
                 at = span[start_of(feature)]
                 n = span[length_of(feature)]
+            zero = zero_rank[feature]
             if random_cut:
+                first_value = value_start[feature]
                 judge_random_cut(
-                    entropy,
-                    logs,
-                    count,
-                    side,
-                    best,
-                    labels,
-                    weights,
-                    entries,
-                    at,
-                    n,
-                    n_node,
-                    min_leaf,
-                    min_weight,
-                    doc_bits,
-                    doc_mask,
-                    zero_rank[feature],
-                    pure,
-                    total,
-                    feature,
-                    turn,
-                    least,
-                    greatest,
-                    value_start[feature],
-                    state,
+                    node, feature, turn, zero, entries, at, n, least, greatest, first_value, state
                 )
             else:
                 if not sorted_lists or feature < n_dense:
                     sort(entries, at, n, spare, tally, doc_bits)
-                judge_cuts(
-                    entropy,
-                    logs,
-                    count,
-                    side,
-                    best,
-                    labels,
-                    weights,
-                    entries,
-                    at,
-                    n,
-                    n_node,
-                    min_leaf,
-                    min_weight,
-                    doc_bits,
-                    doc_mask,
-                    zero_rank[feature],
-                    pure,
-                    total,
-                    feature,
-                    turn,
-                )
+                judge_cuts(node, feature, turn, zero, entries, at, n)
         for turn in range(n_drawn - 1, -1, -1):
             if mass[turn] == 0:
                 n_active -= 1

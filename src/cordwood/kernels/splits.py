@@ -5,11 +5,13 @@ only those: whatever the lists do not show stays on the other side, whose share 
 node's totals. Both scores grow as the weighted impurity of the children falls.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from cordwood.kernels.jit import piece
+from cordwood.kernels.jit import inlined, piece
 from cordwood.kernels.rng import uniform
-from cordwood.kernels.types import Float, Floats, Int, Seed, Singles, Words
+from cordwood.kernels.types import Float, Floats, Int, Record, Seed, Singles, Words
 
 _ONE = np.uint32(1)
 
@@ -18,6 +20,38 @@ SCORE, TURN, FEATURE, LOWER, UPPER, CUT = range(6)
 
 # The bound on a score and the score are rounded differently when weights are not integers.
 _SLACK = 1.0 + 1e-12
+
+
+class Node(NamedTuple):
+    """A node that is to be split, and how; `best` is the record of the best cut so far.
+
+    `counts` are its classes' weights, `purity` what `purity` makes of them, `total` their sum and
+    `n` the number of its documents. `side` has a zero for each class between two calls.
+    """
+
+    entropy: bool
+    logs: Floats
+    counts: Floats
+    side: Floats
+    best: Floats
+    labels: Words
+    weights: Floats
+    n: Int
+    purity: Float
+    total: Float
+    min_leaf: Int
+    min_weight: Float
+    doc_bits: Int
+    doc_mask: Int
+
+
+class Short(NamedTuple):
+    """The short side of a cut: documents, weight, purity, and the change on the other side."""
+
+    n: Int
+    weight: Float
+    purity: Float
+    change: Float
 
 
 @piece
@@ -94,130 +128,100 @@ def offer(best: Floats, score: Float, turn: Int) -> bool:
     return False
 
 
-@piece
-def judge_cuts(
-    entropy: bool,
-    logs: Floats,
-    count: Floats,
-    side: Floats,
-    best: Floats,
-    labels: Words,
-    weights: Floats,
-    entries: Words,
-    at: Int,
-    n: Int,
-    n_node: Int,
-    min_leaf: Int,
-    min_weight: Float,
-    doc_bits: Int,
-    doc_mask: Int,
-    zero: Int,
-    purity: Float,
-    total: Float,
+@inlined
+def settle(node: Record, short: Record, feature: Int, turn: Int, lower: Int, upper: Int) -> bool:
+    """Make a cut the best so far, if it is allowed and better; tells whether it is."""
+    if (
+        short.n < node.min_leaf
+        or node.n - short.n < node.min_leaf
+        or min(short.weight, node.total - short.weight) < node.min_weight
+    ):
+        return False
+    value = score(
+        node.entropy, node.logs, node.purity, node.total, short.weight, short.purity, short.change
+    )
+    if not offer(node.best, value, turn):
+        return False
+    node.best[FEATURE] = feature
+    node.best[LOWER] = lower
+    node.best[UPPER] = upper
+    return True
+
+
+@inlined
+def move(node: Record, short: Record, doc: Int) -> Record:
+    """Move a document to the short side."""
+    label = node.labels[doc]
+    weight = node.weights[doc]
+    more, less = add(node.entropy, node.logs, node.side[label], weight, node.counts[label])
+    node.side[label] += weight
+    return Short(short.n + 1, short.weight + weight, short.purity + more, short.change + less)
+
+
+@inlined
+def sweep(
+    node: Record,
     feature: Int,
     turn: Int,
+    entries: Words,
+    first: Int,
+    last: Int,
+    step: Int,
+    beyond: Int,
+) -> None:
+    """Try the cuts between the values of a sorted list, from its outer end inwards.
+
+    Goes from `first` to just before `last`. `beyond` is the rank of the next value inwards, or
+    negative if there is none.
+    """
+    short = Short(0, 0.0, 0.0, 0.0)
+    i = first
+    while i != last:
+        rank = entries[np.uint32(i)] >> node.doc_bits
+        while i != last and entries[np.uint32(i)] >> node.doc_bits == rank:
+            short = move(node, short, entries[np.uint32(i)] & node.doc_mask)
+            i += step
+        inner = beyond
+        if i != last:
+            inner = np.int64(entries[np.uint32(i)] >> node.doc_bits)
+        if inner >= 0:
+            settle(node, short, feature, turn, min(inner, rank), max(inner, rank))
+    while i != first:
+        i -= step
+        node.side[node.labels[entries[np.uint32(i)] & node.doc_mask]] = 0.0
+
+
+@inlined
+def judge_cuts(
+    node: Record, feature: Int, turn: Int, zero: Int, entries: Words, at: Int, n: Int
 ) -> None:
     """Try every cut of a sorted list: above zero from the top down, below it from the bottom up."""
-    has_zero = n < n_node
-    end = np.uint32(at + n)
-    n_side = 0
-    weight = 0.0
-    pure = 0.0
-    change = 0.0
-    i = np.uint32(end)
-    while i > at:
-        rank = entries[np.uint32(i - _ONE)] >> doc_bits
-        if rank < zero:
-            break
-        while i > at and entries[np.uint32(i - _ONE)] >> doc_bits == rank:
-            i = np.uint32(i - _ONE)
-            doc = entries[i] & doc_mask
-            label = labels[doc]
-            w = weights[doc]
-            more, less = add(entropy, logs, side[label], w, count[label])
-            pure += more
-            change += less
-            side[label] += w
-            weight += w
-            n_side += 1
-        lower = zero
-        if i > at:
-            if not has_zero or entries[np.uint32(i - _ONE)] >> doc_bits > zero:
-                lower = entries[np.uint32(i - _ONE)] >> doc_bits
-        elif not has_zero:
-            break
-        if (
-            n_side >= min_leaf
-            and n_node - n_side >= min_leaf
-            and min(weight, total - weight) >= min_weight
-            and offer(best, score(entropy, logs, purity, total, weight, pure, change), turn)
-        ):
-            best[FEATURE] = feature
-            best[LOWER] = lower
-            best[UPPER] = rank
-    first_above = i
-    for e in range(first_above, end):
-        side[labels[entries[e] & doc_mask]] = 0.0
-    if first_above == at:
-        return
-    n_side = 0
-    weight = 0.0
-    pure = 0.0
-    change = 0.0
-    i = np.uint32(at)
-    while i < first_above:
-        rank = entries[i] >> doc_bits
-        while i < first_above and entries[i] >> doc_bits == rank:
-            doc = entries[i] & doc_mask
-            label = labels[doc]
-            w = weights[doc]
-            more, less = add(entropy, logs, side[label], w, count[label])
-            pure += more
-            change += less
-            side[label] += w
-            weight += w
-            n_side += 1
-            i = np.uint32(i + _ONE)
-        upper = zero
-        if i < first_above:
-            upper = entries[i] >> doc_bits
-        elif not has_zero:
-            break
-        if (
-            n_side >= min_leaf
-            and n_node - n_side >= min_leaf
-            and min(weight, total - weight) >= min_weight
-            and offer(best, score(entropy, logs, purity, total, weight, pure, change), turn)
-        ):
-            best[FEATURE] = feature
-            best[LOWER] = rank
-            best[UPPER] = upper
-    for e in range(at, first_above):
-        side[labels[entries[e] & doc_mask]] = 0.0
+    first, end = np.int64(at), np.int64(at) + np.int64(n)
+    border = first
+    while border < end and entries[np.uint32(border)] >> node.doc_bits < zero:
+        border += 1
+    above, below = np.int64(-1), np.int64(-1)
+    if n < node.n:
+        above = below = np.int64(zero)
+    elif border > first:  # the cut between negative and positive values, from one side only
+        below = np.int64(entries[np.uint32(border - 1)] >> node.doc_bits)
+    for upwards in range(2):
+        if upwards:
+            begin, stop, step, beyond = first, border, 1, above
+        else:
+            begin, stop, step, beyond = end - 1, border - 1, -1, below
+        sweep(node, feature, turn, entries, begin, stop, step, beyond)
 
 
-@piece
+@inlined
 def judge_random_cut(
-    entropy: bool,
-    logs: Floats,
-    count: Floats,
-    side: Floats,
-    best: Floats,
-    labels: Words,
-    weights: Floats,
+    node: Record,
+    feature: Int,
+    turn: Int,
+    zero: Int,
     entries: Words,
     at: Int,
     n: Int,
-    n_node: Int,
-    min_leaf: Int,
-    min_weight: Float,
-    doc_bits: Int,
-    doc_mask: Int,
-    zero: Int,
-    purity: Float,
-    total: Float,
-    feature: Int,
-    turn: Int,
     least: Singles,
     greatest: Singles,
     first_value: Int,
@@ -225,13 +229,13 @@ def judge_random_cut(
 ) -> None:
     """Try one cut, drawn evenly between the least and the greatest value in the node."""
     end = np.uint32(at + n)
-    low = entries[at] >> doc_bits
+    low = entries[at] >> node.doc_bits
     high = low
     for i in range(at, end):
-        rank = entries[i] >> doc_bits
+        rank = entries[i] >> node.doc_bits
         low = min(low, rank)
         high = max(high, rank)
-    if n < n_node:
+    if n < node.n:
         low = min(low, zero)
         high = max(high, zero)
     bottom = np.float64(least[np.uint64(first_value + low)])
@@ -247,30 +251,11 @@ def judge_random_cut(
     if cut < greatest[np.uint64(first_value + low)] or cut >= least[np.uint64(first_value + high)]:
         cut = greatest[np.uint64(first_value + low)]
     zero_is_left = zero <= low
-    n_side = 0
-    weight = 0.0
-    pure = 0.0
-    change = 0.0
+    short = Short(0, 0.0, 0.0, 0.0)
     for i in range(at, end):
-        if (entries[i] >> doc_bits > low) == zero_is_left:
-            doc = entries[i] & doc_mask
-            label = labels[doc]
-            w = weights[doc]
-            more, less = add(entropy, logs, side[label], w, count[label])
-            pure += more
-            change += less
-            side[label] += w
-            weight += w
-            n_side += 1
+        if (entries[i] >> node.doc_bits > low) == zero_is_left:
+            short = move(node, short, entries[i] & node.doc_mask)
     for i in range(at, end):
-        side[labels[entries[i] & doc_mask]] = 0.0
-    if (
-        n_side >= min_leaf
-        and n_node - n_side >= min_leaf
-        and min(weight, total - weight) >= min_weight
-        and offer(best, score(entropy, logs, purity, total, weight, pure, change), turn)
-    ):
-        best[FEATURE] = feature
-        best[LOWER] = low
-        best[UPPER] = high
-        best[CUT] = cut
+        node.side[node.labels[entries[i] & node.doc_mask]] = 0.0
+    if settle(node, short, feature, turn, low, high):
+        node.best[CUT] = cut
