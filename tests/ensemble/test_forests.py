@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.tree import export_text
 
 import cordwood
+from cordwood.ensemble import forests
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.trees.bag import draw_counts
 from cordwood.trees.forest import vote
@@ -270,15 +271,13 @@ def test_a_class_without_weight_is_known_but_never_answered():
     assert same_forest(same, model)
 
 
-@each_forest
-def test_integer_weights_are_rows_repeated(Forest):
-    """Without bootstrap and with all features nothing is random but the order among ties."""
-    how = {"bootstrap": False, "max_features": None, "max_depth": 1, "random_state": 0}
+def test_integer_weights_are_rows_repeated():
+    """With all features and without bootstrap nothing is random but the order among ties."""
+    how = {"bootstrap": False, "max_features": None, "max_depth": 2, "random_state": 0}
     weights = np.random.default_rng(3).integers(1, 4, 200)
     weighted = RandomForestClassifier(1, **how).fit(X, Y, sample_weight=weights)
-    repeated = RandomForestClassifier(1, **how).fit(
-        X[np.repeat(range(200), weights)], np.repeat(Y, weights)
-    )
+    rows = np.repeat(np.arange(200), weights)
+    repeated = RandomForestClassifier(1, **how).fit(X[rows], Y[rows])
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
 
 
@@ -547,6 +546,8 @@ WRONG = [
     ("warm_start", 2),
     ("class_weight", "even"),
     ("class_weight", 3),
+    ("class_weight", {0: -1.0}),
+    ("class_weight", {0: np.nan, 1: 1.0, 2: 1.0}),
     ("max_samples", 0),
     ("max_samples", 201),
     ("max_samples", 0.0),
@@ -580,7 +581,7 @@ def test_parameters_that_need_a_bootstrap_say_so():
             ExtraTreesClassifier(2, **settings).fit(X, Y)
 
 
-def test_all_leaf_limits_of_a_class_weight_s_making_are_explained():
+def test_class_weights_that_leave_no_row_are_refused():
     with pytest.raises(ValueError, match="class_weight is zero"):
         RandomForestClassifier(2, class_weight={0: 0, 1: 0, 2: 0}).fit(X, Y)
 
@@ -663,7 +664,7 @@ def test_every_way_of_keeping_a_forest_keeps_its_bits(Forest, tmp_path):
         assert loaded.oob_score_ == grown_on.oob_score_
 
 
-def test_a_crafted_file_is_refused_before_it_is_walked(tmp_path):
+def test_a_crafted_file_is_refused_before_it_is_walked(tmp_path, monkeypatch):
     model = RandomForestClassifier(3, random_state=0).fit(X, Y)
     split = model.forest_.split.copy()
     split[0] = 2**30
@@ -673,6 +674,11 @@ def test_a_crafted_file_is_refused_before_it_is_walked(tmp_path):
         pickle.loads(pickle.dumps(crafted))
     with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
         cordwood.save(crafted, tmp_path / "model")
+    with monkeypatch.context() as attacker:
+        attacker.setattr(forests, "check_forest", lambda forest, *limits: forest)
+        cordwood.save(crafted, tmp_path / "crafted")
+    with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
+        cordwood.load(tmp_path / "crafted")
     crafted.forest_ = model.forest_
     crafted.classes_ = crafted.classes_[:2]  # fewer than the leaves vote for
     with pytest.raises(ValueError, match="the forest's leaf_class"):

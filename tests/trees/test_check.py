@@ -47,23 +47,20 @@ def test_a_grown_forest_passes_and_comes_back_as_it_was(forest):
     assert checked.split[0] == forest.split[0]
 
 
-INNER = 0
-
-
 @pytest.mark.parametrize(
     ("name", "place", "value"),
     [
-        ("split", INNER, 2 * N_FEATURES),
-        ("split", INNER, 2**31 - 1),
-        ("split", INNER, -2),
-        ("split", INNER, -(2**31)),
+        ("split", 0, 2 * N_FEATURES),
+        ("split", 0, 2**31 - 1),
+        ("split", 0, -2),
+        ("split", 0, -(2**31)),
         ("split", -1, 0),  # the last node has no next one
-        ("other", INNER, 0),  # in circles
+        ("other", 0, 0),  # in circles
         ("other", 1, 0),  # back
-        ("other", INNER, 10**6),
-        ("other", INNER, 2**31 - 1),
-        ("other", INNER, -(2**31)),
-        ("other", INNER, ~(10**6)),
+        ("other", 0, 10**6),
+        ("other", 0, 2**31 - 1),
+        ("other", 0, -(2**31)),
+        ("other", 0, ~(10**6)),
         ("other", -1, 1),  # a leaf that is none
         ("leaf_class", 0, N_CLASSES),
         ("leaf_class", 0, 2**31 - 1),
@@ -176,9 +173,9 @@ def test_whatever_passes_can_be_walked(forest, data):
         name = data.draw(st.sampled_from(Forest._fields))
         array = getattr(crafted, name)
         place = data.draw(st.integers(0, len(array) - 1))
-        near = st.integers(-3, 3).map(lambda step: array[place] + step)  # noqa: B023
-        value = data.draw(st.one_of(near, st.integers(-(2**31), 2**31 - 1)))
-        crafted = change(crafted, name, place, np.clip(value, -(2**31), 2**31 - 1))
+        step = data.draw(st.one_of(st.integers(-3, 3), st.integers(-(2**31), 2**31 - 1)))
+        value = np.clip(float(array[place]) + step, -(2**31), 2**31 - 1)
+        crafted = change(crafted, name, place, value)
     try:
         checked = check_forest(crafted, N_CLASSES, N_FEATURES)
     except ValueError:

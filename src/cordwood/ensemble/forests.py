@@ -354,9 +354,12 @@ class BaseForestClassifier(BaseVotingClassifier):
         """Factors on the weights of each class's rows."""
         wanted, n_classes = self.class_weight, len(self.classes_)
         if isinstance(wanted, Mapping):
-            return np.asarray(
-                compute_class_weight(dict(wanted), classes=self.classes_, y=self.classes_[codes])
+            factors = compute_class_weight(
+                dict(wanted), classes=self.classes_, y=self.classes_[codes]
             )
+            if not (np.isfinite(factors).all() and (factors >= 0).all()):
+                raise ValueError(f"class_weight must be finite and not negative; got {wanted!r}")
+            return np.asarray(factors)
         _check_choice("class_weight", wanted, (None, "balanced", "balanced_subsample"))
         if wanted == "balanced" or (wanted == "balanced_subsample" and not self.bootstrap):
             return _balance(codes, weights, n_classes)

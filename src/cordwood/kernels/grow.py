@@ -62,7 +62,8 @@ def grow(
     """Grow one tree into the scratch arrays; count its nodes, leaves and mixed leaves.
 
     `weights` are the documents' weights in this tree, zero for those that it must not see, and
-    `unit` is a 255th of the greatest, or one where all of them are integers up to 255.
+    `unit` is what a level of the eight-bit bounds on them stands for: one where all of them are
+    integers up to 255.
     """
     table, rules, scratch = borrow(table), borrow(rules), borrow(scratch)
     state = np.empty(1, np.uint64)
@@ -129,7 +130,7 @@ def grow(
                     at_root,
                 )
             if scratch.best[FEATURE] < 0:
-                put_leaf(rules, scratch, labels, start, end)
+                put_leaf(scratch, labels, weights, start, end)
                 break
             border, zero_is_left = part(table, scratch, start, end)
             peel_tail = end - border <= border - start
@@ -433,36 +434,38 @@ def threshold(table: Record, rules: Record, scratch: Record) -> Float:
 
 
 @inlined
-def put_leaf(rules: Record, scratch: Record, labels: Words, start: Int, end: Int) -> None:
+def put_leaf(scratch: Record, labels: Words, weights: Floats, start: Int, end: Int) -> None:
     """End the chain with a leaf node."""
-    made, size, count = scratch.made, scratch.sizes, scratch.counts
+    made, sizes, counts = scratch.made, scratch.sizes, scratch.counts
     node, leaf, n_mixed = made[0], made[1], made[2]
     scratch.node_split[node] = -1
     scratch.node_threshold[node] = 0.0
     scratch.node_other[node] = ~leaf
-    scratch.leaf_size[leaf] = end - start
+    # Counted anew: weights that were taken away along the chain have left their rounding behind.
+    counts[:] = 0.0
     total = 0.0
-    n_classes = 0
-    for label in range(len(size)):
-        n_classes += size[label] > 0
-        total += count[label]
+    for k in range(start, end):
+        doc = scratch.order[k]
+        scratch.live[doc] = 0
+        counts[labels[doc]] += weights[doc]
+        total += weights[doc]
+    scratch.leaf_size[leaf] = end - start
     scratch.leaf_weight[leaf] = total
-    if n_classes == 1:
-        scratch.leaf_class[leaf] = labels[scratch.order[start]]
+    first = labels[scratch.order[start]]
+    if sizes[first] == end - start:
+        scratch.leaf_class[leaf] = first
     else:
         at = scratch.mixed_start[n_mixed]
-        for label in range(len(size)):
-            if size[label] > 0:
+        for label in range(len(sizes)):
+            if sizes[label] > 0:
                 scratch.mixed_class[at] = label
-                scratch.mixed_weight[at] = count[label]
+                scratch.mixed_weight[at] = counts[label]
                 at += 1
         scratch.mixed_start[n_mixed + 1] = at
         scratch.leaf_class[leaf] = ~n_mixed
         made[2] += 1
     made[0] += 1
     made[1] += 1
-    for k in range(start, end):
-        scratch.live[scratch.order[k]] = 0
 
 
 @inlined

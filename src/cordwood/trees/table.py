@@ -21,7 +21,7 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
         Without duplicate entries or stored zeros.
     max_ranks : int, optional
         Values of a column that are told apart at most. All are, by default, as long as ranks fit
-        into 32 bits beside the document's number: always up to 65,536 documents, 4,095 values
+        into 32 bits beside the document's number: always up to 65,534 documents, 4,095 values
         with a million documents, 255 with 16 million.
 
     Returns
@@ -90,7 +90,10 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
 
 
 def _find_twins(X: sp.csc_matrix, indptr: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """Number the documents so that equal rows, and no others, have equal numbers."""
+    """Number the documents: those of equal number have equal rows, and nearly always vice versa.
+
+    Only rows that share a hash by chance with a different one may get numbers of their own.
+    """
     hashes = np.empty(X.shape[0], np.uint64)
     hash_rows(indptr, read_only(X.indices), read_only(X.data).view(np.uint32), hashes)
     _, first, twin = np.unique(hashes, return_index=True, return_inverse=True)
