@@ -1,0 +1,378 @@
+"""What random forests and extra-trees share: all but how a feature is cut."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from cordwood._sklearn import make_tree
+from cordwood.ensemble._base import BaseVotingClassifier, as_rows
+from cordwood.ensemble._parameters import (
+    balance,
+    check_choice,
+    check_number,
+    check_share,
+    count_rows,
+)
+from cordwood.trees import bag
+from cordwood.trees.check import check_forest
+from cordwood.trees.forest import grow_forest, join, vote
+from cordwood.trees.nodes import importances, impurity, unfold
+from cordwood.trees.records import Forest, Rules
+from cordwood.trees.table import encode
+
+_NO_LIMIT = 2**31 - 1
+_SEEDS = 2**63 - 1
+
+# Trees keep their leaves' weights in single precision.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-30, 1e30
+
+
+class BaseForestClassifier(BaseVotingClassifier):
+    """A forest that is grown tree by tree and votes by the leaves that rows fall into."""
+
+    _random_cut: bool
+    _sklearn_forest: type
+    _sklearn_tree: type
+    _bag_seeds: NDArray[Any] | None
+    _bag_size: tuple[int, int]
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = "sqrt",
+        max_leaf_nodes: None = None,
+        bootstrap: bool = True,
+        oob_score: bool | Callable[..., float] = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        class_weight: Mapping[Any, float] | str | None = None,
+        max_samples: int | float | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.max_samples = max_samples
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of each feature in the decrease of impurity, the mean over the trees."""
+        check_is_fitted(self)
+        return importances(
+            self.forest_,
+            len(self.classes_),
+            self.n_features_in_,
+            entropy=self._uses_entropy(),
+        )
+
+    def to_sklearn(self) -> Any:
+        """Give the same forest as a fitted estimator of scikit-learn.
+
+        For tools that walk scikit-learn's trees, such as SHAP, `export_text` or `plot_tree`. It
+        takes many times the memory of this one.
+
+        Returns
+        -------
+        sklearn.ensemble.RandomForestClassifier or sklearn.ensemble.ExtraTreesClassifier
+            Its `predict_proba` agrees with this one's.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = RandomForestClassifier(5, random_state=0).fit(X, y)
+        >>> len(model.to_sklearn().estimators_)
+        5
+        """
+        check_is_fitted(self)
+        shared = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in ("n_estimators", "oob_score", "warm_start")
+        }
+        copy = self._sklearn_forest(self.forest_.n_trees, **shared)
+        n_classes = len(self.classes_)
+        copy.estimators_ = [self._sklearn_member(i) for i in range(self.forest_.n_trees)]
+        copy.estimator_ = self._sklearn_tree()
+        copy.classes_, copy.n_classes_ = self.classes_, n_classes
+        copy.n_features_in_, copy.n_outputs_ = self.n_features_in_, 1
+        if hasattr(self, "feature_names_in_"):
+            copy.feature_names_in_ = self.feature_names_in_
+        return copy
+
+    def _sklearn_member(self, number: int) -> Any:
+        nodes = unfold(self.forest_, number, len(self.classes_))
+        member = self._sklearn_tree(criterion=self.criterion, max_features=self.max_features)
+        member.classes_ = np.arange(len(self.classes_))
+        member.n_classes_, member.n_outputs_ = len(self.classes_), 1
+        member.n_features_in_ = self.n_features_in_
+        member.max_features_ = self._count_features(self.n_features_in_)
+        member.tree_ = make_tree(
+            self.n_features_in_,
+            nodes.left,
+            nodes.right,
+            nodes.feature,
+            nodes.threshold,
+            impurity(nodes, entropy=self._uses_entropy()),
+            nodes.sizes,
+            nodes.counts,
+            int(nodes.depth.max()),
+        )
+        return member
+
+    def _grow(
+        self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+    ) -> None:
+        class_weights = self._class_weights(codes, weights)
+        seen = self._find_seen(weights * class_weights[codes])
+        n_docs, n_classes = int(seen.sum()), len(self.classes_)
+        rules = self._rules(n_docs, X.shape[1], weights)
+        n_draws = self._count_draws(n_docs)
+        first = self._count_kept()
+        seeds = self._draw_seeds()
+        bag_seeds = self._bag_seeds_of_all(first, seeds[:, 0], (n_docs, n_draws))
+        codes_seen, weights_seen = codes[seen], weights[seen]
+
+        def weigh(number: int) -> NDArray[np.float64]:
+            tree_weights = weights_seen
+            if self.bootstrap:
+                tree_weights = weights_seen * bag.draw_counts(
+                    seeds[first + number, 0], n_docs, n_draws
+                )
+                if self.class_weight == "balanced_subsample":
+                    return tree_weights * balance(codes_seen, tree_weights, n_classes)[codes_seen]
+            return tree_weights * class_weights[codes_seen]
+
+        grown = grow_forest(
+            encode(X if seen.all() else X[seen]),
+            codes_seen,
+            n_classes,
+            rules,
+            seeds[first:, 1],
+            weigh,
+            n_jobs=self.n_jobs,
+        )
+        self.forest_: Forest = join([self.forest_, grown]) if first else grown
+        self._bag_seeds, self._bag_size = bag_seeds, (n_docs, n_draws)
+        if self.oob_score and bag_seeds is not None:
+            bags = bag.pack(bag_seeds, n_docs, n_draws)
+            self._vote_out_of_bag(X, codes, seen, bags)
+
+    def _draw_seeds(self) -> NDArray[Any]:
+        """Draw for each tree a seed of its bag and one of its cuts.
+
+        For trees that are kept, too, so that a forest continued equals one grown in one go.
+        """
+        try:
+            state = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(
+                "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
+                f"got {self.random_state!r}"
+            ) from error
+        return np.asarray(state.randint(_SEEDS, size=(self.n_estimators, 2), dtype=np.int64))
+
+    def _find_seen(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Find the rows that have a weight, and check that trees can add these up."""
+        seen = weights > 0
+        if not seen.any():
+            raise ValueError("class_weight is zero for every class that has rows with a weight")
+        least, most = weights[seen].min(), weights[seen].max()
+        if least < _LEAST_WEIGHT or most > _MOST_WEIGHT:
+            raise ValueError(
+                f"sample_weight, times class_weight, goes from {least:g} to {most:g}; scale it to "
+                f"lie between {_LEAST_WEIGHT:g} and {_MOST_WEIGHT:g}, or set what is less to zero"
+            )
+        return seen
+
+    def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
+        votes, n_votes = vote(self.forest_, X, len(self.classes_), n_jobs=self.n_jobs)
+        return votes / n_votes[:, None]
+
+    def _vote_out_of_bag(
+        self,
+        X: sp.csc_matrix,
+        codes: NDArray[np.uint32],
+        seen: NDArray[np.bool_],
+        bags: NDArray[np.uint8],
+    ) -> None:
+        """Let each tree vote on the rows that it has not seen; all of them on rows of no weight."""
+        rows, n_classes = as_rows(X), len(self.classes_)
+        votes = np.zeros((len(codes), n_classes))
+        n_votes = np.zeros(len(codes), np.int64)
+        votes[seen], n_votes[seen] = vote(
+            self.forest_, rows[seen], n_classes, bags=bags, n_jobs=self.n_jobs
+        )
+        if not seen.all():
+            votes[~seen], n_votes[~seen] = vote(
+                self.forest_, rows[~seen], n_classes, n_jobs=self.n_jobs
+            )
+        self.oob_count_ = n_votes
+        self.oob_decision_function_ = np.full(votes.shape, np.nan)
+        np.divide(
+            votes, n_votes[:, None], out=self.oob_decision_function_, where=n_votes[:, None] > 0
+        )
+        scored = seen & (n_votes > 0)
+        score = self.oob_score if callable(self.oob_score) else accuracy_score
+        answers = votes[scored].argmax(axis=1)
+        self.oob_score_ = (
+            float(score(self.classes_[codes[scored]], self.classes_[answers]))
+            if scored.any()
+            else float("nan")
+        )
+
+    def _goes_on(self) -> bool:
+        return bool(self.warm_start) and hasattr(self, "forest_")
+
+    def _count_kept(self) -> int:
+        """Count the trees to keep: those of the last fit, with `warm_start`."""
+        if not self._goes_on():
+            return 0
+        n_trees = self.forest_.n_trees
+        if self.n_estimators < n_trees:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {n_trees} trees that are "
+                "there; with warm_start it can only grow"
+            )
+        if self.n_estimators == n_trees:
+            warnings.warn(
+                f"warm_start: all {n_trees} trees are there, and n_estimators asks for no more",
+                stacklevel=4,
+            )
+        return n_trees
+
+    def _bag_seeds_of_all(
+        self, first: int, seeds: NDArray[Any], bag_size: tuple[int, int]
+    ) -> NDArray[Any] | None:
+        """Give the seeds of all trees' bags; None where trees have no bags, or unlike ones."""
+        if not self.bootstrap:
+            return None
+        if not first:
+            return seeds
+        kept = self._bag_seeds
+        if kept is not None and kept.shape == (first,) and tuple(self._bag_size) == bag_size:
+            return np.concatenate([kept, seeds[first:]])
+        if self.oob_score:
+            raise ValueError(
+                "oob_score with warm_start needs all trees to be grown with bootstrap=True, on "
+                "the same rows and with the same max_samples; set warm_start=False"
+            )
+        return None
+
+    def _rules(self, n_docs: int, n_features: int, weights: NDArray[np.float64]) -> Rules:
+        """Check the parameters and turn them into what the engine goes by."""
+        check_choice("criterion", self.criterion, ("gini", "entropy", "log_loss"))
+        check_choice("bootstrap", self.bootstrap, (True, False))
+        check_choice("warm_start", self.warm_start, (True, False))
+        if not callable(self.oob_score):
+            check_choice("oob_score", self.oob_score, (True, False))
+        check_number("n_estimators", self.n_estimators, 1)
+        if not (self.n_jobs is None or (isinstance(self.n_jobs, Integral) and self.n_jobs)):
+            raise ValueError(
+                f"n_jobs must be None or a whole number other than zero; got {self.n_jobs!r}"
+            )
+        if self.max_depth is not None:
+            check_number("max_depth", self.max_depth, 1)
+        share = self.min_weight_fraction_leaf
+        if not isinstance(share, Real) or not 0 <= share <= 0.5:
+            raise ValueError(f"min_weight_fraction_leaf must be in [0, 0.5]; got {share!r}")
+        if self.max_leaf_nodes is not None:
+            raise ValueError(
+                "max_leaf_nodes is not supported, because trees are not grown best node first; "
+                "limit them by max_depth or min_samples_leaf"
+            )
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score needs bootstrap=True: without it no row is out of bag")
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError("max_samples needs bootstrap=True")
+        # Weights up to the number of rows are looked up: with bootstrap counts, all of them are.
+        n_logs = int(min(weights.sum(), n_docs)) + 1 if self._uses_entropy() else 0
+        logs = np.arange(n_logs, dtype=np.float64)
+        logs[1:] *= np.log2(logs[1:])
+        return Rules(
+            entropy=self._uses_entropy(),
+            random_cut=self._random_cut,
+            max_features=self._count_features(n_features),
+            max_depth=_NO_LIMIT if self.max_depth is None else int(self.max_depth),
+            min_samples_split=count_rows("min_samples_split", self.min_samples_split, n_docs, 2),
+            min_samples_leaf=count_rows("min_samples_leaf", self.min_samples_leaf, n_docs, 1),
+            min_weight_share=float(self.min_weight_fraction_leaf),
+            x_log_x=logs,
+        )
+
+    def _uses_entropy(self) -> bool:
+        return self.criterion != "gini"
+
+    def _count_features(self, n_features: int) -> int:
+        wanted = self.max_features
+        if wanted is None:
+            return n_features
+        if isinstance(wanted, str):
+            check_choice("max_features", wanted, ("sqrt", "log2"))
+            root = np.sqrt(n_features) if wanted == "sqrt" else np.log2(n_features)
+            return max(1, int(root))
+        if isinstance(wanted, Integral):
+            check_number("max_features", wanted, 1)
+            return min(int(wanted), n_features)
+        check_share("max_features", wanted)
+        return max(1, int(wanted * n_features))
+
+    def _count_draws(self, n_docs: int) -> int:
+        wanted = self.max_samples
+        if wanted is None:
+            return n_docs
+        if isinstance(wanted, Integral):
+            check_number("max_samples", wanted, 1)
+            if wanted > n_docs:
+                raise ValueError(f"max_samples={wanted} is more than the {n_docs} rows")
+            return int(wanted)
+        check_share("max_samples", wanted)
+        return max(1, round(n_docs * wanted))
+
+    def _class_weights(
+        self, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Factors on the weights of each class's rows."""
+        wanted, n_classes = self.class_weight, len(self.classes_)
+        if isinstance(wanted, Mapping):
+            factors = compute_class_weight(
+                dict(wanted), classes=self.classes_, y=self.classes_[codes]
+            )
+            if not (np.isfinite(factors).all() and (factors >= 0).all()):
+                raise ValueError(f"class_weight must be finite and not negative; got {wanted!r}")
+            return np.asarray(factors)
+        check_choice("class_weight", wanted, (None, "balanced", "balanced_subsample"))
+        if wanted == "balanced" or (wanted == "balanced_subsample" and not self.bootstrap):
+            return balance(codes, weights, n_classes)
+        return np.ones(n_classes)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "forest_"):
+            # A file may come from a stranger, and kernels do not check bounds.
+            self.forest_ = check_forest(self.forest_, len(self.classes_), self.n_features_in_)
