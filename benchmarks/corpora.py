@@ -30,10 +30,15 @@ class Split(NamedTuple):
     X_test: Any
     y_test: NDArray[np.int64]
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it is text, and the matrix sparse."""
+        return bool(sp.issparse(self.X))
+
     def describe(self) -> str:
         """Say how large it is."""
         n, d = self.X.shape
-        kind = f"{self.X.nnz / n:.0f} non-zero each" if sp.issparse(self.X) else "dense"
+        kind = "dense" if not self.is_sparse else f"{self.X.nnz / n:.0f} non-zero each"
         n_classes = len(np.unique(self.y))
         return f"{self.name}: {n:,} + {len(self.y_test):,} x {d:,}, {kind}, {n_classes} classes"
 
@@ -59,22 +64,27 @@ def load_split(name: str) -> Split:
 
 def load_rows(name: str) -> Any:
     """Load a set from the folder in CORDWOOD_DATA, or from ../shared/datasets."""
-    if not os.environ.get(VARIABLE) and not _FOLDER.is_dir():
+    folder = None if os.environ.get(VARIABLE) else _FOLDER
+    if folder is not None and not folder.is_dir():
         raise SystemExit(
             f"there is no data: name the folder that holds {name} in the environment variable "
             f"{VARIABLE}, or put it at ../shared/datasets beside the repository"
         )
     try:
-        return load_dataset(name, data_dir=os.environ.get(VARIABLE) or _FOLDER)
+        rows = load_dataset(name, data_dir=folder)
     except DataError as error:
         raise SystemExit(str(error)) from error
+    if rows.multilabel or rows.labels is None:
+        raise SystemExit(f"{name} has not one label for each row; choose another set")
+    return rows
 
 
-def generate(n_docs: int, *, n_classes: int = 20, n_words: int = 200_000) -> Split:
-    """Draw documents of about 150 words, a quarter of them from the class's own Zipf law.
+def generate(n_docs: int) -> Split:
+    """Draw documents of 20 classes, of about 150 words, a quarter by a Zipf law of the class.
 
     The words and their laws are the same for every `n_docs`; there is no test part.
     """
+    n_classes, n_words = 20, 200_000
     laws = np.random.default_rng(0)
     shares = np.cumsum(1 / np.arange(1, n_words + 1) ** 1.1)
     own = [laws.permutation(n_words) for _ in range(n_classes)]

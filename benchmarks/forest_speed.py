@@ -2,46 +2,32 @@
 
     python dev.py bench forest_speed [--sets 20ng,webkb] [--trees 20] [--repeats 5]
 
-In turns, by the processor time of one thread: fits of one tree and of `--trees` trees, with
-bootstrap and sqrt features. They give the time of a first tree, in which the data are prepared,
-and of each further one; the "fit" columns put them together to a forest of 100 trees, which both
-libraries grow by default (with --trees 100 nothing is extrapolated). scikit-learn's trees of all
-repeats together are the forest that the predictions and the accuracy of the "test" columns come
-from; ours is one of as many trees. Above a quotient of 1, ours is the faster. The ± of the
+In turns, by the processor time of one thread, with bootstrap and sqrt features: fits of one tree
+and of `--trees` trees, the least of the repeats of each. They give the time of a first tree, in
+which the data are prepared, and of each further one, and these the time of a forest of 100 trees,
+which both libraries grow by default; with --trees 100 nothing is extrapolated. Then scikit-learn's
+trees of all repeats are put together to one forest, ours is one of as many trees, and both predict
+the test rows. Cells are ours / theirs, and above a quotient of 1 ours is the faster. The ± of the
 accuracy is the standard error of the difference over the test rows. The last lines are the least
-quotients on text, and on dense data.
+quotients.
 """
 
 import argparse
-from statistics import median
 from typing import Any, NamedTuple
 
-import corpora
-import numpy as np
-from numpy.typing import NDArray
 from sklearn import ensemble
-from stopwatch import load, measure, print_head, print_row, print_run
 
+import corpora
 from cordwood.ensemble import forests
+from options import at_least
+from stopwatch import load, measure, print_head, print_row, print_run
 
 FOREST = 100
 KINDS = ("RandomForestClassifier", "ExtraTreesClassifier")
 
 
-class Seconds(NamedTuple):
-    """What fitting and predicting take, in seconds of one repeat."""
-
-    first: float
-    further: float
-
-    @property
-    def forest(self) -> float:
-        """Seconds of a forest of 100 trees."""
-        return self.first + (FOREST - 1) * self.further
-
-
-class Result(NamedTuple):
-    """Quotients of one kind of forest on one set, theirs to ours."""
+class Quotient(NamedTuple):
+    """How many times faster than scikit-learn's one kind of forest is on one set."""
 
     name: str
     fit: float
@@ -50,107 +36,91 @@ class Result(NamedTuple):
 
 def main(sets: list[str], n_trees: int | None, n_repeats: int) -> None:
     print_run()
-    results = []
+    text: list[Quotient] = []
+    dense: list[Quotient] = []
     for name in sets:
         split = corpora.load_split(name)
-        per_fit = n_trees or (10 if name in corpora.TEXT else FOREST)
-        print(f"{split.describe()}; {n_repeats} x {per_fit} trees{load()}")
+        per_fit = n_trees or (10 if split.is_sparse else FOREST)
+        print(f"{split.describe()}; {n_repeats} repeats of {per_fit} trees{load()}")
         print_head(
             "forest",
             "first tree, s",
             "each further, s",
             f"fit {FOREST} trees, s",
             "quotient",
-            "predict_proba, s",
+            f"predict_proba, {n_repeats * per_fit} trees, s",
             "quotient",
             "accuracy",
         )
-        results += [compare(kind, split, per_fit, n_repeats) for kind in KINDS]
+        quotients = [compare(kind, split, per_fit, n_repeats) for kind in KINDS]
+        (text if split.is_sparse else dense).extend(quotients)
         print()
-    report("text", [result for result in results if is_text(result)])
-    report("dense", [result for result in results if not is_text(result)])
+    report("dense data", dense)
+    report("text", text)
 
 
-def compare(kind: str, split: corpora.Split, n_trees: int, n_repeats: int) -> Result:
+def compare(kind: str, split: corpora.Split, n_trees: int, n_repeats: int) -> Quotient:
     """Time one kind of forest, ours and scikit-learn's in turns, and print a row."""
-    ours, theirs = getattr(forests, kind), getattr(ensemble, kind)
-    ours(1).fit(split.X, split.y).predict_proba(split.X_test)  # compiles, or loads the kernels
-    our_times, their_times, grown = [], [], []
+    makers = getattr(forests, kind), getattr(ensemble, kind)
+    makers[0](1).fit(split.X, split.y).predict_proba(split.X_test)  # compiles or loads kernels
+    ones, wholes, their_trees = [], [], []
     for seed in range(n_repeats):
-        our_times.append(time_fit(ours, split, n_trees, seed)[0])
-        seconds, model = time_fit(theirs, split, n_trees, seed)
-        their_times.append(seconds)
-        grown.append(model)
-    their_forest = grown[0]
-    their_forest.estimators_ = [tree for model in grown for tree in model.estimators_]
-    our_forest = make(ours, n_trees * n_repeats, 0).fit(split.X, split.y)
-    predicting = [
-        (time_votes(our_forest, split), time_votes(their_forest, split)) for _ in range(n_repeats)
+        ones.append([fit(maker, split, 1, seed)[0] for maker in makers])
+        seconds, models = zip(*(fit(maker, split, n_trees, seed) for maker in makers), strict=True)
+        wholes.append(seconds)
+        their_trees += models[1].estimators_
+    theirs = models[1]
+    theirs.estimators_ = their_trees
+    ours = fit(makers[0], split, n_trees * n_repeats, seed=0)[1]
+    votes = [
+        [measure(model.predict_proba, split.X_test)[0] for model in (ours, theirs)]
+        for _ in range(n_repeats)
     ]
-    our_predict, their_predict = (median(side) for side in zip(*predicting, strict=True))
-    our_fit, their_fit = typical(our_times), typical(their_times)
-    result = Result(
-        f"{split.name} {kind}", their_fit.forest / our_fit.forest, their_predict / our_predict
+    first, whole, predict = (
+        list(map(min, zip(*times, strict=True))) for times in (ones, wholes, votes)
     )
+    further = [(all_ - one) / (n_trees - 1) for one, all_ in zip(first, whole, strict=True)]
+    forest = [one + (FOREST - 1) * each for one, each in zip(first, further, strict=True)]
+    quotient = Quotient(f"{split.name} {kind}", forest[1] / forest[0], predict[1] / predict[0])
     print_row(
         kind,
-        f"{our_fit.first:.3f} / {their_fit.first:.3f}",
-        f"{our_fit.further:.4f} / {their_fit.further:.4f}",
-        f"{our_fit.forest:.2f} / {their_fit.forest:.2f}",
-        f"{result.fit:.1f}",
-        f"{our_predict:.3f} / {their_predict:.3f}",
-        f"{result.predict:.1f}",
-        compare_answers(our_forest, their_forest, split),
+        "{:.3f} / {:.3f}".format(*first),
+        "{:.4f} / {:.4f}".format(*further),
+        "{:.2f} / {:.2f}".format(*forest),
+        f"{quotient.fit:.1f}",
+        "{:.3f} / {:.3f}".format(*predict),
+        f"{quotient.predict:.1f}",
+        compare_answers(ours, theirs, split),
     )
-    return result
+    return quotient
 
 
-def make(forest: Any, n_trees: int, seed: int) -> Any:
-    return forest(n_trees, bootstrap=True, max_features="sqrt", random_state=seed)
-
-
-def time_fit(forest: Any, split: corpora.Split, n_trees: int, seed: int) -> tuple[Seconds, Any]:
-    one, many = make(forest, 1, seed), make(forest, n_trees, seed)
-    first, _ = measure(lambda: one.fit(split.X, split.y))
-    whole, model = measure(lambda: many.fit(split.X, split.y))
-    return Seconds(first, (whole - first) / (n_trees - 1)), model
-
-
-def time_votes(model: Any, split: corpora.Split) -> float:
-    return measure(lambda: model.predict_proba(split.X_test))[0]
-
-
-def typical(times: list[Seconds]) -> Seconds:
-    return Seconds(*(median(column) for column in zip(*times, strict=True)))
+def fit(maker: Any, split: corpora.Split, n_trees: int, seed: int) -> tuple[float, Any]:
+    model = maker(n_trees, bootstrap=True, max_features="sqrt", random_state=seed)
+    return measure(model.fit, split.X, split.y)
 
 
 def compare_answers(ours: Any, theirs: Any, split: corpora.Split) -> str:
     """Set the accuracies side by side, with the standard error of their difference."""
-    right = [answer(model, split) == split.y_test for model in (ours, theirs)]
+    right = [model.predict(split.X_test) == split.y_test for model in (ours, theirs)]
     error = (right[0].astype(float) - right[1]).std() / len(split.y_test) ** 0.5
     return f"{right[0].mean():.3f} / {right[1].mean():.3f} ± {error:.3f}"
 
 
-def answer(model: Any, split: corpora.Split) -> NDArray[np.int64]:
-    return np.asarray(model.classes_[model.predict_proba(split.X_test).argmax(axis=1)])
-
-
-def is_text(result: Result) -> bool:
-    return result.name.split()[0] in corpora.TEXT
-
-
-def report(kind: str, results: list[Result]) -> None:
-    if results:
-        fit = min(results, key=lambda result: result.fit)
-        predict = min(results, key=lambda result: result.predict)
-        print(f"least quotient on {kind} data, predict_proba: {predict.predict:.1f} ({predict.name})")
-        print(f"least quotient on {kind} data, fit: {fit.fit:.1f} ({fit.name})")
+def report(data: str, quotients: list[Quotient]) -> None:
+    if quotients:
+        predict = min(quotients, key=lambda quotient: quotient.predict)
+        fit = min(quotients, key=lambda quotient: quotient.fit)
+        print(f"least on {data}, predict_proba: {predict.predict:.1f} ({predict.name})")
+        print(f"least on {data}, fit: {fit.fit:.1f} ({fit.name})")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Time forests beside scikit-learn's.")
+    parser = argparse.ArgumentParser(description="Time our forests beside scikit-learn's.")
     parser.add_argument("--sets", default=",".join((*corpora.DENSE, *corpora.TEXT)))
-    parser.add_argument("--trees", type=int, help="of a fit; by default 10, on dense data 100")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument(
+        "--trees", type=at_least(2), help="of a fit; by default 10, on dense data 100"
+    )
+    parser.add_argument("--repeats", type=at_least(1), default=5)
     options = parser.parse_args()
     main(options.sets.split(","), options.trees, options.repeats)

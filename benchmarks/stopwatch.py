@@ -11,8 +11,10 @@ from typing import Any
 
 
 def measure(
-    call: Callable[[], Any], clock: Callable[[], float] = time.thread_time
-) -> tuple[float, Any]:
+    function: Callable[..., Any],
+    *arguments: Any,
+    clock: Callable[[], Any] = time.thread_time,
+) -> tuple[Any, Any]:
     """Return the seconds that a call takes, and what it returns.
 
     By default they are seconds of processor time of this thread, which does not count while others
@@ -22,7 +24,7 @@ def measure(
     gc.disable()
     try:
         start = clock()
-        result = call()
+        result = function(*arguments)
         return clock() - start, result
     finally:
         gc.enable()

@@ -10,7 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console as RichConsole
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -58,6 +65,11 @@ class Console:
             line = Text.assemble((f"{name:<10}", "bold"), one_line(value))
             self._out.print(line, soft_wrap=True)
 
+    def note(self, sentence: str) -> None:
+        """Print one line of a log to standard error, where there is no bar to disturb."""
+        if not (self.quiet or sys.stderr.isatty()):
+            print(one_line(sentence), file=sys.stderr, flush=True)
+
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Print a table; numbers go to the right, and columns called "" have no heading."""
         if self.talks:
@@ -79,7 +91,8 @@ class Console:
             return
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
         console = RichConsole(stderr=True)
-        with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        times = (TimeElapsedColumn(), TimeRemainingColumn())
+        with Progress(*columns, *times, console=console, transient=True) as bar:
             task = bar.add_task(doing, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "train": "Learn from labelled rows and write a model file.",
     "predict": "Label new rows with a model.",
     "evaluate": "Compare a model's labels with the true ones.",
+    "compare": "Compare learners on data sets, with statistics that hold.",
     "datasets": "List the data sets within reach, look into one, or export it.",
 }
 

@@ -111,7 +111,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 
 
 # Names that mean something else to the functions that pass a recipe's parameters on.
-_NOT_SETTINGS = ("data", "labels", "name", "recipe", "words")
+_NOT_SETTINGS = ("data", "labels", "name", "recipe", "seed", "text", "words")
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

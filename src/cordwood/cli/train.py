@@ -12,6 +12,7 @@ from cordwood.cli import options
 from cordwood.cli.console import Console
 from cordwood.cli.sink import check_target
 from cordwood.cli.source import Source
+from cordwood.errors import CordwoodError
 from cordwood.text.lines import STANDARD_INPUT
 
 SUFFIX = ".cordwood"
@@ -42,7 +43,11 @@ Recipe = Annotated[
         "--recipe",
         metavar="NAME",
         help="How to learn: "
-        + "; ".join(f"{name}, {recipes.describe(name)}" for name in recipes.names())
+        + "; ".join(
+            f"{name}, {recipes.describe(name)}"
+            for name in recipes.names()
+            if recipes.find(name).savable
+        )
         + ".",
     ),
 ]
@@ -75,6 +80,7 @@ def train(
     Example: cordwood train reviews.csv --text body --label topic -o reviews.cordwood
     """
     console = Console(as_json=json, quiet=quiet)
+    _check_savable(recipe)
     source = Source(
         data=data,
         text=text,
@@ -89,7 +95,7 @@ def train(
     )
     target = output or _default_target(source)
     check_target(target, inputs=[data])
-    params = {"random_state": seed, **options.parse_settings(set)}
+    params = {"seed": seed, **options.parse_settings(set)}
     rows = source.read(console, two_classes=True)
     source.show(console, rows)
     start = time.perf_counter()
@@ -120,6 +126,16 @@ def train(
             "bytes": size,
         }
     )
+
+
+def _check_savable(recipe: str) -> None:
+    """Refuse before training what could not be written after it."""
+    if not recipes.find(recipe).savable:
+        savable = [name for name in recipes.names() if recipes.find(name).savable]
+        raise CordwoodError(
+            f"models of recipe {recipe!r} cannot be kept in a model file, which holds nothing that "
+            f"could harm whoever opens it; choose one of: {', '.join(savable)}"
+        )
 
 
 def _default_target(source: Source) -> Path:

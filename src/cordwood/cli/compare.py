@@ -1,0 +1,251 @@
+"""`cordwood compare`: learners side by side, on data sets or on your own file."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cordwood import atomic
+from cordwood.cli import options
+from cordwood.cli.console import Console, count
+from cordwood.cli.sink import check_target
+from cordwood.errors import CordwoodError
+from cordwood.experiment import rendering
+from cordwood.experiment.ledger import Ledger
+from cordwood.experiment.plan import Plan, load_plan, parse_plan
+from cordwood.experiment.run import Summary, collect, run
+from cordwood.experiment.table import Comparison
+from cordwood.experiment.table import compare as tabulate
+
+# Ours first; the baselines are those that a file of a few thousand documents takes seconds for.
+QUICK_RECIPES = ("svm", "rf", "xt", "nb", "knn", "lr")
+QUICK_FOLDS = 3
+
+DRESSES = {
+    ".md": rendering.to_markdown,
+    ".csv": rendering.to_csv,
+    ".tex": rendering.to_latex,
+}
+
+
+class Test(StrEnum):
+    """How learners are told from the best."""
+
+    PAIRED_T = "paired_t"
+    CORRECTED_T = "corrected_t"
+    WILCOXON = "wilcoxon"
+
+
+PlanFile = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="PLAN",
+        help="A TOML file that says which learners are compared on which data sets, and how.",
+        show_default=False,
+    ),
+]
+Quick = Annotated[
+    str | None,
+    typer.Option(
+        "--quick",
+        metavar="DATA",
+        help="Compare our recipes with the usual baselines on this file, without a plan.",
+        show_default=False,
+    ),
+]
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE",
+        help="Where results are kept: what is in it is not done again. [default: PLAN's name with "
+        ".jsonl; with --quick, nothing is kept]",
+        show_default=False,
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", metavar="NUMBER", help="Units at a time; -1 for all cores."),
+]
+Show = Annotated[
+    bool, typer.Option("--show", help="Do nothing; only show what the ledger has of the plan.")
+]
+RetryErrors = Annotated[
+    bool, typer.Option("--retry-errors", help="Try again what has failed before.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the tables to a .md, .csv or .tex file as well.",
+        show_default=False,
+    ),
+]
+ByTest = Annotated[
+    Test,
+    typer.Option(
+        "--test",
+        metavar="paired_t|corrected_t|wilcoxon",
+        help="How learners are told from the best of a data set: as the papers do, with the "
+        "correction for overlapping training rows, or by signed ranks.",
+    ),
+]
+
+
+def compare(
+    plan: PlanFile = None,
+    quick: Quick = None,
+    text: options.TextColumns = None,
+    label: options.LabelColumn = None,
+    ledger: LedgerFile = None,
+    output: Output = None,
+    jobs: Jobs = 1,
+    show: Show = False,
+    retry_errors: RetryErrors = False,
+    test: ByTest = Test.PAIRED_T,
+    data_dir: options.DataDir = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """May be stopped at any moment, even killed: the same command goes on where it was. Several
+    may run on one ledger.
+
+    Example: cordwood compare --quick reviews.csv --text body --label topic
+    """
+    console = Console(as_json=json, quiet=quiet)
+    if output is not None:
+        check_target(output)
+        if output.suffix.lower() not in DRESSES:
+            raise typer.BadParameter(f"{output.name!r} must end in .md, .csv or .tex")
+    todo = _plan(plan, quick, text, label, data_dir)
+    start = time.perf_counter()
+    with _ledger(plan, ledger) as book:
+        if show:
+            summary = collect(todo, book)
+        else:
+            summary = _run(console, todo, book, data_dir, jobs, retry_errors)
+    comparison = tabulate(summary.records, summary.planned, test=test.value, protocol=todo.protocol)
+    _show(console, comparison, summary, time.perf_counter() - start)
+    if output is not None:
+        with atomic.write(output) as file:
+            file.write(DRESSES[output.suffix.lower()](comparison))
+        console.fact("wrote", str(output))
+    console.answer(
+        {
+            "plan": todo.name,
+            "units": summary.n_units,
+            "done_now": summary.n_done,
+            "failed": summary.n_failed,
+            "missing": summary.n_missing,
+            **rendering.to_json(comparison),
+        }
+    )
+
+
+def _plan(
+    plan: Path | None,
+    quick: str | None,
+    text: list[str] | None,
+    label: str | None,
+    data_dir: Path | None,
+) -> Plan:
+    if (plan is None) == (quick is None):
+        raise typer.BadParameter("name a PLAN, or a data file with --quick DATA")
+    if plan is not None:
+        if text or label:
+            raise typer.BadParameter("--text and --label belong to --quick; a plan has its own")
+        return load_plan(plan, data_dir=data_dir)
+    columns = {"text": text, "label": label}
+    dataset = {"path": quick, **{name: value for name, value in columns.items() if value}}
+    return parse_plan(
+        {
+            "name": "quick",
+            "evaluation": {"folds": QUICK_FOLDS},
+            "datasets": [dataset],
+            "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
+        },
+        data_dir=data_dir,
+    )
+
+
+@contextmanager
+def _ledger(plan: Path | None, path: Path | None) -> Iterator[Ledger]:
+    if path is None and plan is not None:
+        path = plan.with_suffix(".jsonl")
+    if path is not None:
+        check_target(path)
+        yield Ledger(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="cordwood-") as folder:
+        yield Ledger(Path(folder, "quick.jsonl"))
+
+
+def _run(
+    console: Console,
+    plan: Plan,
+    ledger: Ledger,
+    data_dir: Path | None,
+    jobs: int,
+    retry_errors: bool,
+) -> Summary:
+    def tell(record: Mapping[str, Any]) -> None:
+        console.note(_sentence(record))
+
+    with console.progress(f"comparing ({plan.name})") as progress:
+        return run(
+            plan,
+            ledger,
+            data_dir=data_dir,
+            n_jobs=jobs,
+            retry_errors=retry_errors,
+            progress=progress,
+            on_record=tell,
+        )
+
+
+def _sentence(record: Mapping[str, Any]) -> str:
+    """Say in one line what a unit came to."""
+    unit = record["unit"]
+    what = f"{unit['dataset']}, {unit['learner']}, fold {unit['fold'] + 1}"
+    if "error" in record:
+        return f"{what}: failed: {record['error']}"
+    scores = record["scores"]
+    seconds = record["fit_wall_seconds"] + record["predict_wall_seconds"]
+    return (
+        f"{what}: micro-F1 {100 * scores['micro_f1']:.2f}, macro-F1 "
+        f"{100 * scores['macro_f1']:.2f}, {seconds:.1f} s"
+    )
+
+
+def _show(console: Console, comparison: Comparison, summary: Summary, seconds: float) -> None:
+    for grid in rendering.grids(comparison):
+        console.say(grid.title)
+        rows = [tuple(_mark(entry) for entry in row) for row in grid.rows]
+        console.table(grid.header, rows)
+        console.say()
+    console.say(rendering.describe(comparison).replace("Bold:", "With *:"))
+    done = f"{count(summary.n_done, 'unit')} of {summary.n_units:,} done now, in {seconds:.1f} s"
+    if summary.n_missing:
+        done += f"; {summary.n_missing:,} missing"
+    if summary.n_failed:
+        done += f"; {summary.n_failed:,} failed (--retry-errors tries them again)"
+    console.fact("units", done)
+    if summary.n_foreign:
+        console.fact(
+            "ledger",
+            f"{count(summary.n_foreign, 'record')} of other plans, parameters or data, left out",
+        )
+    failures = [record for record in summary.records if "error" in record]
+    if failures and summary.n_failed == summary.n_units:
+        raise CordwoodError(f"nothing could be done; the first error: {failures[0]['error']}")
+
+
+def _mark(entry: rendering.Entry) -> str:
+    return f"{entry.text} *" if entry.strong else entry.text

@@ -1,0 +1,298 @@
+"""The runner: all units of a plan that a ledger lacks, carried out once and written down.
+
+A record of the ledger has the fields
+
+- `key`: names the result; `unit`: what was done, as JSON; `data` and `plan`: fingerprints;
+- `scores`: `micro_f1` and `macro_f1`; `params`: those that tuning has chosen, and `tuning_score`,
+  their score within the training rows, or null;
+- `fit_cpu_seconds`, `fit_wall_seconds`, and the same of `tune` and `predict`; `peak_memory`: bytes,
+  or null where the system cannot tell (see `cordwood.experiment.effort`);
+- `n_train`, `n_test`: rows; `warnings`: what the learner complained of;
+- `versions`: of the libraries; `time`: when it was finished, in UTC;
+- `error`: one line, in the place of all results, if the unit failed.
+
+Nothing in it tells the machine. Times are those of one thread, without compilation.
+"""
+
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+from cordwood.errors import CordwoodError
+from cordwood.experiment.ledger import Ledger
+from cordwood.experiment.material import DataDir, fetch, load, put_away
+from cordwood.experiment.plan import Plan
+from cordwood.experiment.trial import carry_out
+from cordwood.experiment.units import Unit, expand, key
+from cordwood.text.lines import Progress
+
+_PAUSE = 0.2  # seconds, before asking again for units that another process has
+
+_LIBRARIES = ("cordwood", "scikit-learn", "numpy", "scipy", "numba")
+_PEERS = ("lightgbm", "xgboost")  # recipes that are libraries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """Where a plan stands in a ledger.
+
+    Parameters
+    ----------
+    n_units : int
+        Units of the plan.
+    n_done : int
+        How many of them this call has carried out.
+    n_failed : int
+        How many have failed, now or earlier.
+    n_missing : int
+        How many have no record; none after `run`.
+    n_foreign : int
+        Records of the ledger that do not belong to the plan: other learners, other parameters,
+        other data. They stay, and count for nothing.
+    planned : tuple of (str, dict)
+        The key and the JSON of each unit, in the order of the plan.
+    records : tuple of dict
+        The record of each unit that has one, in the same order and under the plan's labels.
+    """
+
+    n_units: int
+    n_done: int
+    n_failed: int
+    n_missing: int
+    n_foreign: int
+    planned: tuple[tuple[str, dict[str, Any]], ...]
+    records: tuple[dict[str, Any], ...]
+
+
+def run(
+    plan: Plan,
+    ledger: Ledger,
+    *,
+    data_dir: DataDir = None,
+    n_jobs: int = 1,
+    retry_errors: bool = False,
+    progress: Progress | None = None,
+    on_record: Callable[[Mapping[str, Any]], None] | None = None,
+) -> Summary:
+    """Carry out all units of a plan that a ledger lacks.
+
+    It may be stopped or killed at any moment: the units that are in the ledger are not done again.
+    Several processes may run the same plan on the same ledger; each unit is done by one of them,
+    and each returns when all are done.
+
+    Parameters
+    ----------
+    plan : Plan
+        From `cordwood.experiment.plan`.
+    ledger : Ledger
+        Where results are looked up and written down.
+    data_dir : path, optional
+        The data folder; see `cordwood.experiment.datasets.list_datasets`.
+    n_jobs : int, default=1
+        How many units are done at a time, each by a process of its own; -1 for as many as there
+        are processors. It does not change results.
+    retry_errors : bool, default=False
+        Whether to try again the units that have failed earlier.
+    progress : callable, optional
+        Called with how many units have a record, and how many there are.
+    on_record : callable, optional
+        Called with each record that this call has added.
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    DataError
+        If a data set cannot be loaded or divided as the plan wants, before any unit is done.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from cordwood.experiment.plan import parse_plan
+    >>> plan = parse_plan({"datasets": [{"name": "sklearn:iris"}], "learners": [{"recipe": "svm"}]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(Path(folder, "iris.jsonl"))
+    ...     [run(plan, ledger).n_done for _ in range(2)]
+    [5, 0]
+    """
+    fingerprints = {
+        dataset.name: load(dataset, plan, data_dir).fingerprint
+        # The first comes last, and so is at hand when the units begin.
+        for dataset in reversed(plan.datasets)
+    }
+    tasks = _list_tasks(plan, fingerprints, ledger.records())
+    pending = {
+        task.key: task
+        for task in tasks
+        if task.n_earlier == 0 or (retry_errors and task.has_failed)
+    }
+    n_keys = len({task.key for task in tasks})
+    n_done = 0
+    report = progress or _ignore
+    report(n_keys - len(pending), n_keys)
+    while pending:
+        n_before = len(pending)
+        for task, record in _work(list(pending.values()), plan, ledger, data_dir, n_jobs):
+            if record is not None:
+                n_done += 1
+                if on_record is not None:
+                    on_record(record)
+            elif ledger.count(task.key) <= task.n_earlier:
+                continue  # another process has it under way
+            del pending[task.key]
+            report(n_keys - len(pending), n_keys)
+        if len(pending) == n_before:
+            time.sleep(_PAUSE)
+    put_away()
+    return _summarize(plan, fingerprints, ledger.records(), n_done)
+
+
+def collect(plan: Plan, ledger: Ledger) -> Summary:
+    """Find the records of a plan without doing anything, and without its data.
+
+    Parameters
+    ----------
+    plan : Plan
+        From `cordwood.experiment.plan`.
+    ledger : Ledger
+        Where results are looked up. Where it has records on several states of a data set, those on
+        the state that was written down last count.
+
+    Returns
+    -------
+    Summary
+    """
+    records = ledger.records()
+    fingerprints = {record["unit"]["dataset"]: record["data"] for record in records}
+    return _summarize(plan, fingerprints, records, n_done=0)
+
+
+class _Task(NamedTuple):
+    """A unit on certain data, and what a ledger had of it."""
+
+    unit: Unit
+    key: str
+    data: str  # fingerprint
+    n_earlier: int  # records
+    has_failed: bool  # by the last of them
+
+
+def _list_tasks(
+    plan: Plan, fingerprints: Mapping[str, str], records: Iterable[Mapping[str, Any]]
+) -> list[_Task]:
+    earlier: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        earlier.setdefault(record["key"], []).append(record)
+    tasks = []
+    for unit in expand(plan):
+        data = fingerprints.get(unit.dataset, "")
+        name = key(unit, data)
+        attempts = earlier.get(name, [])
+        has_failed = bool(attempts) and "error" in attempts[-1]
+        tasks.append(_Task(unit, name, data, len(attempts), has_failed))
+    return tasks
+
+
+def _summarize(
+    plan: Plan,
+    fingerprints: Mapping[str, str],
+    records: Sequence[dict[str, Any]],
+    n_done: int,
+) -> Summary:
+    tasks = _list_tasks(plan, fingerprints, records)
+    latest = {record["key"]: record for record in records}
+    keys = {task.key for task in tasks}
+    return Summary(
+        n_units=len(tasks),
+        n_done=n_done,
+        n_failed=sum(task.has_failed for task in tasks),
+        n_missing=sum(task.n_earlier == 0 for task in tasks),
+        n_foreign=sum(record["key"] not in keys for record in records),
+        planned=tuple((task.key, task.unit.to_json()) for task in tasks),
+        # Labels may have changed since: they are not part of the key.
+        records=tuple(
+            {**latest[task.key], "unit": task.unit.to_json()} for task in tasks if task.n_earlier
+        ),
+    )
+
+
+def _work(
+    tasks: Sequence[_Task], plan: Plan, ledger: Ledger, data_dir: DataDir, n_jobs: int
+) -> Iterator[tuple[_Task, dict[str, Any] | None]]:
+    """Yield each task with its record, or with None if it was not to be had."""
+    n_jobs = min(effective_n_jobs(n_jobs), len(tasks))
+    if n_jobs == 1:
+        for task in tasks:
+            yield task, _attempt(task, plan, ledger, data_dir)
+        return
+    put_away()
+    workers = Parallel(n_jobs, backend="loky", batch_size=1, return_as="generator_unordered")
+    calls = (delayed(_attempt_elsewhere)(task, plan, ledger.path, data_dir) for task in tasks)
+    try:
+        yield from workers(calls)
+    except BrokenProcessPool as error:
+        raise CordwoodError(
+            "a worker process was killed, perhaps for want of memory; what was finished is in the "
+            "ledger: run the plan again, with a smaller n_jobs / --jobs if need be"
+        ) from error
+
+
+def _attempt_elsewhere(
+    task: _Task, plan: Plan, path: Path, data_dir: DataDir
+) -> tuple[_Task, dict[str, Any] | None]:
+    return task, _attempt(task, plan, _open(path), data_dir)
+
+
+# Kept, because a ledger remembers how far it has read.
+@lru_cache(maxsize=1)
+def _open(path: Path) -> Ledger:
+    return Ledger(path)
+
+
+def _attempt(task: _Task, plan: Plan, ledger: Ledger, data_dir: DataDir) -> dict[str, Any] | None:
+    """Carry out a unit and write it down, unless another process has it or has done it."""
+    claim = ledger.claim(task.key, known=task.n_earlier)
+    if claim is None:
+        return None
+    with claim:
+        dataset = next(set_ for set_ in plan.datasets if set_.name == task.unit.dataset)
+        material = fetch(dataset, plan, data_dir, task.data)
+        # Of the key, so that neither order nor company of a unit has a say in its result.
+        seed = int(task.key, 16) % 2**31
+        trial = carry_out(task.unit, material.rows, material.divide(task.unit), seed)
+        record = {
+            "key": task.key,
+            "unit": task.unit.to_json(),
+            **trial.outcome,
+            "data": task.data,
+            "plan": plan.fingerprint(),
+            "versions": _versions(task.unit.recipe),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        if trial.predictions:
+            # First, so that what has a record has predictions.
+            ledger.write_predictions(task.key, **trial.predictions)
+        ledger.append(record)
+    return record
+
+
+@lru_cache
+def _versions(recipe: str) -> dict[str, str]:
+    libraries = (*_LIBRARIES, recipe) if recipe in _PEERS else _LIBRARIES
+    return {"python": platform.python_version(), **{name: version(name) for name in libraries}}
+
+
+def _ignore(done: int, total: int | None) -> None:
+    """Report to nobody."""

@@ -1,0 +1,410 @@
+"""Comparisons: what the records of a ledger say of each learner on each data set.
+
+A unit that has not been done, or has failed, is missing and stays visible as missing: its data set
+is marked, tested and averaged without the learners that lack it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood.errors import DataError
+from cordwood.experiment.curves import LearningCurve, learning_curve
+from cordwood.experiment.protocols import published
+from cordwood.experiment.ranks import average_ranks
+from cordwood.experiment.statistics import (
+    BestAndTies,
+    PairTest,
+    best_and_ties,
+    corrected_resampled_t_test,
+    paired_t_test,
+    wilcoxon,
+)
+
+METRICS = ("micro_f1", "macro_f1")
+"""The scores that every unit has."""
+
+TestName = Literal["paired_t", "corrected_t", "wilcoxon"]
+Mark = Literal["best", "tied", ""]
+
+Record = Mapping[str, Any]
+"""A line of the ledger."""
+
+Planned = Iterable[tuple[str, Mapping[str, Any]]]
+"""Key and plain JSON of each unit of a plan."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One learner on one data set, by one metric.
+
+    Parameters
+    ----------
+    mean, sd : float
+        Over the units that are done; NaN where there are too few of them.
+    n, n_planned, n_failed : int
+        How many units are done, how many there should be, and how many failed.
+    mark : {"best", "tied", ""}
+        Whether this learner is the best here, or was tested and is not significantly different
+        from the best. A learner that is not complete has no mark.
+    published : float or None
+        What the paper of the protocol reports.
+    """
+
+    mean: float
+    sd: float
+    n: int
+    n_planned: int
+    n_failed: int
+    mark: Mark
+    published: float | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all units are done."""
+        return self.n == self.n_planned > 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one learner costs on one data set: seconds of processor time, mean over its units.
+
+    Parameters
+    ----------
+    tune, fit, predict : float
+        To choose parameters, to learn with the chosen ones, and to answer; NaN where no unit is
+        done.
+    """
+
+    tune: float
+    fit: float
+    predict: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One learner over all data sets, by one metric.
+
+    Parameters
+    ----------
+    mean, rank : float
+        Mean score and average rank, 1 being the best, over `datasets`; NaN without any.
+    datasets : tuple of str
+        Those that are complete for every learner which is complete anywhere; none for a learner
+        that is complete nowhere.
+    """
+
+    mean: float
+    rank: float
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Learners compared on data sets.
+
+    Parameters
+    ----------
+    metrics, datasets, learners : tuple of str
+        In the order of the plan.
+    cells : mapping of (metric, dataset, learner) to Cell
+    costs : mapping of (dataset, learner) to Cost
+    summaries : mapping of (metric, learner) to Summary
+    test : {"paired_t", "corrected_t", "wilcoxon"}
+        By which the marks were made, with Bonferroni's correction.
+    alpha : float
+        Level of significance of the marks.
+    """
+
+    metrics: tuple[str, ...]
+    datasets: tuple[str, ...]
+    learners: tuple[str, ...]
+    cells: Mapping[tuple[str, str, str], Cell]
+    costs: Mapping[tuple[str, str], Cost]
+    summaries: Mapping[tuple[str, str], Summary]
+    test: TestName
+    alpha: float
+
+    def scores(self, metric: str) -> NDArray[np.float64]:
+        """Give mean scores of shape (n_sets, n_learners), as `cordwood.experiment.ranks` takes.
+
+        NaN where a learner is not complete.
+        """
+        rows = [
+            [self.cells[metric, dataset, learner] for learner in self.learners]
+            for dataset in self.datasets
+        ]
+        return np.array([[c.mean if c.complete else math.nan for c in row] for row in rows])
+
+
+class _Slot(NamedTuple):
+    """The place of a unit in a comparison."""
+
+    dataset: str
+    learner: str
+    share: float
+    division: tuple[int, int]
+
+
+class _Results(NamedTuple):
+    """The planned units by their places, each with its record if there is one."""
+
+    units: dict[_Slot, Mapping[str, Any]]
+    records: dict[_Slot, Record]
+
+    def names(self, field: Literal["dataset", "learner"]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(getattr(slot, field) for slot in self.units))
+
+    def divisions(self, dataset: str, share: float) -> list[tuple[int, int]]:
+        """List what anyone's rows are divided into, so that all learners have the same rows."""
+        return sorted({s.division for s in self.units if (s.dataset, s.share) == (dataset, share)})
+
+    def values(self, dataset: str, learner: str, share: float, metric: str) -> list[float]:
+        """Give a learner's score for each division; NaN where it is missing."""
+        found = []
+        for division in self.divisions(dataset, share):
+            record = self.records.get(_Slot(dataset, learner, share, division), {})
+            found.append(float((record.get("scores") or {}).get(metric, math.nan)))
+        return found
+
+
+def compare(
+    records: Iterable[Record],
+    planned: Planned | None = None,
+    *,
+    metrics: Sequence[str] = METRICS,
+    test: TestName = "paired_t",
+    alpha: float = 0.05,
+    protocol: str | None = None,
+) -> Comparison:
+    """Sum up the records of a ledger, for the largest training share that they have.
+
+    Parameters
+    ----------
+    records : iterable of mapping
+        Lines of the ledger; of several with one key the last counts.
+    planned : iterable of (key, unit), optional
+        The units of the plan as plain JSON. Records of other keys are left out, units without a
+        record are missing, and the plan's labels are used. Without it, the records' own units
+        are all there is.
+    metrics : sequence of str
+        Names of scores in the records.
+    test : {"paired_t", "corrected_t", "wilcoxon"}
+        How learners are told from the best on each data set: as the papers do; with the
+        correction for overlapping training rows; or by signed ranks.
+    alpha : float
+        Level of significance.
+    protocol : str, optional
+        Name of the protocol whose published figures stand beside ours.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    DataError
+        If there are no units, or if two different ones claim the same place.
+
+    Examples
+    --------
+    >>> def record(learner, fold, score):
+    ...     unit = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold, "share": 1.0}
+    ...     return {"key": f"{learner}{fold}", "unit": unit, "scores": {"micro_f1": score}}
+    >>> records = [record("rf", 0, 0.8), record("rf", 1, 0.9), record("nb", 0, 0.7)]
+    >>> comparison = compare(records, metrics=["micro_f1"])
+    >>> cell = comparison.cells["micro_f1", "d", "nb"]
+    >>> cell.mean, cell.n, cell.n_planned
+    (0.7, 1, 2)
+    """
+    results = _collect(records, planned)
+    _check_metrics(metrics, results)
+    share = max(slot.share for slot in results.units)
+    datasets, learners = results.names("dataset"), results.names("learner")
+    cells: dict[tuple[str, str, str], Cell] = {}
+    for dataset in datasets:
+        chosen = _choose_test(test, results, dataset, share)
+        for metric in metrics:
+            columns = [results.values(dataset, name, share, metric) for name in learners]
+            verdict = best_and_ties(np.array(columns).T, test=chosen, alpha=alpha)
+            for position, learner in enumerate(learners):
+                cells[metric, dataset, learner] = _make_cell(
+                    columns[position],
+                    _mark(verdict, position),
+                    _failures(results, dataset, learner, share),
+                    _published(results, dataset, learner, metric, protocol),
+                )
+    costs = {(d, name): _cost(results, d, name, share) for d in datasets for name in learners}
+    return Comparison(
+        metrics=tuple(metrics),
+        datasets=datasets,
+        learners=learners,
+        cells=MappingProxyType(cells),
+        costs=MappingProxyType(costs),
+        summaries=MappingProxyType(_summarize(cells, metrics, datasets, learners)),
+        test=test,
+        alpha=alpha,
+    )
+
+
+def learning_curves(
+    records: Iterable[Record], planned: Planned | None = None, *, metric: str = "micro_f1"
+) -> dict[tuple[str, str], LearningCurve]:
+    """Sum up the records of a ledger by training share.
+
+    Parameters
+    ----------
+    records, planned
+        As for `compare`.
+    metric : str
+        Name of a score in the records.
+
+    Returns
+    -------
+    dict of (dataset, learner) to LearningCurve
+        In the order of the plan.
+    """
+    results = _collect(records, planned)
+    _check_metrics([metric], results)
+    curves = {}
+    for dataset in results.names("dataset"):
+        shares = sorted({slot.share for slot in results.units if slot.dataset == dataset})
+        for learner in results.names("learner"):
+            scores = [results.values(dataset, learner, share, metric) for share in shares]
+            curves[dataset, learner] = learning_curve(shares, np.array(scores))
+    return curves
+
+
+def _collect(records: Iterable[Record], planned: Planned | None) -> _Results:
+    latest = {record["key"]: record for record in records}
+    if planned is None:
+        planned = [(key, record["unit"]) for key, record in latest.items()]
+    results = _Results({}, {})
+    keys: dict[_Slot, str] = {}
+    for key, unit in planned:
+        division = (unit["repeat"], unit["fold"])
+        slot = _Slot(unit["dataset"], unit["learner"], unit["share"], division)
+        if keys.setdefault(slot, key) != key:
+            raise DataError(
+                f"there are two different results of {slot.learner!r} on {slot.dataset!r}, repeat "
+                f"{division[0]}, fold {division[1]}, made with other settings or data; compare "
+                "by a plan, which says which of them counts"
+            )
+        results.units[slot] = unit
+        if key in latest:
+            results.records[slot] = latest[key]
+    if not results.units:
+        raise DataError("there are no results to compare; run the plan first")
+    return results
+
+
+def _check_metrics(metrics: Sequence[str], results: _Results) -> None:
+    known = {name for record in results.records.values() for name in record.get("scores") or ()}
+    for metric in metrics:
+        if known and metric not in known:
+            raise DataError(f"there is no score {metric!r}; there are {', '.join(sorted(known))}")
+
+
+def _choose_test(name: TestName, results: _Results, dataset: str, share: float) -> PairTest:
+    if name == "paired_t":
+        return paired_t_test
+    if name == "wilcoxon":
+        return wilcoxon
+    if name != "corrected_t":
+        raise ValueError(f"test must be paired_t, corrected_t or wilcoxon, not {name!r}")
+    done = [
+        record
+        for slot, record in results.records.items()
+        if (slot.dataset, slot.share) == (dataset, share) and record.get("scores")
+    ]
+    if not done:
+        return paired_t_test  # which has nothing to test either
+    n_train, n_test = (fmean(record[part] for record in done) for part in ("n_train", "n_test"))
+    return lambda a, b: corrected_resampled_t_test(a - b, n_train, n_test)
+
+
+def _mark(verdict: BestAndTies, learner: int) -> Mark:
+    if learner == verdict.best:
+        return "best"
+    # Without a test, as of a single division, nobody is shown to be different: no news.
+    tested = not math.isnan(verdict.p_values[learner])
+    return "tied" if tested and verdict.tied[learner] else ""
+
+
+def _make_cell(values: Sequence[float], mark: Mark, n_failed: int, figure: float | None) -> Cell:
+    done = [value for value in values if not math.isnan(value)]
+    return Cell(
+        mean=fmean(done) if done else math.nan,
+        sd=stdev(done) if len(done) > 1 else math.nan,
+        n=len(done),
+        n_planned=len(values),
+        n_failed=n_failed,
+        mark=mark,
+        published=figure,
+    )
+
+
+def _failures(results: _Results, dataset: str, learner: str, share: float) -> int:
+    return sum(
+        bool(record.get("error"))
+        for slot, record in results.records.items()
+        if slot[:3] == (dataset, learner, share)
+    )
+
+
+def _published(
+    results: _Results, dataset: str, learner: str, metric: str, protocol: str | None
+) -> float | None:
+    if protocol is None:
+        return None
+    for slot, unit in results.units.items():
+        if slot[:2] == (dataset, learner):
+            figure = published(protocol, dataset, unit["recipe"])
+            return getattr(figure, metric, None)
+    return None
+
+
+def _cost(results: _Results, dataset: str, learner: str, share: float) -> Cost:
+    done = [
+        record
+        for slot, record in results.records.items()
+        if slot[:3] == (dataset, learner, share) and record.get("scores")
+    ]
+    return Cost(*(_mean_seconds(done, part) for part in ("tune", "fit", "predict")))
+
+
+def _mean_seconds(records: Sequence[Record], part: str) -> float:
+    seconds = [record.get(f"{part}_cpu_seconds", math.nan) for record in records]
+    return fmean(seconds) if seconds else math.nan
+
+
+def _summarize(
+    cells: Mapping[tuple[str, str, str], Cell],
+    metrics: Sequence[str],
+    datasets: Sequence[str],
+    learners: Sequence[str],
+) -> dict[tuple[str, str], Summary]:
+    summaries = {}
+    for metric in metrics:
+        complete = [
+            name for name in learners if any(cells[metric, d, name].complete for d in datasets)
+        ]
+        common = tuple(
+            d for d in datasets if all(cells[metric, d, name].complete for name in complete)
+        )
+        means = np.array([[cells[metric, d, name].mean for name in complete] for d in common])
+        for learner in learners:
+            summaries[metric, learner] = Summary(math.nan, math.nan, ())
+        if not means.size:
+            continue
+        for learner, mean, rank in zip(
+            complete, means.mean(axis=0), average_ranks(means), strict=True
+        ):
+            summaries[metric, learner] = Summary(float(mean), float(rank), common)
+    return summaries

@@ -1,0 +1,169 @@
+"""Units: the smallest pieces of a comparison, each one learner on one division of one data set.
+
+A unit says all that decides its result but the data themselves, and is plain JSON.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from cordwood import recipes
+from cordwood.experiment.plan import Dataset, Learner, Plan
+
+# Part of every key: raised when the same unit would come to another result by a changed rule.
+_SCHEME = 1
+
+_LABELS = ("dataset", "learner")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """One learner on one division of one data set into training and test rows.
+
+    Parameters
+    ----------
+    dataset, learner : str
+        Labels, by which the plan knows them.
+    repeat, fold : int
+        Which division, both from 0; see `cordwood.experiment.splits.split`.
+    share : float
+        Share of the training rows that is learnt from.
+    recipe : str
+        Name of the recipe.
+    params : dict
+        Parameters for `cordwood.recipes.make`, by their full names; those of words are left out
+        for rows of numbers.
+    grid : dict of str to list
+        Values to choose among, likewise; empty where nothing is tuned.
+    text : dict
+        Parameters of `TextVectorizer`, for `cordwood.recipes.make`; empty for rows of numbers and
+        for recipes that prepare text in a way of their own.
+    evaluation : dict
+        `kind`, `folds` and `test_share` of the plan's evaluation.
+    tuning : dict
+        `kind` and `folds` of the plan's tuning, and the `metric`; empty where nothing is tuned.
+    seed : int
+        The plan's.
+
+    Examples
+    --------
+    >>> from cordwood.experiment.plan import parse_plan
+    >>> plan = parse_plan(
+    ...     {"datasets": [{"name": "docstrings"}], "learners": [{"recipe": "svm"}]}
+    ... )
+    >>> unit = expand(plan)[0]
+    >>> unit.dataset, unit.learner, unit.repeat, unit.fold, unit.share
+    ('docstrings', 'svm', 0, 0, 1.0)
+    >>> Unit.from_json(unit.to_json()) == unit
+    True
+    """
+
+    dataset: str
+    learner: str
+    repeat: int
+    fold: int
+    share: float
+    recipe: str
+    params: dict[str, Any]
+    grid: dict[str, list[Any]]
+    text: dict[str, Any]
+    evaluation: dict[str, Any]
+    tuning: dict[str, Any]
+    seed: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Give all fields as plain JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+        """Make the unit that `to_json` described."""
+        return cls(**fields)
+
+
+def expand(plan: Plan) -> tuple[Unit, ...]:
+    """List the units of a plan.
+
+    All learners meet a division of the data before the next division has its turn, so that a
+    comparison which is stopped half-way is still a fair one.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    Returns
+    -------
+    tuple of Unit
+        By data set, repeat, fold, share and learner.
+    """
+    evaluation = plan.evaluation
+    return tuple(
+        _make_unit(plan, dataset, learner, repeat, fold, share)
+        for dataset in plan.datasets
+        for repeat in range(evaluation.repeats)
+        for fold in range(evaluation.folds)
+        for share in evaluation.shares
+        for learner in plan.learners
+    )
+
+
+def key(unit: Unit, fingerprint: str) -> str:
+    """Name the result of a unit on certain data.
+
+    Labels and `n_jobs` leave the key alone, and so does what the unit does not use: how many
+    repeats or shares the plan has, or the metric of tuning where nothing is tuned.
+
+    Parameters
+    ----------
+    unit : Unit
+    fingerprint : str
+        Of the data, from `cordwood.experiment.splits.fingerprint`, which knows of groups and of
+        official splits where they matter.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    content = {name: value for name, value in unit.to_json().items() if name not in _LABELS}
+    for name in ("params", "grid"):
+        content[name] = {
+            param: value
+            for param, value in content[name].items()
+            if param.rpartition("__")[2] != "n_jobs"
+        }
+    content.update(data=fingerprint, scheme=_SCHEME)
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _make_unit(
+    plan: Plan, dataset: Dataset, learner: Learner, repeat: int, fold: int, share: float
+) -> Unit:
+    numeric = dataset.kind == "numeric"
+    grid = _fitting(learner.grid, numeric)
+    return Unit(
+        dataset=dataset.name,
+        learner=learner.name,
+        repeat=repeat,
+        fold=fold,
+        share=float(share),
+        recipe=learner.recipe,
+        params=_fitting(learner.params, numeric),
+        grid=grid,
+        text=dict(dataset.text) if recipes.find(learner.recipe).text == "settable" else {},
+        evaluation=plan.evaluation.model_dump(include={"kind", "folds", "test_share"}),
+        tuning={**plan.tuning.model_dump(), "metric": plan.metric} if grid else {},
+        seed=plan.seed,
+    )
+
+
+def _fitting(params: Mapping[str, Any], numeric: bool) -> dict[str, Any]:
+    """Leave out the parameters of words where there are none."""
+    return {
+        param: value
+        for param, value in params.items()
+        if not numeric or param.startswith("classifier__")
+    }

@@ -1,0 +1,1 @@
+"""Results shown: pictures of what the ledgers hold. Reads and draws, and fits nothing."""

@@ -1,0 +1,101 @@
+import csv
+import json
+
+import pytest
+
+from cordwood.cli.main import main
+
+WORDS = {
+    "fruit": "apple pear plum cherry",
+    "metal": "iron zinc tin copper",
+    "bird": "gull wren owl",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with open(tmp_path / "things.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["body", "topic"])
+        for number in range(60):
+            topic = list(WORDS)[number % 3]
+            words = WORDS[topic].split()
+            writer.writerow([f"{words[number % len(words)]} and {words[-1]} {number % 7}", topic])
+    (tmp_path / "plan.toml").write_text(
+        """
+        [evaluation]
+        folds = 3
+        [[datasets]]
+        path = "things.csv"
+        text = "body"
+        label = "topic"
+        [[learners]]
+        recipe = "svm"
+        [[learners]]
+        name = "bayes"
+        recipe = "nb"
+        """
+    )
+    return tmp_path
+
+
+def test_a_plan_is_run_once_and_shown_again(folder, capsys):
+    assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert (first["units"], first["done_now"], first["failed"]) == (6, 6, 0)
+    assert first["learners"] == ["svm", "bayes"]
+    assert (folder / "plan.jsonl").exists()
+    assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second["done_now"] == 0
+    assert second["cells"] == first["cells"]
+    assert main(["compare", str(folder / "plan.toml"), "--show", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cells"] == first["cells"]
+
+
+def test_what_is_missing_is_said(folder, capsys):
+    assert main(["compare", str(folder / "plan.toml"), "--show"]) == 0
+    out = capsys.readouterr().out
+    assert "6 missing" in out
+    assert "(0 of 3)" in out
+
+
+@pytest.mark.parametrize("suffix", [".md", ".csv", ".tex"])
+def test_tables_are_written(folder, suffix, capsys):
+    target = folder / f"table{suffix}"
+    assert main(["compare", str(folder / "plan.toml"), "-o", str(target)]) == 0
+    written = target.read_text(encoding="utf-8")
+    assert "bayes" in written
+    out = capsys.readouterr().out
+    assert "100.00 ± 0.00 *" in out
+    assert "paired t-test" in out
+
+
+def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
+    before = sorted(folder.iterdir())
+    data = str(folder / "things.csv")
+    assert main(["compare", "--quick", data, "--text", "body", "--label", "topic"]) == 0
+    captured = capsys.readouterr()
+    for recipe in ("svm", "rf", "xt", "nb", "knn", "lr"):
+        assert f"\n{recipe} " in captured.out
+        assert f", {recipe}, fold 3: micro-F1" in captured.err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        ([], 2, "name a PLAN, or a data file"),
+        (["nowhere.toml"], 1, "nowhere.toml"),
+        (["{plan}", "--text", "body"], 2, "belong to --quick"),
+        (["{plan}", "-o", "{folder}/table.doc"], 2, ".md, .csv or .tex"),
+        (["--quick", "{folder}/things.csv", "--text", "words"], 1, 'no column "words"'),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(folder, capsys, arguments, code, sentence):
+    arguments = [a.format(plan=folder / "plan.toml", folder=folder) for a in arguments]
+    assert main(["compare", *arguments]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1

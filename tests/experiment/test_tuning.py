@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from cordwood import recipes
+from cordwood.experiment.datasets import load_dataset
+from cordwood.experiment.plan import Evaluation
+from cordwood.experiment.splits import split
+from cordwood.experiment.tuning import choose_by_folds, choose_out_of_bag, has_out_of_bag_score
+from cordwood.text.corpus import Corpus
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(0)
+    texts, labels = [], []
+    for _ in range(150):
+        label = rng.choice(["x", "y", "z"], p=[0.6, 0.25, 0.15])
+        own = {"x": "abcdef", "y": "cdefgh", "z": "efghij"}[label]
+        texts.append(" ".join(2 * word for word in rng.choice(list(own), size=5)))
+        labels.append(str(label))
+    ids = tuple(map(str, range(150)))
+    return Corpus(texts=tuple(texts), labels=tuple(labels), ids=ids)
+
+
+def make(recipe, **options):
+    return lambda params: recipes.make(recipe, seed=3, n_jobs=1, **options, **params)
+
+
+@pytest.mark.parametrize(
+    ("metric", "scoring"), [("micro_f1", "accuracy"), ("macro_f1", "f1_macro")]
+)
+@pytest.mark.parametrize(
+    ("recipe", "grid"),
+    [
+        ("svm", {"classifier__C": [0.01, 0.1, 1.0, 10.0]}),
+        ("nb", {"words__min_df": [1, 20, 60], "classifier__alpha": [0.01, 1.0, 100.0]}),
+    ],
+)
+def test_agrees_with_the_grid_search_of_scikit_learn(corpus, recipe, grid, metric, scoring):
+    build = make(recipe, text={"preset": "social"})
+    divisions = split(corpus, Evaluation(folds=4), seed=0)
+    search = GridSearchCV(build({}), grid, scoring=scoring, cv=divisions, refit=False)
+    search.fit(corpus.texts, corpus.labels)
+    choice = choose_by_folds(build, grid, corpus, divisions, metric)
+    assert choice.score == pytest.approx(search.best_score_, rel=1e-12)
+    assert choice.params == search.best_params_
+    # Candidates must differ for this to mean anything.
+    assert len(set(search.cv_results_["mean_test_score"])) > 1
+
+
+def test_numbers_with_and_without_scaling():
+    iris = load_dataset("sklearn:iris")
+    divisions = split(iris, Evaluation(folds=3), seed=0)
+    grid = {"classifier__C": [0.001, 1.0]}
+    for scale in (True, False):
+        build = make("svm", words=False, scale=scale)
+        search = GridSearchCV(build({}), grid, cv=divisions).fit(iris.X, iris.labels)
+        choice = choose_by_folds(build, grid, iris, divisions, "micro_f1")
+        assert (choice.params, choice.score) == (search.best_params_, search.best_score_)
+
+
+@pytest.mark.parametrize("recipe", ["rf", "sk_rf"])
+def test_out_of_bag_score_is_the_learners_own(corpus, recipe):
+    build = make(recipe, text={"preset": "social"}, n_estimators=60)
+    grid = {"classifier__max_depth": [1, 3, None]}
+    scores = []
+    for depth in grid["classifier__max_depth"]:
+        model = build({"classifier__oob_score": True, "classifier__max_depth": depth})
+        scores.append(model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_score_)
+    choice = choose_out_of_bag(build, grid, corpus, "micro_f1")
+    assert choice.score == pytest.approx(max(scores), rel=1e-12)
+    assert choice.params == {"classifier__max_depth": [1, 3, None][int(np.argmax(scores))]}
+    assert len(set(scores)) > 1
+
+
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("recipe", ["rf", "sk_rf"])
+def test_rows_that_no_tree_has_left_out_do_not_count(corpus, recipe):
+    build = make(recipe, text={"preset": "social"}, n_estimators=2)
+    model = build({"classifier__oob_score": True})
+    votes = model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_decision_function_
+    known = np.nan_to_num(votes).sum(axis=1) > 0
+    assert 0 < known.sum() < len(corpus)
+    right = model.classes_[votes[known].argmax(axis=1)] == np.array(corpus.labels)[known]
+    choice = choose_out_of_bag(build, {"classifier__max_depth": [None]}, corpus, "micro_f1")
+    assert choice.score == pytest.approx(right.mean(), rel=1e-12)
+
+
+def test_who_can_score_out_of_bag():
+    assert has_out_of_bag_score(recipes.make("rf"))
+    assert has_out_of_bag_score(recipes.make("xt", bootstrap=True))
+    assert not has_out_of_bag_score(recipes.make("xt"))
+    assert not has_out_of_bag_score(recipes.make("rf", bootstrap=False))
+    assert not has_out_of_bag_score(recipes.make("svm"))
