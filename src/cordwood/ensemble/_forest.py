@@ -103,6 +103,7 @@ class BaseForestClassifier(BaseVotingClassifier):
 
         Examples
         --------
+        >>> from cordwood import RandomForestClassifier
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
         >>> model = RandomForestClassifier(5, random_state=0).fit(X, y)
