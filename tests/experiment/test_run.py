@@ -24,7 +24,7 @@ seed = 7
 [evaluation]
 kind = "repeated"
 folds = 3
-repeats = 4
+repeats = 6
 [tuning]
 folds = 2
 [text]
@@ -37,7 +37,7 @@ grid = { C = [0.1, 1.0] }
 [[learners]]
 recipe = "nb"
 """
-N_UNITS = 24
+N_UNITS = 36
 
 RUNNER = """
 import sys
@@ -130,7 +130,7 @@ def test_a_run_killed_and_resumed_ten_times_equals_an_undisturbed_one(folder):
         go(runner)
         for _ in range(n_awaited):
             runner.stdout.readline()
-        time.sleep(rng.uniform(0, 0.06))
+        time.sleep(rng.uniform(0, 0.04))
         runner.kill()
         runner.communicate()
         n_records.append(len(killed.records()))

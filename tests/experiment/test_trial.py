@@ -58,9 +58,9 @@ def test_seeds_matter_and_nothing_else_does():
 
 
 def test_the_model_is_fitted_with_the_parameters_that_were_chosen():
-    outcome, predictions = carry_out(make_unit(grid={"C": [1e-6, 1.0]}), iris, division, seed=5)
-    assert outcome["params"] == {"classifier__C": 1.0}
-    fixed = carry_out(make_unit(params={"C": 1.0}), iris, division, seed=5)
+    outcome, predictions = carry_out(make_unit(grid={"C": [1e-6, 5.0]}), iris, division, seed=5)
+    assert outcome["params"] == {"classifier__C": 5.0}
+    fixed = carry_out(make_unit(params={"C": 5.0}), iris, division, seed=5)
     np.testing.assert_array_equal(predictions["votes"], fixed.predictions["votes"])
 
 
