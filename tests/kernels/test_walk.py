@@ -42,11 +42,14 @@ def share(forest, leaf):
 
 
 def run(kernels, forest, first, last, bags):
-    x = np.zeros(12, np.float32)
+    # Values that are not present must not be read; and blocks do not end where the rows do.
+    present, x = np.zeros((8, 1), np.uint64), np.full((8, 12), np.nan, np.float32)
     votes, n_votes = np.zeros((150, 4)), np.zeros(150, np.int64)
     indptr = X.indptr.astype(np.int64)
-    kernels.walk.vote(forest, indptr, X.indices, X.data, first, last, bags, x, votes, n_votes)
-    assert not x.any()
+    kernels.walk.vote(
+        forest, indptr, X.indices, X.data, first, last, bags, present, x, votes, n_votes
+    )
+    assert not present.any()
     return votes, n_votes
 
 

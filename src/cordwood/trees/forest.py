@@ -21,6 +21,9 @@ _LEVELS = 255
 # Rows that are voted on in one go; small enough to share out, large enough to pay for the call.
 _ROWS = 512
 
+# Rows that go down a tree together; their bits, one for each feature, should fit into 32 KB.
+_AT_A_TIME = 8
+
 
 def grow_forest(
     table: Table,
@@ -141,17 +144,18 @@ def vote(
     rows = (read_only(X.indptr.astype(np.int64)), read_only(X.indices), read_only(X.data))
     n_blocks = -(-n_rows // _ROWS)
     n_threads = min(effective_n_jobs(n_jobs), max(n_blocks, 1))
-    idle: SimpleQueue[NDArray[np.float32]] = SimpleQueue()
+    idle: SimpleQueue[tuple[NDArray[np.uint64], NDArray[np.float32]]] = SimpleQueue()
     for _ in range(n_threads):
-        idle.put(np.zeros(X.shape[1], np.float32))
+        present = np.zeros((_AT_A_TIME, -(-X.shape[1] // 64)), np.uint64)
+        idle.put((present, np.empty((_AT_A_TIME, X.shape[1]), np.float32)))
 
     def vote_block(first: int) -> None:
-        x = idle.get()
+        spread = idle.get()
         try:
             last = min(first + _ROWS, n_rows)
-            vote_rows(forest, *rows, first, last, bags, x, votes, n_votes)
+            vote_rows(forest, *rows, first, last, bags, *spread, votes, n_votes)
         finally:
-            idle.put(x)
+            idle.put(spread)
 
     Parallel(n_jobs=n_threads, require="sharedmem")(
         delayed(vote_block)(first) for first in range(0, n_rows, _ROWS)
