@@ -14,29 +14,15 @@ from cordwood.kernels.types import Int, Singles, Words
 _ONE = np.uint32(1)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
 _S29, _S32 = np.uint64(29), np.uint64(32)
-_SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
 @piece
-def sort_column(values: Singles, bits: Words, keys: NDArray[np.uint64]) -> None:
-    """Write the places of a column's values in the order of the values, equal ones in theirs.
-
-    The bits of a float, with those of a negative one turned over, sort like the float; with the
-    place behind them, one sort of whole numbers does.
-    """
-    n = len(values)
-    is_sorted = True
-    for i in range(n):
-        keys[i] = np.uint64(i)
-        is_sorted = is_sorted and (i == 0 or values[i - 1] <= values[i])
-    if is_sorted:
-        return
-    for i in range(n):
-        flip = _ALL if bits[i] & _SIGN else _SIGN
-        keys[i] |= np.uint64(bits[i] ^ flip) << _S32
-    keys[:n].sort()
-    for i in range(n):
-        keys[i] &= np.uint64(_ALL)
+def sort_column(values: Singles) -> NDArray[np.int64]:
+    """Order a column by value, equal values in their order; most columns of counts are sorted."""
+    for i in range(1, len(values)):
+        if values[i] < values[i - 1]:
+            return np.argsort(values, kind="mergesort")
+    return np.arange(len(values))
 
 
 @kernel
@@ -58,8 +44,6 @@ def rank_values(
     of values of each rank, feature after feature from `value_start[f]` on.
     """
     n_ranks_at_most = (np.int64(1) << np.int64(np.uint32(32) - doc_bits)) - 1
-    bits = data.view(np.uint32)
-    order = np.empty(np.max(np.diff(indptr)) if len(columns) else 0, np.uint64)
     n_values = 0
     at = 0
     for feature in range(len(columns)):
@@ -67,13 +51,13 @@ def rank_values(
         first, last = indptr[column], indptr[column + _ONE]
         value_start[feature] = n_values
         n = last - first
-        sort_column(data[first:last], bits[first:last], order)
+        order = sort_column(data[first:last])
         n_distinct = 1
         n_below = 0
         for i in range(n):
-            value = data[np.uint64(first) + order[i]]
+            value = data[first + order[i]]
             n_below += value < 0.0
-            n_distinct += i == 0 or value != data[np.uint64(first) + order[i - 1]]
+            n_distinct += i == 0 or value != data[first + order[i - 1]]
         # Evenly many documents to a rank; with room for all values, a rank for each.
         share = 0 if n_distinct <= n_ranks_at_most else n // (n_ranks_at_most - 3) + 1
         rank = np.uint32(0)
@@ -88,8 +72,8 @@ def rank_values(
                 n_here = 0
             if i == n:
                 break
-            value = data[np.uint64(first) + order[i]]
-            fresh = i == n_below or i == 0 or value != data[np.uint64(first) + order[i - 1]]
+            value = data[first + order[i]]
+            fresh = i == n_below or i == 0 or value != data[first + order[i - 1]]
             if n_here == 0 or (fresh and n_here >= share):
                 rank = np.uint32(n_values - value_start[feature])
                 least[n_values] = value
@@ -97,7 +81,7 @@ def rank_values(
                 n_here = 0
             greatest[n_values - 1] = value
             n_here += 1
-            entry[at] = (rank << doc_bits) | np.uint32(indices[np.uint64(first) + order[i]])
+            entry[at] = (rank << doc_bits) | np.uint32(indices[first + order[i]])
             at += 1
     value_start[len(columns)] = n_values
     return n_values

@@ -59,7 +59,7 @@ def announced(compiled: Any) -> Iterator[None]:
     def announce() -> None:
         if not compiled.signatures:
             logger.warning(
-                "Compiling the kernels for this machine: some fifteen seconds, the first time only."
+                "Compiling the kernels for this machine: some twenty seconds, the first time only."
             )
 
     timer = threading.Timer(_PATIENCE, announce)
