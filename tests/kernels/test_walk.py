@@ -1,8 +1,12 @@
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from cordwood.ensemble.forests import RandomForestClassifier
+from cordwood.kernels import bits
+from cordwood.trees.records import Rows
+from cordwood.trees.scratch import allocate_block
 
 rng = np.random.default_rng(0)
 X = sp.csr_matrix(rng.poisson(0.3, size=(150, 12)) * rng.choice([-1.0, 0.5, 1.0], size=(150, 12)))
@@ -41,15 +45,19 @@ def share(forest, leaf):
     return answer / answer.sum()
 
 
-def run(kernels, forest, first, last, bags):
-    # Values that are not present must not be read; and blocks do not end where the rows do.
-    present, x = np.zeros((8, 1), np.uint64), np.full((8, 12), np.nan, np.float32)
+def make_block(n_features=12):
+    rows = Rows(X.indptr.astype(np.int64), X.indices, X.data)
+    # What is not present must not be read.
+    block = allocate_block(rows, n_features)._replace(least=np.full(n_features, np.nan, np.float32))
+    return rows, block
+
+
+def run(kernels, forest, first, last, bags, factors=None):
+    rows, block = make_block()
     votes, n_votes = np.zeros((150, 4)), np.zeros(150, np.int64)
-    indptr = X.indptr.astype(np.int64)
-    kernels.walk.vote(
-        forest, indptr, X.indices, X.data, first, last, bags, present, x, votes, n_votes
-    )
-    assert not present.any()
+    factors = np.ones(forest.n_trees) if factors is None else factors
+    kernels.walk.vote(forest, rows, first, last, bags, factors, block, votes, n_votes)
+    assert not block.present.any()
     return votes, n_votes
 
 
@@ -57,11 +65,11 @@ def test_votes_are_the_shares_of_the_leaves_that_are_reached(kernels, model):
     forest = model.forest_
     assert (forest.leaf_class >= 0).any()
     assert (forest.leaf_class < 0).any()
-    votes, n_votes = run(kernels, forest, 10, 140, np.empty((0, 0), np.uint8))
+    votes, n_votes = run(kernels, forest, 64, 140, np.empty((0, 0), np.uint8))
     rows = X.toarray()
     for row in range(150):
         expected = sum(share(forest, walk(forest, tree, rows[row])) for tree in range(7))
-        inside = 10 <= row < 140
+        inside = 64 <= row < 140
         np.testing.assert_allclose(votes[row], expected if inside else 0, rtol=1e-12)
         assert n_votes[row] == (7 if inside else 0)
 
@@ -77,6 +85,40 @@ def test_trees_do_not_vote_on_rows_of_their_bags(kernels, model):
         expected = sum((share(forest, walk(forest, t, rows[row])) for t in voters), np.zeros(4))
         np.testing.assert_allclose(votes[row], expected, rtol=1e-12)
         assert n_votes[row] == len(voters)
+
+
+def test_each_tree_votes_with_its_factor(kernels, model):
+    forest, factors = model.forest_, rng.random(7)
+    votes, n_votes = run(kernels, forest, 0, 150, np.empty((0, 0), np.uint8), factors)
+    rows = X.toarray()
+    for row in range(150):
+        shares = [share(forest, walk(forest, tree, rows[row])) for tree in range(7)]
+        np.testing.assert_allclose(votes[row], factors @ shares, rtol=1e-12)
+    assert (n_votes == 7).all()
+
+
+def test_rows_reach_the_leaves_that_a_walk_reaches(kernels, model):
+    forest = model.forest_
+    in_bag = rng.random((7, 150)) < 0.6
+    bags = np.packbits(in_bag, axis=1, bitorder="little")
+    rows, block = make_block()
+    leaves = np.full((7, 150), -1, np.int32)
+    kernels.walk.reach(forest, rows, 64, 150, bags, block, leaves)
+    assert not block.present.any()
+    dense = X.toarray()
+    for tree in range(7):
+        for row in range(150):
+            answers = row >= 64 and not in_bag[tree, row]
+            assert leaves[tree, row] == (walk(forest, tree, dense[row]) if answers else -1)
+
+
+@pytest.mark.parametrize("word", [1, 2, 3, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 0xF0F000])
+def test_bits_are_counted_and_found(word):
+    def both(word):
+        return bits.count_bits(word), bits.lowest_bit(word)
+
+    expected = word.bit_count(), f"{word:b}"[::-1].index("1")
+    assert both(np.uint64(word)) == numba.njit(both)(np.uint64(word)) == expected
 
 
 def test_plain_and_compiled_votes_agree_to_the_last_bit(plain, compiled, model):

@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 
 from cordwood.kernels.grow import grow
 from cordwood.kernels.jit import announced
+from cordwood.kernels.walk import reach as reach_rows
 from cordwood.kernels.walk import vote as vote_rows
-from cordwood.trees.records import Forest, Rules, Table, read_only
-from cordwood.trees.scratch import Scratch, allocate
+from cordwood.trees.records import Forest, Rows, Rules, Table, read_only
+from cordwood.trees.scratch import Block, Scratch, allocate, allocate_block
 
 # The greatest level of the kernel's eight-bit weights.
 _LEVELS = 255
 
-# Rows that are voted on in one go; small enough to share out, large enough to pay for the call.
+# Rows that a thread takes at a time, whole blocks of the kernel; few enough to share out, enough to
+# pay for the call.
 _ROWS = 512
-
-# Rows that go down a tree together; their bits, one for each feature, should fit into 32 KB.
-_AT_A_TIME = 8
 
 
 def grow_forest(
@@ -113,6 +112,7 @@ def vote(
     n_classes: int,
     *,
     bags: NDArray[np.uint8] | None = None,
+    tree_weights: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Sum over the trees the class frequencies of the leaves that the rows of X reach.
@@ -125,6 +125,8 @@ def vote(
     bags : uint8 array of shape (n_trees, ceil(n_rows / 8)), optional
         Bit i of a tree's row, counted from the lowest, is set where row i of X must get no vote
         of the tree, because the tree has seen it.
+    tree_weights : float64 array of shape (n_trees,), optional
+        Factors on the trees' frequencies; all one by default.
     n_jobs : int, optional
         Number of threads.
 
@@ -135,32 +137,76 @@ def vote(
     n_votes : int64 array of shape (n_rows,)
         How many trees voted.
     """
-    n_rows = X.shape[0]
-    votes = np.zeros((n_rows, n_classes))
-    n_votes = np.zeros(n_rows, np.int64)
-    if bags is None:
-        bags = np.empty((0, 0), np.uint8)
-    bags = read_only(bags)
-    rows = (read_only(X.indptr.astype(np.int64)), read_only(X.indices), read_only(X.data))
-    n_blocks = -(-n_rows // _ROWS)
-    n_threads = min(effective_n_jobs(n_jobs), max(n_blocks, 1))
-    idle: SimpleQueue[tuple[NDArray[np.uint64], NDArray[np.float32]]] = SimpleQueue()
-    for _ in range(n_threads):
-        present = np.zeros((_AT_A_TIME, -(-X.shape[1] // 64)), np.uint64)
-        idle.put((present, np.empty((_AT_A_TIME, X.shape[1]), np.float32)))
+    votes = np.zeros((X.shape[0], n_classes))
+    n_votes = np.zeros(X.shape[0], np.int64)
+    factors = np.ones(forest.n_trees) if tree_weights is None else tree_weights
 
-    def vote_block(first: int) -> None:
-        spread = idle.get()
+    def vote_some(rows: Rows, first: int, last: int, bags: NDArray[np.uint8], block: Block) -> None:
+        vote_rows(forest, rows, first, last, bags, factors, block, votes, n_votes)
+
+    _share_out(vote_some, X, bags, n_jobs)
+    return votes, n_votes
+
+
+def reach(
+    forest: Forest,
+    X: sp.csr_matrix,
+    *,
+    bags: NDArray[np.uint8] | None = None,
+    n_jobs: int | None = None,
+) -> NDArray[np.int32]:
+    """Find the leaf that each row of X reaches in each tree.
+
+    Parameters
+    ----------
+    forest, X, bags, n_jobs
+        As in `vote`.
+
+    Returns
+    -------
+    int32 array of shape (n_trees, n_rows)
+        Positions in `forest.leaf_class`; -1 where the row is in the tree's bag.
+    """
+    leaves = np.full((forest.n_trees, X.shape[0]), -1, np.int32)
+
+    def reach_some(
+        rows: Rows, first: int, last: int, bags: NDArray[np.uint8], block: Block
+    ) -> None:
+        reach_rows(forest, rows, first, last, bags, block, leaves)
+
+    _share_out(reach_some, X, bags, n_jobs)
+    return leaves
+
+
+def _share_out(
+    ask: Callable[[Rows, int, int, NDArray[np.uint8], Block], None],
+    X: sp.csr_matrix,
+    bags: NDArray[np.uint8] | None,
+    n_jobs: int | None,
+) -> None:
+    """Ask about all rows, some at a time, on several threads, each with a block of its own."""
+    n_rows = X.shape[0]
+    rows = Rows(
+        indptr=read_only(X.indptr.astype(np.int64)),
+        indices=read_only(X.indices),
+        data=read_only(X.data),
+    )
+    bags = read_only(np.empty((0, 0), np.uint8) if bags is None else bags)
+    n_threads = min(effective_n_jobs(n_jobs), max(-(-n_rows // _ROWS), 1))
+    idle: SimpleQueue[Block] = SimpleQueue()
+    for _ in range(n_threads):
+        idle.put(allocate_block(rows, X.shape[1]))
+
+    def ask_some(first: int) -> None:
+        block = idle.get()
         try:
-            last = min(first + _ROWS, n_rows)
-            vote_rows(forest, *rows, first, last, bags, *spread, votes, n_votes)
+            ask(rows, first, min(first + _ROWS, n_rows), bags, block)
         finally:
-            idle.put(spread)
+            idle.put(block)
 
     Parallel(n_jobs=n_threads, require="sharedmem")(
-        delayed(vote_block)(first) for first in range(0, n_rows, _ROWS)
+        delayed(ask_some)(first) for first in range(0, n_rows, _ROWS)
     )
-    return votes, n_votes
 
 
 def _unit(weights: NDArray[np.float64]) -> float:

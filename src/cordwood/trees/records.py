@@ -74,6 +74,21 @@ class Table(NamedTuple):
         return len(self.twin)
 
 
+class Rows(NamedTuple):
+    """Rows that are asked about: the arrays of a CSR matrix, read-only.
+
+    Parameters
+    ----------
+    indptr : int64 array of shape (n_rows + 1,)
+    indices : int32 array
+    data : float32 array
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float32]
+
+
 class Rules(NamedTuple):
     """How trees are grown; names and meanings are those of scikit-learn's forests.
 

@@ -1,11 +1,12 @@
-"""The memory that one thread grows trees in, allocated once and never handed out."""
+"""The memory that one thread works in, allocated once and never handed out."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.trees.records import Table
+from cordwood.kernels.walk import BLOCK
+from cordwood.trees.records import Rows, Table
 
 
 class Scratch(NamedTuple):
@@ -73,4 +74,34 @@ def allocate(table: Table, n_classes: int) -> Scratch:
         mixed_start=np.empty(n + 1, np.int64),
         mixed_class=np.empty(n, np.int32),
         mixed_weight=np.empty(n, np.float32),
+    )
+
+
+class Block(NamedTuple):
+    """Some rows by columns, as the walking kernel wants them, for one thread.
+
+    20 bytes for each feature, and up to 8 for each entry of 64 rows.
+    """
+
+    present: NDArray[np.uint64]
+    start: NDArray[np.int64]
+    least: NDArray[np.float32]
+    feature: NDArray[np.int32]
+    value: NDArray[np.float32]
+    waiting: NDArray[np.uint64]
+    leaf_of: NDArray[np.int64]
+
+
+def allocate_block(rows: Rows, n_features: int) -> Block:
+    """Allocate what asking trees about these rows takes."""
+    ends = np.append(rows.indptr[:-1:BLOCK], rows.indptr[-1])
+    n_entries = int(np.diff(ends).max(initial=0))
+    return Block(
+        present=np.zeros(n_features, np.uint64),
+        start=np.empty(n_features, np.int64),
+        least=np.empty(n_features, np.float32),
+        feature=np.empty(min(n_entries, n_features), np.int32),
+        value=np.empty(n_entries, np.float32),
+        waiting=np.empty((BLOCK, 2), np.uint64),
+        leaf_of=np.empty(BLOCK, np.int64),
     )
