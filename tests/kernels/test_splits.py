@@ -93,6 +93,24 @@ def test_no_side_lighter_than_a_quarter_scores_above_its_bound(plain, entropy, d
 
 
 @criteria
+@settings(deadline=None, max_examples=400)
+@given(data=st.data())
+def test_what_is_called_hopeless_is(plain, entropy, data):
+    side = np.array([data.draw(st.integers(0, 9)) for _ in range(3)], float)
+    rest = np.array([data.draw(st.integers(1, 40)) for _ in range(3)], float)
+    side[0] += 1.0
+    count = (side + rest) * data.draw(st.sampled_from([1.0, 0.1, 1e6 / 7]))
+    side *= count.sum() / (side + rest).sum()
+    pure_node = plain.splits.purity(entropy, LOGS, count)
+    about = entropy, LOGS, pure_node, count.sum(), side.sum()
+    reached = score_of(entropy, side, count - side)
+    limit = plain.splits.bound(*about)
+    assert not plain.splits.is_hopeless(*about, reached - 1e-9 * abs(reached))
+    assert plain.splits.is_hopeless(*about, limit + 1e-9 * abs(limit)) == np.isfinite(limit)
+    assert not plain.splits.is_hopeless(*about, limit - 1e-9 * abs(limit))
+
+
+@criteria
 def test_the_bound_is_reached_by_a_class_that_leaves_for_good(plain, entropy):
     count = np.array([3.0, 20.0, 5.0])
     pure_node = plain.splits.purity(entropy, LOGS, count)

@@ -29,9 +29,10 @@ from cordwood.kernels.splits import (
     SCORE,
     UPPER,
     Node,
-    bound,
+    is_hopeless,
     judge_cuts,
     judge_random_cut,
+    judge_single,
     purity,
 )
 from cordwood.kernels.types import Float, Floats, Int, Record, Seed, Words
@@ -359,13 +360,26 @@ def search(
                 entries = buffer
                 at = _ZERO
             else:
-                if bound(entropy, logs, pure, total, mass[turn] * unit) < best[SCORE]:
+                if is_hopeless(entropy, logs, pure, total, mass[turn] * unit, best[SCORE]):
                     continue
                 entries = entry
                 at = span[start_of(feature)]
                 n = span[length_of(feature)]
             zero = zero_rank[feature]
-            if random_cut:
+            if n == 1:
+                judge_single(
+                    node,
+                    feature,
+                    turn,
+                    zero,
+                    entries[at],
+                    random_cut,
+                    least,
+                    greatest,
+                    value_start[feature],
+                    state,
+                )
+            elif random_cut:
                 first_value = value_start[feature]
                 judge_random_cut(
                     node, feature, turn, zero, entries, at, n, least, greatest, first_value, state

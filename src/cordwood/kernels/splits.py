@@ -89,6 +89,24 @@ def bound(entropy: bool, logs: Floats, purity: Float, total: Float, weight: Floa
 
 
 @piece
+def is_hopeless(
+    entropy: bool, logs: Floats, purity: Float, total: Float, weight: Float, best: Float
+) -> bool:
+    """Tell whether no cut whose short side weighs at most `weight` can score as high as `best`.
+
+    No side scores higher than one of a single class that leaves its class for good. That bound
+    grows with the weight only up to a quarter of the node; beyond that there is none.
+    """
+    if 4.0 * weight >= total:
+        return False
+    if entropy:
+        most = purity - x_log_x(weight, logs) - x_log_x(total - weight, logs)
+        return most / _SLACK < best
+    # weight + (purity - weight²) / (total - weight) < best, without a division
+    return (purity - weight * weight) * _SLACK < (best / _SLACK - weight) * (total - weight)
+
+
+@piece
 def score(
     entropy: bool,
     logs: Floats,
@@ -258,4 +276,46 @@ def judge_random_cut(
     for i in range(at, end):
         node.side[node.labels[entries[i] & node.doc_mask]] = 0.0
     if settle(node, short, feature, turn, low, high):
+        node.best[CUT] = cut
+
+
+@inlined
+def judge_single(
+    node: Record,
+    feature: Int,
+    turn: Int,
+    zero: Int,
+    e: Int,
+    random_cut: bool,
+    least: Singles,
+    greatest: Singles,
+    first_value: Int,
+    state: Seed,
+) -> None:
+    """Try the one cut of a feature that a single document has, as most have in small nodes."""
+    rank = e >> node.doc_bits
+    doc = e & node.doc_mask
+    low, high = min(rank, zero), max(rank, zero)
+    cut = np.float32(0.0)
+    if random_cut:
+        bottom = np.float64(least[np.uint64(first_value + low)])
+        top = np.float64(greatest[np.uint64(first_value + high)])
+        cut = np.float32(bottom + uniform(state) * (top - bottom))
+        inner = greatest[np.uint64(first_value + low)]
+        if cut < inner or cut >= least[np.uint64(first_value + high)]:
+            cut = inner
+    weight = node.weights[doc]
+    more, less = add(node.entropy, node.logs, 0.0, weight, node.counts[node.labels[doc]])
+    if (
+        node.min_leaf <= 1
+        and min(weight, node.total - weight) >= node.min_weight
+        and offer(
+            node.best,
+            score(node.entropy, node.logs, node.purity, node.total, weight, more, less),
+            turn,
+        )
+    ):
+        node.best[FEATURE] = feature
+        node.best[LOWER] = low
+        node.best[UPPER] = high
         node.best[CUT] = cut
