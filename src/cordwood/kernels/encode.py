@@ -18,11 +18,31 @@ _S29, _S32 = np.uint64(29), np.uint64(32)
 
 @piece
 def sort_column(values: Singles) -> NDArray[np.int64]:
-    """Order a column by value, equal values in their order; most columns of counts are sorted."""
-    for i in range(1, len(values)):
-        if values[i] < values[i - 1]:
-            return np.argsort(values, kind="mergesort")
-    return np.arange(len(values))
+    """Order a column by value, equal values in their order; most columns of counts are sorted.
+
+    A merge sort of our own, because numba's takes two seconds to compile.
+    """
+    n = len(values)
+    order, spare = np.empty(n, np.int64), np.empty(n, np.int64)
+    rising = True
+    for i in range(n):
+        order[i] = i
+        rising = rising and (i == 0 or values[i - 1] <= values[i])
+    width = n if rising else 1
+    while width < n:
+        for first in range(0, n, 2 * width):
+            middle, end = min(first + width, n), min(first + 2 * width, n)
+            left, right = first, middle
+            for place in range(first, end):
+                if left < middle and (right == end or values[order[left]] <= values[order[right]]):
+                    spare[place] = order[left]
+                    left += 1
+                else:
+                    spare[place] = order[right]
+                    right += 1
+        order, spare = spare, order
+        width *= 2
+    return order
 
 
 @kernel
