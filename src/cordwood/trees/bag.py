@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.kernels.bag import draw
+from cordwood.kernels.bag import draw, draw_weighted
+from cordwood.trees.records import read_only
 
 
 def draw_counts(seed: int, n_docs: int, n_draws: int) -> NDArray[np.uint32]:
@@ -15,9 +16,41 @@ def draw_counts(seed: int, n_docs: int, n_draws: int) -> NDArray[np.uint32]:
     return counts
 
 
+def draw_weighted_counts(
+    seed: int, cumulative: NDArray[np.float64], n_draws: int
+) -> NDArray[np.uint32]:
+    """Count how often each document is drawn, in proportion to its weight.
+
+    Parameters
+    ----------
+    seed : int
+    cumulative : float64 array of shape (n_docs,)
+        The running sum of the weights, which are not negative, and not all zero. Weights that are
+        all one give the counts of `draw_counts`.
+    n_draws : int
+
+    Returns
+    -------
+    uint32 array of shape (n_docs,)
+
+    Examples
+    --------
+    >>> draw_weighted_counts(0, np.cumsum([0.0, 3.0, 0.0]), 5)
+    array([0, 5, 0], dtype=uint32)
+    """
+    counts, guide = np.empty((2, len(cumulative)), np.uint32)
+    draw_weighted(int(seed), n_draws, read_only(cumulative), guide, counts)
+    return counts
+
+
 def pack(seeds: Sequence[int] | NDArray[np.uint64], n_docs: int, n_draws: int) -> NDArray[np.uint8]:
     """Set bit i of a tree's row, counted from the lowest, where document i is in its bag."""
     bags = np.empty((len(seeds), -(-n_docs // 8)), np.uint8)
     for bag, seed in zip(bags, seeds, strict=True):
-        bag[:] = np.packbits(draw_counts(seed, n_docs, n_draws) > 0, bitorder="little")
+        bag[:] = pack_counts(draw_counts(seed, n_docs, n_draws))
     return bags
+
+
+def pack_counts(counts: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Pack counts of draws, of one tree or of a tree in each row, as `pack` does."""
+    return np.packbits(counts > 0, axis=-1, bitorder="little")

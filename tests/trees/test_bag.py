@@ -1,0 +1,29 @@
+import numpy as np
+import pytest
+
+from cordwood.trees.bag import draw_counts, draw_weighted_counts, pack, pack_counts
+
+
+@pytest.mark.parametrize("n_docs", [1, 2, 100, 1237])
+def test_equal_weights_draw_what_no_weights_draw(n_docs):
+    sums = np.cumsum(np.ones(n_docs))
+    for seed in range(20):
+        expected = draw_counts(seed, n_docs, n_docs)
+        assert np.array_equal(draw_weighted_counts(seed, sums, n_docs), expected)
+
+
+def test_running_sums_are_only_read():
+    sums = np.cumsum([0.5, 2.0, 0.1])
+    frozen = sums.copy()
+    frozen.flags.writeable = False
+    drawn = draw_weighted_counts(3, frozen, 30)
+    assert np.array_equal(drawn, draw_weighted_counts(3, sums, 30))
+    assert sums.tolist() == frozen.tolist()
+
+
+def test_bits_are_set_for_what_is_in_the_bag():
+    counts = np.stack([draw_counts(seed, 21, 21) for seed in (4, 5)])
+    bags = pack_counts(counts)
+    assert np.array_equal(bags, pack([4, 5], 21, 21))
+    bits = np.unpackbits(bags, axis=1, bitorder="little")[:, :21]
+    assert np.array_equal(bits, counts > 0)
