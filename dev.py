@@ -4,6 +4,7 @@ python dev.py demo    the main job, on text that is on every machine
 python dev.py test    all tests
 python dev.py lint    ruff, mypy and the layers
 python dev.py docs    docs/cli.md, anew from the commands
+python dev.py results docs/results.md, anew from the plans and ledgers of the benchmarks
 python dev.py bench   a benchmark by name: python dev.py bench vectorizer_speed
 """
 
@@ -38,6 +39,10 @@ def main(arguments: list[str]) -> int:
     if verb == "docs":
         prepare("-e", ".")
         return call(PYTHON, ROOT / "docs" / "generate_cli.py", *rest)
+    if verb == "results":
+        # The peers make the names of their own parameters known.
+        prepare("-e", ".", "--group", "bench")
+        return call(PYTHON, ROOT / "benchmarks" / "results.py", *rest)
     if verb == "bench" and rest:
         prepare("-e", ".", "--group", "bench")
         return call(PYTHON, ROOT / "benchmarks" / f"{rest[0]}.py", *rest[1:])

@@ -7,18 +7,36 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
+from cordwood.ensemble.boosted import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.linear import LinearSVMClassifier
+from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.persist import load, save
 
 ESTIMATORS = [
+    AdaBoostM2Classifier(10, random_state=0),
+    AdaUBoostClassifier(max_iter=40),
+    BoostedForestClassifier(3, n_trees=4, random_state=0),
     ExtraTreesClassifier(10, random_state=0),
+    LPUBoostClassifier(),
     LinearSVMClassifier(random_state=0),
     RandomForestClassifier(10, random_state=0),
 ]
 
 # Estimator: {check of scikit-learn: why it cannot pass}. A check that passes after all is an error.
 EXPECTED_FAILURES = {
+    **dict.fromkeys(
+        ["AdaBoostM2Classifier", "BoostedForestClassifier"],
+        dict.fromkeys(
+            [
+                "check_sample_weight_equivalence_on_dense_data",
+                "check_sample_weight_equivalence_on_sparse_data",
+            ],
+            "rows are drawn in proportion to their weights, and one that is there twice is drawn "
+            "in other places",
+        ),
+    ),
     "LinearSVMClassifier": dict.fromkeys(
         [
             "check_sample_weight_equivalence_on_dense_data",

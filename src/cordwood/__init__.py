@@ -7,8 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
+    from cordwood.ensemble.boosted import BoostedForestClassifier
     from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
     from cordwood.ensemble.linear import LinearSVMClassifier
+    from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
     from cordwood.errors import CordwoodError, DataError, ModelFileError
     from cordwood.persist import load, save
     from cordwood.text.corpus import Corpus, Matrix
@@ -19,10 +22,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AdaBoostM2Classifier": "cordwood.ensemble.adaboost_m2",
+    "AdaUBoostClassifier": "cordwood.ensemble.uneven",
+    "BoostedForestClassifier": "cordwood.ensemble.boosted",
     "CordwoodError": "cordwood.errors",
     "Corpus": "cordwood.text.corpus",
     "DataError": "cordwood.errors",
     "ExtraTreesClassifier": "cordwood.ensemble.forests",
+    "LPUBoostClassifier": "cordwood.ensemble.uneven",
     "LinearSVMClassifier": "cordwood.ensemble.linear",
     "Matrix": "cordwood.text.corpus",
     "ModelFileError": "cordwood.errors",
@@ -37,10 +44,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "AdaBoostM2Classifier",
+    "AdaUBoostClassifier",
+    "BoostedForestClassifier",
     "CordwoodError",
     "Corpus",
     "DataError",
     "ExtraTreesClassifier",
+    "LPUBoostClassifier",
     "LinearSVMClassifier",
     "Matrix",
     "ModelFileError",

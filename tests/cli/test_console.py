@@ -1,8 +1,9 @@
 import json
 
 import pytest
+from rich.progress import Progress
 
-from cordwood.cli.console import Console
+from cordwood.cli.console import Bars, Console
 
 
 def test_a_table_in_a_pipe_keeps_every_letter(capsys):
@@ -63,6 +64,34 @@ def test_progress_on_a_terminal_goes_to_standard_error(capsys, monkeypatch):
     assert "reading" in captured.err
     with Console(quiet=True).progress("reading") as progress:
         assert progress is None
+
+
+def test_bars_on_a_terminal_have_counts_and_remarks_as_they_are(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    with Console().bars() as bars:
+        bars.show("all units", 3, 240)
+        bars.show("[bold]set", 2, 60, "best: [red]svm\x1b 97.72")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "3/240" in captured.err
+    assert "[bold]set" in captured.err
+    assert "best: [red]svm\ufffd 97.72" in captured.err
+    with Console(quiet=True).bars() as bars:
+        assert bars is None
+
+
+def test_bars_that_are_full_make_room():
+    progress = Progress(disable=True)
+    bars = Bars(progress)
+    bars.show("all", 0, 100)
+    for number in range(30):
+        bars.show(f"set {number}", 1, 2)
+        bars.show(f"set {number}", 2, 2)
+    shown = [task.description for task in progress.tasks if task.visible]
+    assert len(shown) <= 12
+    assert shown[0] == "all"
+    assert shown[-1] == "set 29"
 
 
 def test_fits_says_whether_a_terminal_is_wide_enough(monkeypatch):

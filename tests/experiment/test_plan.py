@@ -4,7 +4,9 @@ from pydantic import ValidationError
 
 from cordwood import recipes
 from cordwood.errors import CordwoodError
-from cordwood.experiment.plan import Evaluation, load_plan, parse_plan
+from cordwood.experiment.parts import Evaluation
+from cordwood.experiment.plan import load_plan, parse_plan
+from cordwood.experiment.units import expand
 from cordwood.text.corpus import Corpus, Matrix
 
 TEXT = {"name": "docstrings"}
@@ -223,7 +225,7 @@ def test_a_wrong_evaluation_is_refused(evaluation, sentence):
         ({"protocol": 17}, "protocol is 17, but must be a string"),
         ({"seed": -1}, "seed is -1, but should be greater than or equal to 0"),
         ({"metric": "micro"}, "metric is 'micro', but can be 'micro_f1' or 'macro_f1'"),
-        ({"tuning": {"kind": "loo"}}, "tuning.kind is 'loo', but can be 'cv' or 'oob'"),
+        ({"tuning": {"kind": "bag"}}, "tuning.kind is 'bag', but can be 'cv', 'oob', 'loo' or 'au"),
         ({"tuning": {"folds": 1}}, "tuning.folds is 1, but should be greater than or equal to 2"),
         ({"text": {"mindf": 2}}, "text: there is no key 'mindf'; did you mean 'min_df'?"),
         (
@@ -283,6 +285,14 @@ def test_a_file_of_an_unknown_format_is_refused(tmp_path):
         ({"recipe": "svm", "grid": {"C": 1}}, "learner 1, grid gives C as 1, but must list values"),
         ({"recipe": "svm", "grid": {"C": []}}, "learner 1, grid gives C as [], but must list val"),
         ({"recipe": "svm", "grid": "papers"}, "learner 1, grid is 'papers', but must be a table"),
+        (
+            {"recipe": "nb", "numeric_grid": "paper"},
+            "learner 1, numeric_grid is 'paper', but must be a table of lists",
+        ),
+        (
+            {"recipe": "nb", "params": {"alpha": 1}, "numeric_grid": {"alpha": [1, 2]}},
+            "learner 1: classifier__alpha is both in params and in grid",
+        ),
         (
             {"recipe": "svm", "params": {"C": float("inf")}},
             "learner 1, params gives C as inf; use text, finite numbers",
@@ -371,3 +381,46 @@ def test_the_fingerprint_sees_the_plan_and_not_the_place(tmp_path):
         dataset = {"path": str(tmp_path / folder / "d.csv")}
         prints.append(plan([dataset], seed=seed).fingerprint())
     assert prints[0] == prints[1] != prints[2]
+
+
+def test_rows_of_numbers_have_entries_of_the_grid_of_their_own():
+    learners = [
+        {"recipe": "nb", "name": "paper", "grid": "paper"},
+        {"recipe": "nb", "name": "own", "grid": {"alpha": [1, 2]}, "numeric_grid": {"alpha": [3]}},
+        {"recipe": "svm", "grid": "paper"},
+    ]
+    evaluation = {"kind": "holdout"}
+    units = expand(plan([TEXT, NUMBERS], learners, evaluation=evaluation))
+    grids = {(unit.dataset, unit.learner): unit.grid for unit in units}
+    variants = ["multinomial", "complement"]
+    assert grids["docstrings", "paper"]["classifier__variant"] == variants
+    assert grids["sklearn:iris", "paper"]["classifier__variant"] == [*variants, "gaussian"]
+    assert grids["docstrings", "own"] == {"classifier__alpha": [1, 2]}
+    assert grids["sklearn:iris", "own"] == {"classifier__alpha": [3]}
+    assert grids["sklearn:iris", "svm"] == grids["docstrings", "svm"]
+
+
+def test_a_plan_can_be_read_without_its_data():
+    mapping = {
+        "protocol": "sigir17",
+        "text": {"min_df": 2},
+        "datasets": [
+            {"name": "webkb"},
+            {"name": "spambase"},
+            {"name": "my numbers", "kind": "numeric"},
+            {"path": "absent.csv", "text": "body"},
+            NUMBERS,
+        ],
+        "learners": [{"recipe": "svm"}],
+    }
+    with pytest.raises(CordwoodError, match="^4 things are wrong"):
+        parse_plan(mapping)
+    found = parse_plan(mapping, absent_data=True).datasets
+    kinds = ["text", "numeric", "numeric", "text", "numeric"]
+    assert [dataset.kind for dataset in found] == kinds
+    assert found[0].text == {"preset": "sigir17", "min_df": 2}
+    assert found[1].text == {}
+    # What the data themselves say goes before what the plan says of them.
+    wrong = {**mapping, "datasets": [{**NUMBERS, "kind": "text"}]}
+    with pytest.raises(CordwoodError, match="kind is 'text', but the rows are numeric"):
+        parse_plan(wrong, absent_data=True)

@@ -10,7 +10,8 @@ from cordwood import recipes
 from cordwood.errors import DataError
 from cordwood.experiment import trial
 from cordwood.experiment.datasets import load_dataset
-from cordwood.experiment.plan import Evaluation, parse_plan
+from cordwood.experiment.parts import Evaluation
+from cordwood.experiment.plan import parse_plan
 from cordwood.experiment.splits import split
 from cordwood.experiment.trial import carry_out
 from cordwood.experiment.units import expand
@@ -64,19 +65,15 @@ def test_the_model_is_fitted_with_the_parameters_that_were_chosen():
     np.testing.assert_array_equal(predictions["votes"], fixed.predictions["votes"])
 
 
-def test_out_of_bag_where_it_can_be_and_folds_elsewhere(monkeypatch):
-    called = []
-    for name in ("choose_by_folds", "choose_out_of_bag"):
-        choose = getattr(trial, name)
-        monkeypatch.setattr(
-            trial, name, lambda *a, name=name, choose=choose: called.append(name) or choose(*a)
-        )
+def test_out_of_bag_where_it_can_be_and_folds_elsewhere():
     grid = {"max_depth": [1, None]}
     few = {"n_estimators": 10}
+    kinds = []
     for recipe, params in (("rf", few), ("xt", few), ("xt", {**few, "bootstrap": True})):
         unit = make_unit(recipe, params=params, grid=grid)
-        assert "error" not in carry_out(unit, iris, division, 0).outcome
-    assert called == ["choose_out_of_bag", "choose_by_folds", "choose_out_of_bag"]
+        kinds.append(carry_out(unit, iris, division, 0).outcome["tuned_by"])
+    assert kinds == ["oob", "cv", "oob"]
+    assert carry_out(make_unit(), iris, division, 0).outcome["tuned_by"] is None
 
 
 @pytest.mark.parametrize("kind", ["grouped", "stratified"])

@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
 from cordwood.experiment.datasets import load_dataset
-from cordwood.experiment.plan import Evaluation
+from cordwood.experiment.parts import Evaluation
 from cordwood.experiment.splits import split
-from cordwood.experiment.tuning import choose_by_folds, choose_out_of_bag, has_out_of_bag_score
+from cordwood.experiment.tuning import choose_by_folds, choose_by_own_votes, resolve_kind
 from cordwood.text.corpus import Corpus
 
 
@@ -68,7 +71,8 @@ def test_out_of_bag_score_is_the_learners_own(corpus, recipe):
     for depth in grid["classifier__max_depth"]:
         model = build({"classifier__oob_score": True, "classifier__max_depth": depth})
         scores.append(model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_score_)
-    choice = choose_out_of_bag(build, grid, corpus, "micro_f1")
+    choice = choose_by_own_votes("oob", build, grid, corpus, "micro_f1")
+    assert choice.kind == "oob"
     assert choice.score == pytest.approx(max(scores), rel=1e-12)
     assert choice.params == {"classifier__max_depth": [1, 3, None][int(np.argmax(scores))]}
     assert len(set(scores)) > 1
@@ -83,13 +87,77 @@ def test_rows_that_no_tree_has_left_out_do_not_count(corpus, recipe):
     known = np.nan_to_num(votes).sum(axis=1) > 0
     assert 0 < known.sum() < len(corpus)
     right = model.classes_[votes[known].argmax(axis=1)] == np.array(corpus.labels)[known]
-    choice = choose_out_of_bag(build, {"classifier__max_depth": [None]}, corpus, "micro_f1")
+    grid = {"classifier__max_depth": [None]}
+    choice = choose_by_own_votes("oob", build, grid, corpus, "micro_f1")
     assert choice.score == pytest.approx(right.mean(), rel=1e-12)
 
 
-def test_who_can_score_out_of_bag():
-    assert has_out_of_bag_score(recipes.make("rf"))
-    assert has_out_of_bag_score(recipes.make("xt", bootstrap=True))
-    assert not has_out_of_bag_score(recipes.make("xt"))
-    assert not has_out_of_bag_score(recipes.make("rf", bootstrap=False))
-    assert not has_out_of_bag_score(recipes.make("svm"))
+class LazyNeighbors(KNeighborsClassifier):
+    """Votes of each row's neighbours, itself left out."""
+
+    def loo_decision_function(self):
+        neighbours = self.kneighbors(return_distance=False)
+        votes = np.eye(len(self.classes_))[self._y[neighbours]].mean(axis=1)
+        votes[self.silent] = np.nan
+        return votes
+
+    silent = np.array([], dtype=int)
+
+
+def lazy(params):
+    return Pipeline([("classifier", LazyNeighbors())]).set_params(**params)
+
+
+@pytest.mark.parametrize("metric", ["micro_f1", "macro_f1"])
+def test_leave_one_out_score_is_that_of_leaving_rows_out_one_by_one(metric):
+    iris = load_dataset("sklearn:iris").select(np.arange(0, 150, 2))
+    labels = np.array(iris.labels)
+    ks = [1, 5, 15, 40]
+    scores = []
+    for k in ks:
+        left_out = cross_val_predict(KNeighborsClassifier(k), iris.X, labels, cv=LeaveOneOut())
+        scores.append(
+            accuracy_score(labels, left_out)
+            if metric == "micro_f1"
+            else f1_score(labels, left_out, average="macro")
+        )
+    choice = choose_by_own_votes("loo", lazy, {"classifier__n_neighbors": ks}, iris, metric)
+    assert choice.kind == "loo"
+    assert choice.score == pytest.approx(max(scores), rel=1e-12)
+    assert choice.params == {"classifier__n_neighbors": ks[int(np.argmax(scores))]}
+    assert len(set(scores)) > 1
+
+
+def test_rows_without_leave_one_out_votes_do_not_count(monkeypatch):
+    iris = load_dataset("sklearn:iris")
+    votes = lazy({})[-1].fit(iris.X, iris.labels).loo_decision_function()
+    right = np.unique(iris.labels)[votes.argmax(axis=1)] == np.array(iris.labels)
+    monkeypatch.setattr(LazyNeighbors, "silent", np.flatnonzero(~right))
+    grid = {"classifier__n_neighbors": [5]}
+    assert choose_by_own_votes("loo", lazy, grid, iris, "micro_f1").score == 1.0
+    # A candidate that has no vote for any row is the worst, and no error.
+    monkeypatch.setattr(LazyNeighbors, "silent", slice(None))
+    assert choose_by_own_votes("loo", lazy, grid, iris, "micro_f1").score == 0.0
+
+
+@pytest.mark.parametrize(
+    ("build", "grid", "found"),
+    [
+        (make("rf"), {"classifier__max_depth": [1, 2]}, {"oob": "oob", "auto": "oob"}),
+        (make("xt", bootstrap=True), {"classifier__max_depth": [1]}, {"oob": "oob", "auto": "oob"}),
+        (make("xt"), {"classifier__max_depth": [1]}, {}),
+        (make("xt"), {"classifier__bootstrap": [True]}, {"oob": "oob", "auto": "oob"}),
+        (make("rf"), {"classifier__bootstrap": [True, False]}, {}),
+        (make("svm"), {"classifier__C": [1.0]}, {}),
+        (lazy, {"classifier__n_neighbors": [1, 2]}, {"loo": "loo", "auto": "loo"}),
+    ],
+)
+def test_own_votes_where_all_candidates_have_them_and_folds_elsewhere(build, grid, found):
+    for kind in ("cv", "oob", "loo", "auto"):
+        assert resolve_kind(kind, build, grid) == found.get(kind, "cv"), kind
+
+
+def test_groups_are_told_by_folds_unless_the_plan_says_otherwise():
+    grid = {"classifier__max_depth": [1, 2]}
+    assert resolve_kind("auto", make("rf"), grid, grouped=True) == "cv"
+    assert resolve_kind("oob", make("rf"), grid, grouped=True) == "oob"

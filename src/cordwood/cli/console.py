@@ -7,12 +7,16 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from rich.console import Console as RichConsole
 from rich.progress import (
     BarColumn,
+    MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -25,6 +29,35 @@ from cordwood.cli.failure import one_line
 
 # As wide as any table: rich would otherwise cut tables to 80 columns in a pipe.
 UNBOUNDED = 100_000
+
+_MOST_BARS = 12
+_SPEED_OVER = 24 * 3600.0  # seconds; rich's own half a minute may not see a single unit end
+
+
+class Bars:
+    """Bars on a terminal, one below the other, each with a remark beside it.
+
+    Parameters
+    ----------
+    progress : Progress
+        What draws them.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def show(self, name: str, done: int, total: int | None, remark: str = "") -> None:
+        """Add the bar of this name, or move it."""
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(one_line(name), total=total, remark="")
+        task = self._tasks[name]
+        self._progress.update(task, completed=done, total=total, remark=one_line(remark))
+        shown = [task for task in self._progress.tasks if task.visible]
+        if len(shown) > _MOST_BARS:
+            # What is under way must not leave the screen at its lower end.
+            for finished in [task for task in shown if task.finished][:1]:
+                self._progress.update(finished.id, visible=False)
 
 
 class Console:
@@ -86,15 +119,33 @@ class Console:
     @contextmanager
     def progress(self, doing: str) -> Iterator[Callable[[int, int | None], None] | None]:
         """Show a bar on a terminal while the block runs; give the callback that moves it."""
+        with self._bars(BarColumn(), TaskProgressColumn(), TimeElapsedColumn()) as bars:
+            if bars is not None:
+                bars.show(doing, 0, None)
+            yield None if bars is None else partial(bars.show, doing)
+
+    @contextmanager
+    def bars(self) -> Iterator[Bars | None]:
+        """Let bars be shown on a terminal while the block runs, with counts and remarks."""
+        # Narrow, so that all of it goes into 80 columns.
+        with self._bars(BarColumn(bar_width=16), MofNCompleteColumn()) as bars:
+            yield bars
+
+    @contextmanager
+    def _bars(self, *amount: ProgressColumn) -> Iterator[Bars | None]:
         if self.quiet or not sys.stderr.isatty():
             yield None
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        console = RichConsole(stderr=True)
-        times = (TimeElapsedColumn(), TimeRemainingColumn())
-        with Progress(*columns, *times, console=console, transient=True) as bar:
-            task = bar.add_task(doing, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        with Progress(
+            TextColumn("{task.description}", markup=False),
+            *amount,
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[remark]}", markup=False),
+            console=RichConsole(stderr=True),
+            speed_estimate_period=_SPEED_OVER,
+            transient=True,
+        ) as progress:
+            yield Bars(progress)
 
 
 def count(n: int, one: str, many: str | None = None) -> str:

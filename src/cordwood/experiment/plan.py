@@ -7,232 +7,26 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, StrictInt, StrictStr, ValidationError, field_validator
 
 from cordwood import recipes
 from cordwood.errors import CordwoodError
-from cordwood.experiment.datasets import DatasetInfo, list_datasets, load_dataset
-from cordwood.experiment.protocols import PROTOCOLS, SENTIMENT, Protocol
-from cordwood.text.corpus import Corpus, Matrix
-from cordwood.text.lines import Progress
+from cordwood.experiment.datasets import DatasetInfo, list_datasets
+from cordwood.experiment.faults import describe, join
+from cordwood.experiment.parts import Dataset, Evaluation, Learner, Table, Tuning, plain
+from cordwood.experiment.protocols import NUMERIC, PROTOCOLS, SENTIMENT, Protocol
 from cordwood.text.presets import PRESETS, resolve
-from cordwood.text.reading import detect_format, read
+from cordwood.text.reading import detect_format
 from cordwood.text.vectorizer import TextVectorizer
 
-_FOLDED = ("stratified", "grouped")
 _COLUMNS = ("text_columns", "label", "group", "split")
 
 
-class _Table(BaseModel):
-    """A table of the plan, which nobody changes and which has no keys but its own."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Evaluation(_Table):
-    """How rows are divided into those that are learnt from and those that are asked about.
-
-    Parameters
-    ----------
-    kind : {"stratified", "grouped", "repeated", "fixed", "holdout"}
-        Stratified folds; the same, with the rows of a group on one side; stratified folds drawn
-        several times, which is kept as "stratified" with 5 `repeats` unless another number is
-        given; the official split of the data; one random test part.
-    folds : int
-        Number of folds, 5 by default; 1 where there are none ("fixed", "holdout").
-    repeats : int
-        How often rows are divided anew; once by default.
-    test_share : float, optional
-        Share of the rows that "holdout" keeps for the test, 0.2 by default.
-    shares : tuple of float
-        Shares of the training rows to learn from, in rising order, for a learning curve; all of
-        them by default.
-    """
-
-    kind: Literal["stratified", "grouped", "fixed", "holdout"] = "stratified"
-    folds: StrictInt = 5
-    repeats: StrictInt = Field(default=1, ge=1)
-    test_share: StrictFloat | None = Field(default=None, gt=0, lt=1)
-    shares: tuple[StrictFloat, ...] = (1.0,)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        table = dict(given)
-        if table.get("kind") == "repeated":
-            table["kind"] = "stratified"
-            if table.setdefault("repeats", 5) == 1:
-                raise ValueError("repeats is 1, but 'repeated' folds are drawn at least twice")
-        kind = table.get("kind", "stratified")
-        if kind in ("fixed", "holdout") and table.setdefault("folds", 1) != 1:
-            raise ValueError(f"folds has no meaning for kind {kind!r}; leave it out")
-        if kind == "holdout":
-            table.setdefault("test_share", 0.2)
-        elif table.get("test_share") is not None:
-            raise ValueError("test_share belongs to kind 'holdout'; leave it out")
-        if kind == "fixed" and table.get("repeats", 1) != 1:
-            raise ValueError("repeats has no meaning for kind 'fixed', which is always the same")
-        return table
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.kind in _FOLDED and self.folds < 2:
-            raise ValueError(f"folds is {self.folds}, but must be at least 2")
-        if not self.shares or not all(0 < share <= 1 for share in self.shares):
-            raise ValueError("shares must be numbers above 0 and up to 1, such as [0.1, 0.5, 1.0]")
-        if sorted(set(self.shares)) != list(self.shares):
-            raise ValueError("shares must be in rising order, each once")
-        return self
-
-
-class Tuning(_Table):
-    """How the best parameters of a grid are found, within the training rows.
-
-    Parameters
-    ----------
-    kind : {"cv", "oob"}
-        By cross-validation; or by the out-of-bag score of learners that have one.
-    folds : int
-        Number of folds of the cross-validation.
-    """
-
-    kind: Literal["cv", "oob"] = "cv"
-    folds: StrictInt = Field(default=5, ge=2)
-
-
-class Dataset(_Table):
-    """A data set of the plan: by its name, or a file with its columns.
-
-    Parameters
-    ----------
-    name : str
-        A name that `cordwood.experiment.datasets` knows; for a file, a label of your own.
-    path : str, optional
-        A data file, or a folder of class folders; in a plan, relative to the plan's own folder.
-    text_columns : tuple of str, optional
-        Columns of the text in the file. A plan says ``text = "body"``.
-    label, group, split : str, optional
-        Columns of the label, the group and the official part in the file.
-    text : dict
-        Parameters of `TextVectorizer` for this data set. To give columns as well, a plan says
-        ``text = {column = "body", preset = "social"}``.
-    kind : {"text", "numeric"}
-        What the rows hold; found out, not asked for.
-    """
-
-    name: StrictStr = ""
-    path: StrictStr | None = None
-    text_columns: tuple[StrictStr, ...] | None = None
-    label: StrictStr | None = None
-    group: StrictStr | None = None
-    split: StrictStr | None = None
-    text: dict[str, Any] = {}
-    kind: Literal["text", "numeric"] = "text"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _separate_columns(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        table = dict(given)
-        text = table.pop("text", {})
-        column = text
-        if isinstance(text, Mapping):
-            settings = dict(text)
-            column = settings.pop("column", None)
-            table["text"] = settings
-        if column is not None:
-            table["text_columns"] = (column,) if isinstance(column, str) else column
-        if not table.get("name") and not table.get("path"):
-            raise ValueError("has neither a name nor a path")
-        if not table.get("name"):
-            table["name"] = Path(str(table["path"]).removesuffix(".gz")).stem
-        return table
-
-    @field_validator("text")
-    @classmethod
-    def _check_plain(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        return _plain(settings)
-
-    def load(
-        self, *, data_dir: str | os.PathLike[str] | None = None, progress: Progress | None = None
-    ) -> Corpus | Matrix:
-        """Load the rows with their labels, from the file or by the name."""
-        if self.path is None:
-            return load_dataset(self.name, data_dir=data_dir, progress=progress)
-        return read(
-            self.path,
-            text=self.text_columns,
-            label=self.label,
-            group=self.group,
-            split=self.split,
-            progress=progress,
-        )
-
-
-class Learner(_Table):
-    """A learner of the plan: a recipe, with parameters that are given and some that are sought.
-
-    Parameters
-    ----------
-    recipe : str
-        A name from `cordwood.recipes.names()`.
-    name : str
-        Its label in tables, the recipe by default.
-    params : dict
-        Parameters of the recipe. Short names are kept in full: `C` becomes `classifier__C`.
-    grid : dict of str to list
-        Values to choose among, for each parameter that is to be tuned; "paper" in a plan stands
-        for `cordwood.recipes.grid`.
-    """
-
-    recipe: StrictStr
-    name: StrictStr = ""
-    params: dict[str, Any] = {}
-    grid: dict[str, Any] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _name_after_recipe(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and not given.get("name"):
-            return {**given, "name": given.get("recipe", "")}
-        return given
-
-    @field_validator("params")
-    @classmethod
-    def _check_params(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return _plain(params)
-
-    @field_validator("grid", mode="before")
-    @classmethod
-    def _check_grid(cls, grid: Any) -> Any:
-        if grid == "paper":
-            return {"paper": []}  # until the recipe is known to be one
-        if not isinstance(grid, Mapping):
-            raise ValueError(f"is {grid!r}, but must be a table of lists, or 'paper'")
-        for param, values in grid.items():
-            if not isinstance(values, list | tuple) or not values:
-                raise ValueError(f"gives {param} as {values!r}, but must list values to try")
-        return {param: list(values) for param, values in _plain(grid).items()}
-
-
-class Plan(_Table):
+class Plan(Table):
     """Learners, data sets, and how they are compared.
 
     Parameters
@@ -267,7 +61,7 @@ class Plan(_Table):
     @field_validator("text")
     @classmethod
     def _check_plain(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        return _plain(settings)
+        return plain(settings)
 
     @field_validator("datasets", "learners")
     @classmethod
@@ -283,8 +77,20 @@ class Plan(_Table):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+_KEYS = {
+    "": Plan.model_fields,
+    "evaluation": Evaluation.model_fields,
+    "tuning": Tuning.model_fields,
+    "datasets": Dataset.model_fields,
+    "learners": Learner.model_fields,
+}
+
+
 def load_plan(
-    path: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str],
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    absent_data: bool = False,
 ) -> Plan:
     """Read a plan from a TOML file and check all of it.
 
@@ -294,6 +100,8 @@ def load_plan(
         The file. Paths of data sets in it are relative to its folder.
     data_dir : path, optional
         The data folder; see `cordwood.experiment.datasets.list_datasets`.
+    absent_data : bool, default=False
+        Whether data sets may be absent; see `parse_plan`.
 
     Returns
     -------
@@ -316,7 +124,12 @@ def load_plan(
     except tomllib.TOMLDecodeError as error:
         raise CordwoodError(f"the plan {path} is not TOML: {error}") from error
     try:
-        return parse_plan({"name": file.stem, **mapping}, folder=file.parent, data_dir=data_dir)
+        return parse_plan(
+            {"name": file.stem, **mapping},
+            folder=file.parent,
+            data_dir=data_dir,
+            absent_data=absent_data,
+        )
     except CordwoodError as error:
         raise CordwoodError(f"{path}: {error}") from error
 
@@ -326,6 +139,7 @@ def parse_plan(
     *,
     folder: str | os.PathLike[str] = ".",
     data_dir: str | os.PathLike[str] | None = None,
+    absent_data: bool = False,
 ) -> Plan:
     """Make a plan of tables and lists, and check all of it.
 
@@ -337,6 +151,10 @@ def parse_plan(
         What the paths of data sets are relative to.
     data_dir : path, optional
         The data folder; see `cordwood.experiment.datasets.list_datasets`.
+    absent_data : bool, default=False
+        Whether data sets may be absent, as where results are only looked up. What the plan says of
+        them is then believed; the papers' tables of numbers are known as such, and other sets
+        hold text unless the plan gives their `kind`.
 
     Returns
     -------
@@ -368,15 +186,15 @@ def parse_plan(
     try:
         plan = Plan.model_validate(mapping if protocol is None else _fill(mapping, protocol))
     except ValidationError as error:
-        raise _join([_sentence(dict(fault)) for fault in error.errors()]) from None
+        raise join([describe(dict(fault), _KEYS) for fault in error.errors()]) from None
     faults = list(_check_text(plan.text))
-    known: dict[str, list[DatasetInfo]] = {}
+    sources = _Sources({}, Path(folder), absent_data)
     for info in list_datasets(data_dir):
-        known.setdefault(info.name, []).append(info)
+        sources.known.setdefault(info.name, []).append(info)
     plan = plan.model_copy(
         update={
             "datasets": tuple(
-                _resolve_dataset(plan, n, known, Path(folder), protocol, faults)
+                _resolve_dataset(plan, n, sources, protocol, faults)
                 for n in range(len(plan.datasets))
             ),
             "learners": tuple(
@@ -387,7 +205,7 @@ def parse_plan(
     )
     faults.extend(_find_clashes(plan))
     if faults:
-        raise _join(faults)
+        raise join(faults)
     return plan
 
 
@@ -413,11 +231,18 @@ def _fill(mapping: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:
     return filled
 
 
+class _Sources(NamedTuple):
+    """Where data sets are looked for."""
+
+    known: dict[str, list[DatasetInfo]]
+    folder: Path
+    may_be_absent: bool
+
+
 def _resolve_dataset(
     plan: Plan,
     position: int,
-    known: Mapping[str, list[DatasetInfo]],
-    folder: Path,
+    sources: _Sources,
     protocol: Protocol | None,
     faults: list[str],
 ) -> Dataset:
@@ -426,10 +251,10 @@ def _resolve_dataset(
     where = f"data set {position + 1}"
     update: dict[str, Any] = {}
     if dataset.path is None:
-        update["kind"] = _check_name(dataset, where, known, faults)
+        update["kind"] = _check_name(dataset, where, sources, faults)
     else:
-        update["path"] = os.path.abspath(folder / dataset.path)
-        update["kind"] = _check_file(update["path"], where, faults)
+        update["path"] = os.path.abspath(sources.folder / dataset.path)
+        update["kind"] = _check_file(dataset, update["path"], where, sources, faults)
     prescribed: Mapping[str, Any] = {}
     if protocol is not None:
         prescribed = protocol.sentiment if dataset.name in SENTIMENT else protocol.text
@@ -443,28 +268,35 @@ def _resolve_dataset(
     return dataset.model_copy(update=update)
 
 
-def _check_name(
-    dataset: Dataset, where: str, known: Mapping[str, list[DatasetInfo]], faults: list[str]
-) -> str:
+def _check_name(dataset: Dataset, where: str, sources: _Sources, faults: list[str]) -> str:
     for column in _COLUMNS:
         if getattr(dataset, column) is not None:
             said = "text" if column == "text_columns" else column
             faults.append(f"{where}: {said} names a column, which needs a path to a file")
-    found = known.get(dataset.name, [])
+    found = sources.known.get(dataset.name, [])
     if not found:
-        faults.append(
-            f"{where}: there is no data set {dataset.name!r}; "
-            f"{recipes.nearest(dataset.name, known)}"
-        )
-    elif len(found) > 1:
+        if not sources.may_be_absent:
+            near = recipes.nearest(dataset.name, sources.known)
+            faults.append(f"{where}: there is no data set {dataset.name!r}; {near}")
+        return _believed_kind(dataset)
+    if len(found) > 1:
         faults.append(f"{where}: the name {dataset.name!r} is shared by {len(found)} data sets")
-    return found[0].kind if found else "text"
+    return found[0].kind
 
 
-def _check_file(path: str, where: str, faults: list[str]) -> str:
+def _believed_kind(dataset: Dataset) -> str:
+    if "kind" in dataset.model_fields_set:
+        return dataset.kind
+    return "numeric" if dataset.name in NUMERIC else "text"
+
+
+def _check_file(
+    dataset: Dataset, path: str, where: str, sources: _Sources, faults: list[str]
+) -> str:
     if not os.path.exists(path):
-        faults.append(f"{where}: there is no file {path}")
-        return "text"
+        if not sources.may_be_absent:
+            faults.append(f"{where}: there is no file {path}")
+        return _believed_kind(dataset)
     try:
         return "numeric" if detect_format(path, None) == "svmlight" else "text"
     except CordwoodError as error:
@@ -501,17 +333,26 @@ def _resolve_learner(
     except CordwoodError as error:
         faults.append(f"{where}: {error}")
         return learner
-    given = recipes.grid(learner.recipe) if "paper" in learner.grid else learner.grid
+    grid, numeric_grid = learner.grid, learner.numeric_grid
+    if "paper" in grid:
+        grid = recipes.grid(learner.recipe)
+        numeric_grid = {**recipes.find(learner.recipe).numeric_grid, **numeric_grid}
     params = _full_names(learner.recipe, learner.params, f"{where}, params", faults)
-    grid = _full_names(learner.recipe, given, f"{where}, grid", faults)
-    for param in params.keys() & grid.keys():
+    grid = _full_names(learner.recipe, grid, f"{where}, grid", faults)
+    numeric_grid = _full_names(learner.recipe, numeric_grid, f"{where}, numeric_grid", faults)
+    tuned = {**grid, **numeric_grid}
+    for param in params.keys() & tuned.keys():
         faults.append(f"{where}: {param} is both in params and in grid; leave one out")
     if protocol is not None:
         prescribed = protocol.params.get(learner.recipe, {})
-        params = {**{p: v for p, v in prescribed.items() if p not in grid}, **params}
+        params = {**{p: v for p, v in prescribed.items() if p not in tuned}, **params}
     return learner.model_copy(
-        update={"params": params, "grid": {param: list(values) for param, values in grid.items()}}
+        update={"params": params, "grid": _listed(grid), "numeric_grid": _listed(numeric_grid)}
     )
+
+
+def _listed(grid: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {param: list(values) for param, values in grid.items()}
 
 
 def _full_names(
@@ -549,68 +390,3 @@ def _find_clashes(plan: Plan) -> Iterator[str]:
                     f"recipe {learner.recipe!r} learns from dense numbers only, and data set "
                     f"{dataset.name!r} holds text; leave one of them out"
                 )
-
-
-def _plain(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse what JSON cannot hold, such as the dates of TOML."""
-    for name, value in table.items():
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"gives {name} as {value!r}; use text, finite numbers, true or false, or lists"
-            ) from None
-    return dict(table)
-
-
-_TABLES: Mapping[str, type[_Table]] = {
-    "evaluation": Evaluation,
-    "tuning": Tuning,
-    "datasets": Dataset,
-    "learners": Learner,
-}
-_EXPECTED = {
-    "dict_type": "a table",
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "mapping_type": "a table",
-    "model_type": "a table",
-    "string_type": "a string",
-    "tuple_type": "a list",
-}
-
-
-def _sentence(fault: Mapping[str, Any]) -> str:
-    """Say what pydantic found wrong, where, and what would be right."""
-    *parents, last = fault["loc"] or ("the plan",)
-    kind, given, context = fault["type"], fault["input"], fault.get("ctx", {})
-    if kind == "extra_forbidden":
-        table = _TABLES[str(parents[0])] if parents else Plan
-        near = recipes.nearest(str(last), table.model_fields)
-        return f"{_place(parents)}there is no key {last!r}; {near}"
-    if kind == "missing":
-        return f"{_place(parents)}{last} is missing"
-    where = _place(fault["loc"]).rstrip(": ")
-    if kind == "value_error":
-        return f"{where} {context['error']}" if where else str(context["error"])
-    if kind in _EXPECTED:
-        return f"{where} is {given!r}, but must be {_EXPECTED[kind]}"
-    if kind == "literal_error":
-        return f"{where} is {given!r}, but can be {context['expected']}"
-    return f"{where} is {given!r}, but {fault['msg'].removeprefix('Input ')}"
-
-
-def _place(location: Sequence[Any]) -> str:
-    """Name a place in the plan as people count: ("learners", 1, "grid") is "learner 2, grid: "."""
-    names = {"datasets": "data set", "learners": "learner"}
-    if len(location) > 1 and location[0] in names and isinstance(location[1], int):
-        first, rest = f"{names[location[0]]} {location[1] + 1}", location[2:]
-        return ", ".join([first, ".".join(map(str, rest))] if rest else [first]) + ": "
-    return ".".join(map(str, location)) + ": " if location else ""
-
-
-def _join(faults: Sequence[str]) -> CordwoodError:
-    if len(faults) == 1:
-        return CordwoodError(faults[0])
-    listed = "; ".join(f"({n}) {fault}" for n, fault in enumerate(faults, start=1))
-    return CordwoodError(f"{len(faults)} things are wrong with the plan: {listed}")

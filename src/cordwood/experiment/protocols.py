@@ -48,6 +48,18 @@ SENTIMENT = (
 )
 """The names of the papers' sentiment sets."""
 
+NUMERIC = (
+    "gems_9_tumors",
+    "gems_brain_tumor1",
+    "gems_dlbcl",
+    "gems_leukemia1",
+    "gems_leukemia2",
+    "gems_prostate_tumor",
+    "gems_srbct",
+    "spambase",
+)
+"""The names of the papers' sets that hold numbers: microarrays, and SPAM."""
+
 # Percent of micro-F1 and macro-F1, by recipe and data set.
 _TABLE_1 = """
           20ng         webkb        acm          reut90       spambase     med

@@ -56,17 +56,20 @@ class Grid:
     title : str
         What the table shows.
     header : tuple of str
-        Names of the columns; the first column names the rows.
+        Names of the columns.
     rows : tuple of tuples of Entry
         As wide as the header.
     n_summary : int
         How many of the last rows sum up those above them.
+    n_names : int
+        How many of the first columns name the rows, rather than tell of them.
     """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     n_summary: int = 0
+    n_names: int = 1
 
 
 def metric_name(metric: str) -> str:
@@ -130,18 +133,31 @@ def to_markdown(comparison: Comparison) -> str:
     str
         Ends with a line break.
     """
-    blocks = []
-    for grid in grids(comparison):
-        lines = [
-            "| " + " | ".join(map(_escape_markdown, grid.header)) + " |",
-            "|:--" + "|--:" * (len(grid.header) - 1) + "|",
-        ]
-        for row in grid.rows:
-            texts = (_escape_markdown(entry.text) for entry in row)
-            drawn = (f"**{t}**" if e.strong else t for t, e in zip(texts, row, strict=True))
-            lines.append("| " + " | ".join(drawn) + " |")
-        blocks.append(f"{_escape_markdown(grid.title)}:\n\n" + "\n".join(lines))
+    blocks = [
+        f"{escape_markdown(grid.title)}:\n\n{draw_markdown(grid)}" for grid in grids(comparison)
+    ]
     return "\n\n".join([*blocks, describe(comparison)]) + "\n"
+
+
+def draw_markdown(grid: Grid) -> str:
+    """Write a grid as a Markdown table, without its title.
+
+    Examples
+    --------
+    >>> print(draw_markdown(Grid("", ("learner", "score"), ((Entry("rf"), Entry("9", True)),))))
+    | learner | score |
+    |:--|--:|
+    | rf | **9** |
+    """
+    lines = [
+        "| " + " | ".join(map(escape_markdown, grid.header)) + " |",
+        "|:--" * grid.n_names + "|--:" * (len(grid.header) - grid.n_names) + "|",
+    ]
+    for row in grid.rows:
+        texts = (escape_markdown(entry.text) for entry in row)
+        drawn = (f"**{t}**" if e.strong else t for t, e in zip(texts, row, strict=True))
+        lines.append("| " + " | ".join(drawn) + " |")
+    return "\n".join(lines)
 
 
 def to_latex(comparison: Comparison) -> str:
@@ -253,15 +269,15 @@ def _one_set_grid(comparison: Comparison) -> Grid:
     for metric in comparison.metrics:
         cells = [comparison.cells[metric, dataset, name] for name in comparison.learners]
         header.append(metric_name(metric))
-        columns.append([_score(cell) for cell in cells])
+        columns.append([draw_score(cell) for cell in cells])
         if any(cell.published is not None for cell in cells):
             header.append("paper")
             columns.append([_paper(cell) for cell in cells])
     costs = [comparison.costs[dataset, name] for name in comparison.learners]
     header += ["fit, seconds", "predict, seconds"]
     columns += [
-        [Entry(_seconds(c.fit)) for c in costs],
-        [Entry(_seconds(c.predict)) for c in costs],
+        [Entry(format_seconds(c.fit)) for c in costs],
+        [Entry(format_seconds(c.predict)) for c in costs],
     ]
     return Grid(dataset, tuple(header), tuple(zip(*columns, strict=True)))
 
@@ -276,7 +292,7 @@ def _metric_grid(comparison: Comparison, metric: str) -> Grid:
         summary = comparison.summaries[metric, learner]
         mean = _format(100 * summary.mean)
         header.append(learner)
-        columns.append([*map(_score, cells), Entry(mean), Entry(_format(summary.rank))])
+        columns.append([*map(draw_score, cells), Entry(mean), Entry(_format(summary.rank))])
         if any(cell.published is not None for cell in cells):
             header.append(f"{learner}, paper")
             columns.append([*map(_paper, cells), Entry(""), Entry("")])
@@ -295,7 +311,8 @@ def _seconds_grid(comparison: Comparison) -> Grid:
     return Grid("Seconds to fit / to predict", ("data set", *comparison.learners), rows)
 
 
-def _score(cell: Cell) -> Entry:
+def draw_score(cell: Cell) -> Entry:
+    """Write a cell's mean and standard deviation, and how much of it is done."""
     text = _format(100 * cell.mean)
     if not math.isnan(cell.sd):
         text += f" ± {_format(100 * cell.sd)}"
@@ -314,11 +331,19 @@ def _format(number: float) -> str:
 
 
 def _both(cost: Cost) -> str:
-    return _NOTHING if math.isnan(cost.fit) else f"{_seconds(cost.fit)} / {_seconds(cost.predict)}"
+    if math.isnan(cost.fit):
+        return _NOTHING
+    return f"{format_seconds(cost.fit)} / {format_seconds(cost.predict)}"
 
 
-def _seconds(seconds: float) -> str:
-    """Two digits that matter, and never a power of ten."""
+def format_seconds(seconds: float) -> str:
+    """Write seconds in two digits that matter, and never as a power of ten.
+
+    Examples
+    --------
+    >>> [format_seconds(seconds) for seconds in (123.4, 1.234, 0.001)]
+    ['123', '1.2', '<0.01']
+    """
     if math.isnan(seconds):
         return _NOTHING
     if seconds >= 10:
@@ -328,7 +353,8 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
+    """Write text such that Markdown takes it for text, on one line."""
     return re.sub(r"([\\|*`<\[])", r"\\\1", " ".join(text.split()))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
 from cordwood.errors import DataError
-from cordwood.experiment.plan import Evaluation
+from cordwood.experiment.parts import Evaluation
 from cordwood.text.corpus import Corpus, Matrix
 
 Positions = NDArray[np.intp]

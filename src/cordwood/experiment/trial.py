@@ -19,14 +19,14 @@ from threadpoolctl import threadpool_limits
 from cordwood import recipes
 from cordwood.errors import CordwoodError
 from cordwood.experiment.effort import PeakMemory, timed
-from cordwood.experiment.plan import Evaluation
+from cordwood.experiment.parts import Evaluation
 from cordwood.experiment.splits import Split, split
 from cordwood.experiment.tuning import (
     Build,
     Choice,
     choose_by_folds,
-    choose_out_of_bag,
-    has_out_of_bag_score,
+    choose_by_own_votes,
+    resolve_kind,
 )
 from cordwood.experiment.units import Unit
 from cordwood.text.corpus import Corpus, Matrix
@@ -107,7 +107,8 @@ def _attempt(unit: Unit, rows: Corpus | Matrix, division: Split, seed: int) -> T
     outcome = {
         "scores": {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1},
         "params": choice.params,
-        "tuning_score": choice.score if unit.grid else None,
+        "tuning_score": choice.score,
+        "tuned_by": choice.kind,
         **{f"{name}_cpu_seconds": round(part.cpu, 6) for name, part in parts.items()},
         **{f"{name}_wall_seconds": round(part.wall, 6) for name, part in parts.items()},
         "peak_memory": peak,
@@ -159,11 +160,12 @@ def _warm_up(recipe: str, build: Build, learnt: Corpus | Matrix) -> None:
 
 def _tune(unit: Unit, build: Build, learnt: Corpus | Matrix) -> Choice:
     if not unit.grid:
-        return Choice({}, 0.0)
+        return Choice({}, None, None)
     metric = unit.tuning["metric"]
-    if unit.tuning["kind"] == "oob" and has_out_of_bag_score(build({})):
-        return choose_out_of_bag(build, unit.grid, learnt, metric)
     grouped = unit.evaluation["kind"] == "grouped"
+    kind = resolve_kind(unit.tuning["kind"], build, unit.grid, grouped=grouped)
+    if kind != "cv":
+        return choose_by_own_votes(kind, build, unit.grid, learnt, metric)
     inner = Evaluation(kind="grouped" if grouped else "stratified", folds=unit.tuning["folds"])
     return choose_by_folds(build, unit.grid, learnt, split(learnt, inner, unit.seed), metric)
 

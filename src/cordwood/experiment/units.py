@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from cordwood import recipes
-from cordwood.experiment.plan import Dataset, Learner, Plan
+from cordwood.experiment.parts import Dataset, Learner
+from cordwood.experiment.plan import Plan
 
 # Part of every key: raised when the same unit would come to another result by a changed rule.
 _SCHEME = 1
@@ -143,7 +144,7 @@ def _make_unit(
     plan: Plan, dataset: Dataset, learner: Learner, repeat: int, fold: int, share: float
 ) -> Unit:
     numeric = dataset.kind == "numeric"
-    grid = _fitting(learner.grid, numeric)
+    grid = _fitting({**learner.grid, **(learner.numeric_grid if numeric else {})}, numeric)
     return Unit(
         dataset=dataset.name,
         learner=learner.name,
