@@ -71,6 +71,39 @@ def test_tables_are_written(folder, suffix, capsys):
     assert "paired t-test" in out
 
 
+def test_pictures_are_drawn_and_what_is_not_is_said(folder, capsys):
+    pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
+    assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "pictures")]) == 0
+    written = sorted(path.name for path in (folder / "pictures").iterdir())
+    assert written == ["time_macro_f1.svg", "time_micro_f1.svg"]
+    wrote, not_drawn = capsys.readouterr().out.splitlines()[-2:]
+    assert wrote.split(maxsplit=1) == ["wrote", f"2 pictures to {folder / 'pictures'}"]
+    assert not_drawn.startswith("not drawn critical difference: it takes two data sets")
+    assert not_drawn.endswith("; learning curves: the plan has no shares")
+
+
+def test_pictures_without_matplotlib_are_refused_before_anything_runs(folder, capsys, monkeypatch):
+    def refuse(name):
+        raise ModuleNotFoundError("No module named 'matplotlib'")
+
+    monkeypatch.setattr("cordwood.cli.compare.import_module", refuse)
+    assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "pictures")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith('install it with: pip install "cordwood[plots]"')
+    assert not (folder / "plan.jsonl").exists()
+    assert not (folder / "pictures").exists()
+
+
+def test_results_are_shown_without_the_data(folder, capsys):
+    assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    (folder / "things.csv").unlink()
+    assert main(["compare", str(folder / "plan.toml"), "--show", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cells"] == first["cells"]
+    assert main(["compare", str(folder / "plan.toml")]) == 1
+    assert "there is no file" in capsys.readouterr().err
+
+
 def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
     before = sorted(folder.iterdir())
     data = str(folder / "things.csv")
@@ -90,6 +123,8 @@ def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
         (["{plan}", "--text", "body"], 2, "belong to --quick"),
         (["{plan}", "-o", "{folder}/table.doc"], 2, ".md, .csv or .tex"),
         (["--quick", "{folder}/things.csv", "--text", "words"], 1, 'no column "words"'),
+        (["{plan}", "--plots", "{plan}"], 1, "is a file; name a folder for the pictures"),
+        (["{plan}", "--plots", "{folder}/no/where"], 1, "there is no folder"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(folder, capsys, arguments, code, sentence):

@@ -2,9 +2,10 @@
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +15,13 @@ from cordwood import atomic
 from cordwood.cli import options
 from cordwood.cli.console import Console, count
 from cordwood.cli.sink import check_target
+from cordwood.cli.watch import watch
 from cordwood.errors import CordwoodError
 from cordwood.experiment import rendering
 from cordwood.experiment.ledger import Ledger
 from cordwood.experiment.plan import Plan, load_plan, parse_plan
 from cordwood.experiment.run import Summary, collect, run
-from cordwood.experiment.table import Comparison
+from cordwood.experiment.table import Comparison, learning_curves
 from cordwood.experiment.table import compare as tabulate
 
 # Ours first; the baselines are those that a file of a few thousand documents takes seconds for.
@@ -72,6 +74,15 @@ Jobs = Annotated[
     int,
     typer.Option("--jobs", "-j", metavar="NUMBER", help="Units at a time; -1 for all cores."),
 ]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do the units, such as tcp://host:8786.",
+        show_default=False,
+    ),
+]
 Show = Annotated[
     bool, typer.Option("--show", help="Do nothing; only show what the ledger has of the plan.")
 ]
@@ -85,6 +96,15 @@ Output = Annotated[
         "-o",
         metavar="FILE",
         help="Write the tables to a .md, .csv or .tex file as well.",
+        show_default=False,
+    ),
+]
+Plots = Annotated[
+    Path | None,
+    typer.Option(
+        "--plots",
+        metavar="FOLDER",
+        help="Draw time against effectiveness, critical differences and learning curves, as SVG.",
         show_default=False,
     ),
 ]
@@ -106,7 +126,9 @@ def compare(
     label: options.LabelColumn = None,
     ledger: LedgerFile = None,
     output: Output = None,
+    plots: Plots = None,
     jobs: Jobs = 1,
+    cluster: ClusterAddress = None,
     show: Show = False,
     retry_errors: RetryErrors = False,
     test: ByTest = Test.PAIRED_T,
@@ -124,19 +146,22 @@ def compare(
         check_target(output)
         if output.suffix.lower() not in DRESSES:
             raise typer.BadParameter(f"{output.name!r} must end in .md, .csv or .tex")
-    todo = _plan(plan, quick, text, label, data_dir)
+    gallery = None if plots is None else _find_gallery(plots)
+    todo = _plan(plan, quick, text, label, data_dir, absent_data=show)
     start = time.perf_counter()
     with _ledger(plan, ledger) as book:
         if show:
             summary = collect(todo, book)
         else:
-            summary = _run(console, todo, book, data_dir, jobs, retry_errors)
+            summary = _run(console, todo, book, data_dir, jobs, cluster, retry_errors)
     comparison = tabulate(summary.records, summary.planned, test=test.value, protocol=todo.protocol)
     _show(console, comparison, summary, time.perf_counter() - start)
     if output is not None:
         with atomic.write(output) as file:
             file.write(DRESSES[output.suffix.lower()](comparison))
         console.fact("wrote", str(output))
+    if plots is not None:
+        _draw(console, gallery, comparison, summary, plots)
     console.answer(
         {
             "plan": todo.name,
@@ -155,13 +180,15 @@ def _plan(
     text: list[str] | None,
     label: str | None,
     data_dir: Path | None,
+    *,
+    absent_data: bool,
 ) -> Plan:
     if (plan is None) == (quick is None):
         raise typer.BadParameter("name a PLAN, or a data file with --quick DATA")
     if plan is not None:
         if text or label:
             raise typer.BadParameter("--text and --label belong to --quick; a plan has its own")
-        return load_plan(plan, data_dir=data_dir)
+        return load_plan(plan, data_dir=data_dir, absent_data=absent_data)
     columns = {"text": text, "label": label}
     dataset = {"path": quick, **{name: value for name, value in columns.items() if value}}
     return parse_plan(
@@ -193,35 +220,48 @@ def _run(
     ledger: Ledger,
     data_dir: Path | None,
     jobs: int,
+    cluster: str | None,
     retry_errors: bool,
 ) -> Summary:
-    def tell(record: Mapping[str, Any]) -> None:
-        console.note(_sentence(record))
-
-    with console.progress(f"comparing ({plan.name})") as progress:
+    with watch(console, plan, ledger, retry_errors=retry_errors) as watcher:
         return run(
             plan,
             ledger,
             data_dir=data_dir,
             n_jobs=jobs,
+            cluster=cluster,
             retry_errors=retry_errors,
-            progress=progress,
-            on_record=tell,
+            progress=watcher.progress,
+            on_record=watcher.record,
         )
 
 
-def _sentence(record: Mapping[str, Any]) -> str:
-    """Say in one line what a unit came to."""
-    unit = record["unit"]
-    what = f"{unit['dataset']}, {unit['learner']}, fold {unit['fold'] + 1}"
-    if "error" in record:
-        return f"{what}: failed: {record['error']}"
-    scores = record["scores"]
-    seconds = record["fit_wall_seconds"] + record["predict_wall_seconds"]
-    return (
-        f"{what}: micro-F1 {100 * scores['micro_f1']:.2f}, macro-F1 "
-        f"{100 * scores['macro_f1']:.2f}, {seconds:.1f} s"
-    )
+def _find_gallery(folder: Path) -> Any:
+    """Complain before the work begins of pictures that could not be drawn after it."""
+    if folder.exists() and not folder.is_dir():
+        raise CordwoodError(f"{folder} is a file; name a folder for the pictures")
+    check_target(folder / "time.svg" if folder.exists() else folder)
+    try:
+        return import_module("cordwood.report.gallery")
+    except ImportError as error:
+        raise CordwoodError(
+            "--plots needs the package matplotlib, which is not installed; install it with: "
+            'pip install "cordwood[plots]"'
+        ) from error
+
+
+def _draw(
+    console: Console, gallery: Any, comparison: Comparison, summary: Summary, folder: Path
+) -> None:
+    curves = {
+        metric: learning_curves(summary.records, summary.planned, metric=metric)
+        for metric in comparison.metrics
+    }
+    drawn = gallery.write_gallery(comparison, curves, folder)
+    if drawn.written:
+        console.fact("wrote", f"{count(len(drawn.written), 'picture')} to {folder}")
+    if drawn.left_out:
+        console.fact("not drawn", "; ".join(drawn.left_out))
 
 
 def _show(console: Console, comparison: Comparison, summary: Summary, seconds: float) -> None:

@@ -4,12 +4,16 @@ import os
 from dataclasses import dataclass
 
 from cordwood.errors import DataError
-from cordwood.experiment.plan import Dataset, Evaluation, Plan
+from cordwood.experiment.parts import Dataset, Evaluation
+from cordwood.experiment.plan import Plan
 from cordwood.experiment.splits import Split, fingerprint, shrink, split
 from cordwood.experiment.units import Unit
 from cordwood.text.corpus import Corpus, Matrix
 
 DataDir = str | os.PathLike[str] | None
+
+# Names material: the fingerprint of its rows, the evaluation as JSON, the seed.
+Name = tuple[str, str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +28,8 @@ class Material:
         Of all in the rows that a result can depend on.
     evaluation : Evaluation
         The plan's.
+    seed : int
+        The plan's.
     divisions : tuple of Split
         For each fold of each repeat.
     """
@@ -31,7 +37,13 @@ class Material:
     rows: Corpus | Matrix
     fingerprint: str
     evaluation: Evaluation
+    seed: int
     divisions: tuple[Split, ...]
+
+    @property
+    def name(self) -> Name:
+        """What tells it from all other material, on every machine."""
+        return _name(self.fingerprint, self.evaluation, self.seed)
 
     def divide(self, unit: Unit) -> Split:
         """Give the rows that a unit learns from and those that it is asked about."""
@@ -42,7 +54,7 @@ class Material:
 
 
 # The one that was last used in this process: units come data set by data set.
-_at_hand: dict[tuple[str, str, int], Material] = {}
+_at_hand: dict[Name, Material] = {}
 
 
 def load(dataset: Dataset, plan: Plan, data_dir: DataDir) -> Material:
@@ -62,10 +74,10 @@ def load(dataset: Dataset, plan: Plan, data_dir: DataDir) -> Material:
         rows=rows,
         fingerprint=fingerprint(rows, plan.evaluation),
         evaluation=plan.evaluation,
+        seed=plan.seed,
         divisions=divisions,
     )
-    put_away()
-    _at_hand[_place(material.fingerprint, plan)] = material
+    keep(material)
     return material
 
 
@@ -77,7 +89,7 @@ def fetch(dataset: Dataset, plan: Plan, data_dir: DataDir, expected: str) -> Mat
     DataError
         If it is no longer the same.
     """
-    material = _at_hand.get(_place(expected, plan)) or load(dataset, plan, data_dir)
+    material = find(_name(expected, plan.evaluation, plan.seed)) or load(dataset, plan, data_dir)
     if material.fingerprint != expected:
         raise DataError(
             f"data set {dataset.name!r} has changed while the plan was under way; run it again"
@@ -85,10 +97,21 @@ def fetch(dataset: Dataset, plan: Plan, data_dir: DataDir, expected: str) -> Mat
     return material
 
 
+def keep(material: Material) -> None:
+    """Keep material at hand, in the place of what was there."""
+    put_away()
+    _at_hand[material.name] = material
+
+
+def find(name: Name) -> Material | None:
+    """Give the material of this name if it is at hand."""
+    return _at_hand.get(name)
+
+
 def put_away() -> None:
     """Give back the memory of the data set at hand."""
     _at_hand.clear()
 
 
-def _place(fingerprint: str, plan: Plan) -> tuple[str, str, int]:
-    return fingerprint, plan.evaluation.model_dump_json(), plan.seed
+def _name(fingerprint: str, evaluation: Evaluation, seed: int) -> Name:
+    return fingerprint, evaluation.model_dump_json(), seed

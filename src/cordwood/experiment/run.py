@@ -3,7 +3,8 @@
 A record of the ledger has the fields
 
 - `key`: names the result; `unit`: what was done, as JSON; `data` and `plan`: fingerprints;
-- `scores`: `micro_f1` and `macro_f1`; `params`: those that tuning has chosen, and `tuning_score`,
+- `scores`: `micro_f1` and `macro_f1`; `params`: those that tuning has chosen, `tuned_by`: "cv",
+  "oob" or "loo", by what they were chosen, or null, and `tuning_score`,
   their score within the training rows, or null;
 - `fit_cpu_seconds`, `fit_wall_seconds`, and the same of `tune` and `predict`; `peak_memory`: bytes,
   or null where the system cannot tell (see `cordwood.experiment.effort`);
@@ -18,9 +19,10 @@ import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,10 +30,12 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed, effective_n_jobs
 
 from cordwood.errors import CordwoodError
+from cordwood.experiment.cluster import Cluster, Job
 from cordwood.experiment.ledger import Ledger
-from cordwood.experiment.material import DataDir, fetch, load, put_away
+from cordwood.experiment.lock import Lock
+from cordwood.experiment.material import DataDir, Material, fetch, load, put_away
 from cordwood.experiment.plan import Plan
-from cordwood.experiment.trial import carry_out
+from cordwood.experiment.trial import Trial, carry_out
 from cordwood.experiment.units import Unit, expand, key
 from cordwood.text.lines import Progress
 
@@ -79,6 +83,7 @@ def run(
     *,
     data_dir: DataDir = None,
     n_jobs: int = 1,
+    cluster: str | None = None,
     retry_errors: bool = False,
     progress: Progress | None = None,
     on_record: Callable[[Mapping[str, Any]], None] | None = None,
@@ -100,6 +105,11 @@ def run(
     n_jobs : int, default=1
         How many units are done at a time, each by a process of its own; -1 for as many as there
         are processors. It does not change results.
+    cluster : str, optional
+        The address of a Dask scheduler, such as "tcp://host:8786": units are done by its workers,
+        one at a time by each. The ledger and the data stay here; workers are sent each data set
+        once. Results are the same as without, on processors of the same kind. See
+        `cordwood.experiment.cluster`.
     retry_errors : bool, default=False
         Whether to try again the units that have failed earlier.
     progress : callable, optional
@@ -115,6 +125,9 @@ def run(
     ------
     DataError
         If a data set cannot be loaded or divided as the plan wants, before any unit is done.
+    CordwoodError
+        If workers are lost that nobody can replace, if the cluster is not there, or if its workers
+        have other versions of Python or of libraries than this process.
 
     Examples
     --------
@@ -127,34 +140,35 @@ def run(
     ...     [run(plan, ledger).n_done for _ in range(2)]
     [5, 0]
     """
-    fingerprints = {
-        dataset.name: load(dataset, plan, data_dir).fingerprint
-        # The first comes last, and so is at hand when the units begin.
-        for dataset in reversed(plan.datasets)
-    }
-    tasks = _list_tasks(plan, fingerprints, ledger.records())
-    pending = {
-        task.key: task
-        for task in tasks
-        if task.n_earlier == 0 or (retry_errors and task.has_failed)
-    }
-    n_keys = len({task.key for task in tasks})
-    n_done = 0
-    report = progress or _ignore
-    report(n_keys - len(pending), n_keys)
-    while pending:
-        n_before = len(pending)
-        for task, record in _work(list(pending.values()), plan, ledger, data_dir, n_jobs):
-            if record is not None:
-                n_done += 1
-                if on_record is not None:
-                    on_record(record)
-            elif ledger.count(task.key) <= task.n_earlier:
-                continue  # another process has it under way
-            del pending[task.key]
-            report(n_keys - len(pending), n_keys)
-        if len(pending) == n_before:
-            time.sleep(_PAUSE)
+    with _find_workers(plan, ledger, data_dir, n_jobs, cluster) as work:
+        fingerprints = {
+            dataset.name: load(dataset, plan, data_dir).fingerprint
+            # The first comes last, and so is at hand when the units begin.
+            for dataset in reversed(plan.datasets)
+        }
+        tasks = _list_tasks(plan, fingerprints, ledger.records())
+        pending = {
+            task.key: task
+            for task in tasks
+            if task.n_earlier == 0 or (retry_errors and task.has_failed)
+        }
+        n_keys = len({task.key for task in tasks})
+        n_done = 0
+        report = progress or _ignore
+        report(n_keys - len(pending), n_keys)
+        while pending:
+            n_before = len(pending)
+            for task, record in work(list(pending.values())):
+                if record is not None:
+                    n_done += 1
+                    if on_record is not None:
+                        on_record(record)
+                elif ledger.count(task.key) <= task.n_earlier:
+                    continue  # another process has it under way
+                del pending[task.key]
+                report(n_keys - len(pending), n_keys)
+            if len(pending) == n_before:
+                time.sleep(_PAUSE)
     put_away()
     return _summarize(plan, fingerprints, ledger.records(), n_done)
 
@@ -187,6 +201,15 @@ class _Task(NamedTuple):
     data: str  # fingerprint
     n_earlier: int  # records
     has_failed: bool  # by the last of them
+
+    @property
+    def seed(self) -> int:
+        """Of the key, so that neither order nor company of a unit has a say in its result."""
+        return int(self.key, 16) % 2**31
+
+
+# Yields each task with its record, or with None if it was not to be had.
+_Work = Callable[[Sequence[_Task]], Iterator[tuple[_Task, dict[str, Any] | None]]]
 
 
 def _list_tasks(
@@ -228,10 +251,27 @@ def _summarize(
     )
 
 
-def _work(
-    tasks: Sequence[_Task], plan: Plan, ledger: Ledger, data_dir: DataDir, n_jobs: int
+@contextmanager
+def _find_workers(
+    plan: Plan, ledger: Ledger, data_dir: DataDir, n_jobs: int, cluster: str | None
+) -> Iterator[_Work]:
+    if cluster is None:
+        yield partial(_work_here, plan, ledger, data_dir, n_jobs)
+        return
+    if n_jobs != 1:
+        raise CordwoodError(
+            f"n_jobs / --jobs is {n_jobs}, which counts processes on this machine, and cannot be "
+            "combined with cluster / --cluster, which has workers of its own; leave one of them out"
+        )
+    versions = {k: v for learner in plan.learners for k, v in _versions(learner.recipe).items()}
+    with Cluster(cluster, versions) as workers:
+        yield partial(_work_there, plan, ledger, data_dir, workers)
+
+
+def _work_here(
+    plan: Plan, ledger: Ledger, data_dir: DataDir, n_jobs: int, tasks: Sequence[_Task]
 ) -> Iterator[tuple[_Task, dict[str, Any] | None]]:
-    """Yield each task with its record, or with None if it was not to be had."""
+    """Work in this process, or in several of this machine."""
     n_jobs = min(effective_n_jobs(n_jobs), len(tasks))
     if n_jobs == 1:
         for task in tasks:
@@ -267,24 +307,59 @@ def _attempt(task: _Task, plan: Plan, ledger: Ledger, data_dir: DataDir) -> dict
     if claim is None:
         return None
     with claim:
-        dataset = next(set_ for set_ in plan.datasets if set_.name == task.unit.dataset)
-        material = fetch(dataset, plan, data_dir, task.data)
-        # Of the key, so that neither order nor company of a unit has a say in its result.
-        seed = int(task.key, 16) % 2**31
-        trial = carry_out(task.unit, material.rows, material.divide(task.unit), seed)
-        record = {
-            "key": task.key,
-            "unit": task.unit.to_json(),
-            **trial.outcome,
-            "data": task.data,
-            "plan": plan.fingerprint(),
-            "versions": _versions(task.unit.recipe),
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        if trial.predictions:
-            # First, so that what has a record has predictions.
-            ledger.write_predictions(task.key, **trial.predictions)
-        ledger.append(record)
+        material = _fetch(task, plan, data_dir)
+        trial = carry_out(task.unit, material.rows, material.divide(task.unit), task.seed)
+        return _write_down(task, trial, plan, ledger)
+
+
+def _work_there(
+    plan: Plan, ledger: Ledger, data_dir: DataDir, workers: Cluster, tasks: Sequence[_Task]
+) -> Iterator[tuple[_Task, dict[str, Any] | None]]:
+    """Let a cluster work; claims are taken and records written here."""
+    claimed: dict[str, tuple[_Task, Lock]] = {}
+
+    def claim_jobs() -> Iterator[Job]:
+        for task in tasks:
+            claim = ledger.claim(task.key, known=task.n_earlier)
+            if claim is not None:
+                claimed[task.key] = task, claim
+                yield Job(task.key, task.unit, task.seed, _fetch(task, plan, data_dir))
+
+    done = set()
+    try:
+        for job, trial in workers.carry_out(claim_jobs()):
+            task, claim = claimed.pop(job.key)
+            with claim:
+                record = _write_down(task, trial, plan, ledger)
+            done.add(job.key)
+            yield task, record
+    finally:
+        for _, claim in claimed.values():
+            claim.release()
+    for task in tasks:
+        if task.key not in done:
+            yield task, None
+
+
+def _fetch(task: _Task, plan: Plan, data_dir: DataDir) -> Material:
+    dataset = next(set_ for set_ in plan.datasets if set_.name == task.unit.dataset)
+    return fetch(dataset, plan, data_dir, task.data)
+
+
+def _write_down(task: _Task, trial: Trial, plan: Plan, ledger: Ledger) -> dict[str, Any]:
+    record = {
+        "key": task.key,
+        "unit": task.unit.to_json(),
+        **trial.outcome,
+        "data": task.data,
+        "plan": plan.fingerprint(),
+        "versions": _versions(task.unit.recipe),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if trial.predictions:
+        # First, so that what has a record has predictions.
+        ledger.write_predictions(task.key, **trial.predictions)
+    ledger.append(record)
     return record
 
 
