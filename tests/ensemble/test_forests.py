@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.tree import export_text
 
 import cordwood
-from cordwood.ensemble import _forest
+from cordwood.ensemble import _trees
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.trees.bag import draw_counts
 from cordwood.trees.forest import vote
@@ -675,7 +675,7 @@ def test_a_crafted_file_is_refused_before_it_is_walked(tmp_path, monkeypatch):
     with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
         cordwood.save(crafted, tmp_path / "model")
     with monkeypatch.context() as attacker:
-        attacker.setattr(_forest, "check_forest", lambda forest, *limits: forest)
+        attacker.setattr(_trees, "check_forest", lambda forest, *limits: forest)
         cordwood.save(crafted, tmp_path / "crafted")
     with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
         cordwood.load(tmp_path / "crafted")

@@ -34,6 +34,8 @@ class Data(NamedTuple):
     Parameters
     ----------
     rows : TurnedRows
+    order : int64 array of shape (n_rows,)
+        Which rows these are, from the first to the last.
     codes : uint32 array of shape (n_rows,)
     n_classes : int
     docs : int64 array of shape (n_docs,), or slice
@@ -43,6 +45,7 @@ class Data(NamedTuple):
     """
 
     rows: TurnedRows
+    order: NDArray[np.int64]
     codes: NDArray[np.uint32]
     n_classes: int
     docs: NDArray[np.int64] | slice
@@ -164,9 +167,12 @@ def _find_leaves(
     """
     drawn = np.zeros((len(counts), len(data.codes)), np.uint32)
     drawn[:, data.docs] = counts
+    leaves = np.empty(drawn.shape, np.int32)
     if scheme.oob_error and scheme.selective_updates:
-        return {True: reach_turned(forest, data.rows, bags=bag.pack_counts(drawn), n_jobs=n_jobs)}
-    leaves = reach_turned(forest, data.rows, n_jobs=n_jobs)
+        bags = bag.pack_counts(drawn[:, data.order])
+        leaves[:, data.order] = reach_turned(forest, data.rows, bags=bags, n_jobs=n_jobs)
+        return {True: leaves}
+    leaves[:, data.order] = reach_turned(forest, data.rows, n_jobs=n_jobs)
     return {True: np.where(drawn > 0, np.int32(-1), leaves), False: leaves}
 
 

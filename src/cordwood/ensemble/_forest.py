@@ -2,47 +2,34 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._sklearn import make_tree
-from cordwood.ensemble._base import BaseVotingClassifier, as_rows
-from cordwood.ensemble._parameters import (
-    balance,
-    check_choice,
-    check_number,
-    check_share,
-    count_rows,
-)
+from cordwood.ensemble._base import as_rows
+from cordwood.ensemble._parameters import balance, check_choice, check_number, check_share
+from cordwood.ensemble._trees import BaseTreesClassifier
 from cordwood.trees import bag
-from cordwood.trees.check import check_forest
 from cordwood.trees.forest import grow_forest, join, vote
 from cordwood.trees.nodes import importances, impurity, unfold
-from cordwood.trees.records import Forest, Rules
+from cordwood.trees.records import Forest
 from cordwood.trees.table import encode
 
-_NO_LIMIT = 2**31 - 1
-_SEEDS = 2**63 - 1
 
-# Trees keep their leaves' weights in single precision.
-_LEAST_WEIGHT, _MOST_WEIGHT = 1e-30, 1e30
-
-
-class BaseForestClassifier(BaseVotingClassifier):
+class BaseForestClassifier(BaseTreesClassifier):
     """A forest that is grown tree by tree and votes by the leaves that rows fall into."""
 
-    _random_cut: bool
     _sklearn_forest: type
     _sklearn_tree: type
     _bag_seeds: NDArray[Any] | None
     _bag_size: tuple[int, int]
+    _class_weight_names = (None, "balanced", "balanced_subsample")
 
     def __init__(
         self,
@@ -149,6 +136,7 @@ class BaseForestClassifier(BaseVotingClassifier):
     def _grow(
         self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> None:
+        self._check_bagging()
         class_weights = self._class_weights(codes, weights)
         seen = self._find_seen(weights * class_weights[codes])
         n_docs, n_classes = int(seen.sum()), len(self.classes_)
@@ -183,33 +171,6 @@ class BaseForestClassifier(BaseVotingClassifier):
         if self.oob_score and bag_seeds is not None:
             bags = bag.pack(bag_seeds, n_docs, n_draws)
             self._vote_out_of_bag(X, codes, seen, bags)
-
-    def _draw_seeds(self) -> NDArray[Any]:
-        """Draw for each tree a seed of its bag and one of its cuts.
-
-        For trees that are kept, too, so that a forest continued equals one grown in one go.
-        """
-        try:
-            state = check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(
-                "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
-                f"got {self.random_state!r}"
-            ) from error
-        return np.asarray(state.randint(_SEEDS, size=(self.n_estimators, 2), dtype=np.int64))
-
-    def _find_seen(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Find the rows that have a weight, and check that trees can add these up."""
-        seen = weights > 0
-        if not seen.any():
-            raise ValueError("class_weight is zero for every class that has rows with a weight")
-        least, most = weights[seen].min(), weights[seen].max()
-        if least < _LEAST_WEIGHT or most > _MOST_WEIGHT:
-            raise ValueError(
-                f"sample_weight, times class_weight, goes from {least:g} to {most:g}; scale it to "
-                f"lie between {_LEAST_WEIGHT:g} and {_MOST_WEIGHT:g}, or set what is less to zero"
-            )
-        return seen
 
     def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         votes, n_votes = vote(self.forest_, X, len(self.classes_), n_jobs=self.n_jobs)
@@ -247,9 +208,6 @@ class BaseForestClassifier(BaseVotingClassifier):
             else float("nan")
         )
 
-    def _goes_on(self) -> bool:
-        return bool(self.warm_start) and hasattr(self, "forest_")
-
     def _count_kept(self) -> int:
         """Count the trees to keep: those of the last fit, with `warm_start`."""
         if not self._goes_on():
@@ -285,64 +243,6 @@ class BaseForestClassifier(BaseVotingClassifier):
             )
         return None
 
-    def _rules(self, n_docs: int, n_features: int, weights: NDArray[np.float64]) -> Rules:
-        """Check the parameters and turn them into what the engine goes by."""
-        check_choice("criterion", self.criterion, ("gini", "entropy", "log_loss"))
-        check_choice("bootstrap", self.bootstrap, (True, False))
-        check_choice("warm_start", self.warm_start, (True, False))
-        if not callable(self.oob_score):
-            check_choice("oob_score", self.oob_score, (True, False))
-        check_number("n_estimators", self.n_estimators, 1)
-        if not (self.n_jobs is None or (isinstance(self.n_jobs, Integral) and self.n_jobs)):
-            raise ValueError(
-                f"n_jobs must be None or a whole number other than zero; got {self.n_jobs!r}"
-            )
-        if self.max_depth is not None:
-            check_number("max_depth", self.max_depth, 1)
-        share = self.min_weight_fraction_leaf
-        if not isinstance(share, Real) or not 0 <= share <= 0.5:
-            raise ValueError(f"min_weight_fraction_leaf must be in [0, 0.5]; got {share!r}")
-        if self.max_leaf_nodes is not None:
-            raise ValueError(
-                "max_leaf_nodes is not supported, because trees are not grown best node first; "
-                "limit them by max_depth or min_samples_leaf"
-            )
-        if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score needs bootstrap=True: without it no row is out of bag")
-        if self.max_samples is not None and not self.bootstrap:
-            raise ValueError("max_samples needs bootstrap=True")
-        # Weights up to the number of rows are looked up: with bootstrap counts, all of them are.
-        n_logs = int(min(weights.sum(), n_docs)) + 1 if self._uses_entropy() else 0
-        logs = np.arange(n_logs, dtype=np.float64)
-        logs[1:] *= np.log2(logs[1:])
-        return Rules(
-            entropy=self._uses_entropy(),
-            random_cut=self._random_cut,
-            max_features=self._count_features(n_features),
-            max_depth=_NO_LIMIT if self.max_depth is None else int(self.max_depth),
-            min_samples_split=count_rows("min_samples_split", self.min_samples_split, n_docs, 2),
-            min_samples_leaf=count_rows("min_samples_leaf", self.min_samples_leaf, n_docs, 1),
-            min_weight_share=float(self.min_weight_fraction_leaf),
-            x_log_x=logs,
-        )
-
-    def _uses_entropy(self) -> bool:
-        return self.criterion != "gini"
-
-    def _count_features(self, n_features: int) -> int:
-        wanted = self.max_features
-        if wanted is None:
-            return n_features
-        if isinstance(wanted, str):
-            check_choice("max_features", wanted, ("sqrt", "log2"))
-            root = np.sqrt(n_features) if wanted == "sqrt" else np.log2(n_features)
-            return max(1, int(root))
-        if isinstance(wanted, Integral):
-            check_number("max_features", wanted, 1)
-            return min(int(wanted), n_features)
-        check_share("max_features", wanted)
-        return max(1, int(wanted * n_features))
-
     def _count_draws(self, n_docs: int) -> int:
         wanted = self.max_samples
         if wanted is None:
@@ -355,25 +255,27 @@ class BaseForestClassifier(BaseVotingClassifier):
         check_share("max_samples", wanted)
         return max(1, round(n_docs * wanted))
 
+    def _check_bagging(self) -> None:
+        """Check the parameters that only these forests have."""
+        check_choice("bootstrap", self.bootstrap, (True, False))
+        check_choice("warm_start", self.warm_start, (True, False))
+        if not callable(self.oob_score):
+            check_choice("oob_score", self.oob_score, (True, False))
+        if self.max_leaf_nodes is not None:
+            raise ValueError(
+                "max_leaf_nodes is not supported, because trees are not grown best node first; "
+                "limit them by max_depth or min_samples_leaf"
+            )
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score needs bootstrap=True: without it no row is out of bag")
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError("max_samples needs bootstrap=True")
+
     def _class_weights(
         self, codes: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Factors on the weights of each class's rows."""
-        wanted, n_classes = self.class_weight, len(self.classes_)
-        if isinstance(wanted, Mapping):
-            factors = compute_class_weight(
-                dict(wanted), classes=self.classes_, y=self.classes_[codes]
-            )
-            if not (np.isfinite(factors).all() and (factors >= 0).all()):
-                raise ValueError(f"class_weight must be finite and not negative; got {wanted!r}")
-            return np.asarray(factors)
-        check_choice("class_weight", wanted, (None, "balanced", "balanced_subsample"))
-        if wanted == "balanced" or (wanted == "balanced_subsample" and not self.bootstrap):
-            return balance(codes, weights, n_classes)
-        return np.ones(n_classes)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "forest_"):
-            # A file may come from a stranger, and kernels do not check bounds.
-            self.forest_ = check_forest(self.forest_, len(self.classes_), self.n_features_in_)
+        if not isinstance(self.class_weight, str) or self.class_weight != "balanced_subsample":
+            return super()._class_weights(codes, weights)
+        # With bags, each tree balances the classes of its own.
+        n_classes = len(self.classes_)
+        return np.ones(n_classes) if self.bootstrap else balance(codes, weights, n_classes)

@@ -380,5 +380,5 @@ def _add_up(machines: list[WordRules], present: Any) -> Floats:
 
 def check_least(name: str, value: Any, least: float) -> None:
     """Check that a parameter is a finite number and not too small."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not least <= value < np.inf:
+    if not isinstance(value, Real) or isinstance(value, bool) or not least <= float(value) < np.inf:
         raise ValueError(f"{name} must be a number of at least {least:g}; got {value!r}")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood.ensemble._base import as_rows
-from cordwood.ensemble._forest import BaseForestClassifier
 from cordwood.ensemble._parameters import check_choice
+from cordwood.ensemble._trees import BaseTreesClassifier
 from cordwood.trees import bag
 from cordwood.trees.forest import freeze, grow_forest, join, reach
 from cordwood.trees.leaves import take_trees
@@ -42,7 +42,7 @@ class _Round(NamedTuple):
     loss: float
 
 
-class AdaBoostM2Classifier(BaseForestClassifier):
+class AdaBoostM2Classifier(BaseTreesClassifier):
     """AdaBoost.M2: boosting by pseudo-loss, of stumps or of larger trees.
 
     The weights belong to pairs of a row and one of its wrong labels, so that a round can turn to
@@ -148,12 +148,6 @@ class AdaBoostM2Classifier(BaseForestClassifier):
     """
 
     _random_cut = False
-
-    # Parameters of forests that boosting decides on.
-    max_leaf_nodes = None
-    max_samples = None
-    oob_score = False
-    warm_start = False
 
     def __init__(
         self,
@@ -305,8 +299,7 @@ class AdaBoostM2Classifier(BaseForestClassifier):
         rate = self.learning_rate
         if not isinstance(rate, Real) or isinstance(rate, bool) or not 0 < float(rate) <= 1:
             raise ValueError(f"learning_rate must be in (0, 1]; got {rate!r}")
-        if not isinstance(self.class_weight, Mapping):
-            check_choice("class_weight", self.class_weight, (None, "balanced"))
+        check_choice("bootstrap", self.bootstrap, (True, False))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cordwood.ensemble._base import as_rows
 from cordwood.ensemble._boosting import UPDATES, Scheme, normalize
 from cordwood.ensemble._course import FAILURES, Course, Data, boost
-from cordwood.ensemble._forest import _SEEDS, BaseForestClassifier
 from cordwood.ensemble._parameters import check_choice, check_number
+from cordwood.ensemble._trees import SEEDS, BaseTreesClassifier
 from cordwood.trees.forest import join, vote
 from cordwood.trees.leaves import take_trees
 from cordwood.trees.nodes import importances
@@ -30,7 +30,7 @@ _FINAL = ("no_error", *FAILURES)
 _SHARES = {"random": 0.0, "extra": 1.0}
 
 
-class BoostedForestClassifier(BaseForestClassifier):
+class BoostedForestClassifier(BaseTreesClassifier):
     """Small forests, each grown on what the ones before it got wrong.
 
     In every round a forest is grown whose trees draw their bags in proportion to the rows'
@@ -148,12 +148,6 @@ max_features
 
     _random_cut = False
 
-    # Parameters of other forests that boosting decides on.
-    bootstrap = True
-    oob_score = False
-    max_samples = None
-    max_leaf_nodes = None
-
     def __init__(
         self,
         n_estimators: int = 200,
@@ -201,7 +195,7 @@ max_features
 
     # A property, unlike in other forests, because warm_start goes on from the sums.
     @property
-    def oob_decision_function_(self) -> NDArray[np.float64]:  # type: ignore[override]
+    def oob_decision_function_(self) -> NDArray[np.float64]:
         """Weighted votes of the trees that had not seen a row; NaN where all had."""
         check_is_fitted(self)
         mean = np.full(self._oob_votes.shape, np.nan)
@@ -281,8 +275,12 @@ max_features
         else:
             shape = len(codes), len(self.classes_)
             course = Course(normalize(weights[seen]), np.zeros(shape), np.zeros(shape[0], np.int64))
+        rows = as_rows(X)
+        # Rows that are alike go down a tree together for longer.
+        order = np.lexsort((np.diff(rows.indptr), codes))
         data = Data(
-            rows=turn_rows(as_rows(X)),
+            rows=turn_rows(rows[order]),
+            order=order,
             codes=codes,
             n_classes=len(self.classes_),
             docs=slice(None) if seen.all() else np.flatnonzero(seen),
@@ -307,9 +305,9 @@ max_features
                 return "n_iter_no_change"
             seed, coin = seeds[len(course.errors)]
             of_trees = np.random.RandomState(seed % 2**32).randint(
-                _SEEDS, size=(self.n_trees, 2), dtype=np.int64
+                SEEDS, size=(self.n_trees, 2), dtype=np.int64
             )
-            kind = rules._replace(random_cut=bool(coin < share * _SEEDS))
+            kind = rules._replace(random_cut=bool(coin < share * SEEDS))
             stop_reason = boost(course, data, scheme, kind, of_trees, self.n_jobs)
             if stop_reason is not None:
                 return stop_reason
@@ -379,7 +377,13 @@ max_features
         """Check the parameters that other forests do not have."""
         check_number("n_trees", self.n_trees, 1)
         check_choice("update", self.update, tuple(UPDATES))
-        for name in ("oob_error", "selective_updates", "multiclass_term", "tree_weights"):
+        for name in (
+            "oob_error",
+            "selective_updates",
+            "multiclass_term",
+            "tree_weights",
+            "warm_start",
+        ):
             check_choice(name, getattr(self, name), (True, False))
         if self.n_iter_no_change is not None:
             check_number("n_iter_no_change", self.n_iter_no_change, 1)
@@ -391,8 +395,6 @@ max_features
             raise ValueError(
                 f"trees must be 'random', 'extra' or a share in [0, 1]; got {self.trees!r}"
             )
-        if not isinstance(self.class_weight, Mapping):
-            check_choice("class_weight", self.class_weight, (None, "balanced"))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -99,11 +99,15 @@ def is_hopeless(
     """
     if 4.0 * weight >= total:
         return False
+    hopeless: bool
     if entropy:
         most = purity - x_log_x(weight, logs) - x_log_x(total - weight, logs)
-        return most / _SLACK < best
-    # weight + (purity - weight²) / (total - weight) < best, without a division
-    return (purity - weight * weight) * _SLACK < (best / _SLACK - weight) * (total - weight)
+        hopeless = most / _SLACK < best
+    else:
+        # weight + (purity - weight²) / (total - weight) < best, without a division
+        room = (best / _SLACK - weight) * (total - weight)
+        hopeless = (purity - weight * weight) * _SLACK < room
+    return hopeless
 
 
 @piece
