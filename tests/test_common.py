@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.lazy import LazyForestClassifier
 from cordwood.ensemble.linear import LinearSVMClassifier
 from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.persist import load, save
@@ -20,6 +21,7 @@ ESTIMATORS = [
     BoostedForestClassifier(3, n_trees=4, random_state=0),
     ExtraTreesClassifier(10, random_state=0),
     LPUBoostClassifier(),
+    LazyForestClassifier(20, 10, random_state=0),
     LinearSVMClassifier(random_state=0),
     RandomForestClassifier(10, random_state=0),
 ]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
     from cordwood.ensemble.boosted import BoostedForestClassifier
     from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+    from cordwood.ensemble.lazy import LazyForestClassifier
     from cordwood.ensemble.linear import LinearSVMClassifier
     from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
     from cordwood.errors import CordwoodError, DataError, ModelFileError
@@ -30,6 +31,7 @@ _HOMES = {
     "DataError": "cordwood.errors",
     "ExtraTreesClassifier": "cordwood.ensemble.forests",
     "LPUBoostClassifier": "cordwood.ensemble.uneven",
+    "LazyForestClassifier": "cordwood.ensemble.lazy",
     "LinearSVMClassifier": "cordwood.ensemble.linear",
     "Matrix": "cordwood.text.corpus",
     "ModelFileError": "cordwood.errors",
@@ -52,6 +54,7 @@ __all__ = [
     "DataError",
     "ExtraTreesClassifier",
     "LPUBoostClassifier",
+    "LazyForestClassifier",
     "LinearSVMClassifier",
     "Matrix",
     "ModelFileError",

@@ -50,6 +50,7 @@ TYPES = (
     "cordwood.ensemble.boosted.BoostedForestClassifier",
     "cordwood.ensemble.forests.ExtraTreesClassifier",
     "cordwood.ensemble.forests.RandomForestClassifier",
+    "cordwood.ensemble.lazy.LazyForestClassifier",
     "cordwood.ensemble.linear.LinearSVMClassifier",
     "cordwood.ensemble.uneven.AdaUBoostClassifier",
     "cordwood.ensemble.uneven.LPUBoostClassifier",

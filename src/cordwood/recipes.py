@@ -24,6 +24,7 @@ from cordwood.ensemble.baselines import (
 )
 from cordwood.ensemble.boosted import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.lazy import LazyForestClassifier
 from cordwood.ensemble.linear import LinearSVMClassifier
 from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.errors import CordwoodError
@@ -118,6 +119,10 @@ _FOREST_GRID = {
     "criterion": ("entropy", "gini"),
     "classifier__max_features": ("sqrt", "log2", 0.08, 0.15, 0.3),
 }
+_LAZY_GRID = {
+    "n_neighbors": (10, 30, 100, 200, 300, 500),
+    "criterion": ("entropy", "gini"),
+}
 
 _RECIPES: Mapping[str, Recipe] = {
     "svm": Recipe(
@@ -153,6 +158,16 @@ _RECIPES: Mapping[str, Recipe] = {
             selective_updates=False,
             n_jobs=-1,
         ),
+    ),
+    "lazy": Recipe(
+        "a random forest for each query, on its nearest neighbours",
+        partial(LazyForestClassifier, n_jobs=-1),
+        grid=_LAZY_GRID,
+    ),
+    "lxt": Recipe(
+        "extra-trees for each query, on its nearest neighbours",
+        partial(LazyForestClassifier, trees="extra", n_jobs=-1),
+        grid=_LAZY_GRID,
     ),
     "adaboost": Recipe(
         "AdaBoost.MH of word rules", partial(AdaUBoostClassifier, beta=1.0), weighting="binary"

@@ -565,11 +565,6 @@ def test_before_a_fit_there_is_nothing():
     assert not hasattr(model, "feature_importances_")
 
 
-def test_scikit_learn_has_no_such_forest():
-    with pytest.raises(NotImplementedError, match="no forest that weighs its trees"):
-        fit().to_sklearn()
-
-
 @pytest.mark.parametrize(
     "weights", [np.ones(39), np.ones((40, 1)), np.zeros(40), -np.ones(40), np.full(40, np.nan)]
 )

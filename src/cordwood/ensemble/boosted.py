@@ -234,13 +234,6 @@ max_features
             votes += vote(forest, rows, n_classes, tree_weights=weights, n_jobs=self.n_jobs)[0]
             yield votes / votes.sum(axis=1, keepdims=True)
 
-    def to_sklearn(self) -> Any:
-        """Refuse, because no forest of scikit-learn weighs its trees."""
-        raise NotImplementedError(
-            "scikit-learn has no forest that weighs its trees, so that none equals this one; "
-            "take the trees from forest_ and their weights from tree_weights_"
-        )
-
     def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         votes, _ = vote(
             self.forest_,

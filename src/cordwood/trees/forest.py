@@ -139,7 +139,7 @@ def vote(
     """
     votes = np.zeros((X.shape[0], n_classes))
     n_votes = np.zeros(X.shape[0], np.int64)
-    factors = np.ones(forest.n_trees) if tree_weights is None else tree_weights
+    factors = read_only(np.ones(forest.n_trees) if tree_weights is None else tree_weights)
 
     def vote_some(rows: Rows, first: int, last: int, bags: NDArray[np.uint8], block: Block) -> None:
         vote_rows(forest, rows, first, last, bags, factors, block, votes, n_votes)

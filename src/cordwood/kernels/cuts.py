@@ -1,0 +1,215 @@
+"""How good the cuts of one word are, from the list of the documents that hold it.
+
+A list also holds documents that are not in the node: these have no weight. A cut at zero or above
+parts documents of greater values from all others, a cut below zero those of lesser values. Either
+way the side without zero is in the list, and only that side is counted.
+
+Lists are sorted by value, the greatest first. Most have one value only and are in the order of the
+documents, which are numbered class by class: counting these takes no table of classes.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood.kernels.jit import inlined, piece
+from cordwood.kernels.rng import uniform
+from cordwood.kernels.splits import score
+from cordwood.kernels.types import Float, Floats, Int, Record, Seed, Singles, Words
+
+Ints: TypeAlias = NDArray[np.int64]
+
+_ZERO, _ONE = np.float32(0.0), np.uint32(1)
+
+
+class Crowd(NamedTuple):
+    """A node that is to be split; `side` has a zero for each class between two calls.
+
+    `live` are the documents' weights, `counts` those of the classes, `total` their sum, and
+    `purity` what `splits.purity` makes of them.
+    """
+
+    entropy: bool
+    logs: Floats
+    doc: Words
+    value: Singles
+    live: Ints
+    label: Words
+    counts: Ints
+    side: Ints
+    purity: Float
+    total: Int
+
+
+@piece
+def weigh(doc: Words, live: Ints, first: Int, last: Int) -> Int:
+    """Add up what the documents of a list weigh in the node."""
+    weight = 0
+    for i in range(first, last):
+        weight += live[doc[i]]
+    return weight
+
+
+@piece
+def find_range(
+    doc: Words, value: Singles, live: Ints, first: Int, last: Int, has_zero: bool
+) -> tuple[Float, Float]:
+    """Find the least and the greatest value in the node, which may be zero if it `has_zero`."""
+    i, j = first, np.uint32(last - _ONE)
+    while live[doc[i]] == 0:
+        i = np.uint32(i + _ONE)
+    low: Float = value[i]
+    high: Float = low
+    if has_zero:
+        low, high = min(low, _ZERO), max(high, _ZERO)
+        if value[j] > low:  # all others are between these
+            return low, high
+    while live[doc[j]] == 0:
+        j = np.uint32(j - _ONE)
+    return min(low, value[j]), high
+
+
+@piece
+def halve(one: Float, other: Float) -> Float:
+    """Find the cut in the middle of two values: what is not above it is on the lower one's side."""
+    low, high = min(one, other), max(one, other)
+    middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
+    return middle if middle < high else low
+
+
+@piece
+def draw_cut(state: Seed, one: Float, other: Float) -> Float:
+    """Draw a cut evenly between two values."""
+    low, high = min(one, other), max(one, other)
+    cut = np.float32(low + uniform(state) * (np.float64(high) - np.float64(low)))
+    return cut if cut < high else low
+
+
+@piece
+def count(
+    entropy: bool, logs: Floats, had: Int, weight: Int, all_of_class: Int
+) -> tuple[Float, Float]:
+    """Move weight to a side that `had` so much of its class; as `splits.add`, for integers."""
+    if entropy:
+        has = had + weight
+        return (
+            logs[np.uint64(has)] - logs[np.uint64(had)],
+            logs[np.uint64(all_of_class - has)] - logs[np.uint64(all_of_class - had)],
+        )
+    return np.float64(weight * (2 * had + weight)), np.float64(weight * all_of_class)
+
+
+@inlined
+def rate(node: Record, weight: Int, purity: Float, change: Float) -> Float:
+    """Score the cut that parts documents of this weight, purity and change from all others."""
+    return score(node.entropy, node.logs, node.purity, node.total, weight, purity, change)
+
+
+@inlined
+def judge_presence(node: Record, first: Int, last: Int, total: Int) -> Float:
+    """Score the only cut of a list of one value: those who hold the word from those who do not."""
+    purity, change = 0.0, 0.0
+    here = node.label[node.doc[first]]
+    had = 0
+    for i in range(first, last):
+        document = node.doc[i]
+        label, weight = node.label[document], node.live[document]
+        had = had if label == here else 0
+        here = label
+        more, less = count(node.entropy, node.logs, had, weight, node.counts[label])
+        had += weight
+        purity += more
+        change += less
+    return rate(node, total, purity, change)
+
+
+@inlined
+def judge_cut(node: Record, first: Int, last: Int, cut: Float) -> Float:
+    """Score one cut of a list sorted by value, on both sides of which the node has documents."""
+    doc, value, label, side = node.doc, node.value, node.label, node.side
+    begin, end, step = np.int64(first), np.int64(last), 1
+    if cut < 0.0:
+        begin, end, step = np.int64(last) - 1, np.int64(first) - 1, -1
+    weight, purity, change = 0, 0.0, 0.0
+    i = begin
+    while i != end and (value[np.uint32(i)] > cut) == (cut >= 0.0):
+        document = doc[np.uint32(i)]
+        c, more_weight = label[document], node.live[document]
+        had = side[c]
+        more, less = count(node.entropy, node.logs, had, more_weight, node.counts[c])
+        side[c] = had + more_weight
+        weight += more_weight
+        purity += more
+        change += less
+        i += step
+    while i != begin:
+        i -= step
+        side[label[doc[np.uint32(i)]]] = 0
+    return rate(node, weight, purity, change)
+
+
+@inlined
+def judge_all_cuts(node: Record, first: Int, last: Int, has_zero: bool) -> tuple[Float, Float]:
+    """Find the best cut of a list sorted by value, the greatest first; give its score and the cut.
+
+    Cuts at zero or above are tried from the greatest value down, those below from the least one
+    up. Among equals the lowest cut is the best.
+    """
+    doc, value, live, label, side = node.doc, node.value, node.live, node.label, node.side
+    border = np.int64(last)
+    while border > first and value[np.uint32(border - 1)] < 0.0:
+        border -= 1
+    best, best_cut = -np.inf, _ZERO
+    for from_below in range(2):
+        begin, end, step = np.int64(first), border, 1
+        if from_below:
+            begin, end, step = np.int64(last) - 1, border - 1, -1
+        weight, purity, change = 0, 0.0, 0.0
+        i = begin
+        while i != end:
+            outer = value[np.uint32(i)]
+            before = weight
+            while i != end and value[np.uint32(i)] == outer:
+                document = doc[np.uint32(i)]
+                c, more_weight = label[document], live[document]
+                had = side[c]
+                more, less = count(node.entropy, node.logs, had, more_weight, node.counts[c])
+                side[c] = had + more_weight
+                weight += more_weight
+                purity += more
+                change += less
+                i += step
+            if weight == before or weight == node.total:
+                continue
+            rating = rate(node, weight, purity, change)
+            if rating < best:
+                continue
+            inner = find_next(doc, value, live, i, np.int64(first), np.int64(last), step, has_zero)
+            cut = halve(outer, inner)
+            if rating > best or cut < best_cut:
+                best, best_cut = rating, cut
+        while i != begin:
+            i -= step
+            side[label[doc[np.uint32(i)]]] = 0
+    return best, best_cut
+
+
+@piece
+def find_next(
+    doc: Words,
+    value: Singles,
+    live: Ints,
+    i: Int,
+    first: Int,
+    last: Int,
+    step: Int,
+    has_zero: bool,
+) -> Float:
+    """Find the value of the next document of the node; zero comes before the other sign."""
+    while first <= i < last and live[doc[np.uint32(i)]] == 0:
+        i += step
+    inside = first <= i < last
+    if has_zero and (not inside or value[np.uint32(i)] * step < 0.0):
+        return _ZERO
+    return value[np.uint32(i)]

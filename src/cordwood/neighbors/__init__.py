@@ -1,0 +1,1 @@
+"""Nearest neighbours: exact, in blocks, and the same whatever is asked beside."""
