@@ -267,6 +267,7 @@ def test_a_state_that_leads_outside_is_refused(name, value, message):
         ),
         ({"max_features": "all"}, "max_features must be one of 'sqrt', 'log2'"),
         ({"max_features": 1.5}, "max_features must be a whole number or a share"),
+        ({"random_state": "x"}, "random_state must be None, a whole number .*; got 'x'"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number other than zero; got 0"),
     ],
 )
@@ -277,7 +278,9 @@ def test_a_wrong_parameter_is_named(params, message):
 
 def test_queries_that_are_no_counts_are_named():
     model = LazyForestClassifier(5, 5).fit(X, Y)
-    with pytest.raises(ValueError, match='metric="words" takes counts, and X has the value -1'):
+    with pytest.raises(
+        ValueError, match='metric="words" takes counts, of at least 1, and X has the value -1'
+    ):
         model.predict(-X)
 
 

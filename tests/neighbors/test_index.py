@@ -152,7 +152,11 @@ def test_the_metric_is_chosen_by_values():
 
 def test_words_must_be_counts():
     X = rows(COUNTS)
-    with pytest.raises(ValueError, match='metric="words" takes counts, and X has the value 0.25'):
+    with pytest.raises(
+        ValueError, match='metric="words" takes counts, of at least 1, and X has the value 0.25'
+    ):
         build(X * np.float32(0.25), "words")
-    with pytest.raises(ValueError, match='metric="words" takes counts, and X has the value -1'):
+    with pytest.raises(
+        ValueError, match='metric="words" takes counts, of at least 1, and X has the value -1'
+    ):
         query(build(X, "words"), rows(-np.ones((1, 80))), 3)

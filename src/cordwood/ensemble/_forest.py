@@ -146,16 +146,16 @@ class BaseForestClassifier(BaseTreesClassifier):
         seeds = self._draw_seeds()
         bag_seeds = self._bag_seeds_of_all(first, seeds[:, 0], (n_docs, n_draws))
         codes_seen, weights_seen = codes[seen], weights[seen]
+        balanced_seen = weights_seen * class_weights[codes_seen]
 
         def weigh(number: int) -> NDArray[np.float64]:
-            tree_weights = weights_seen
-            if self.bootstrap:
-                tree_weights = weights_seen * bag.draw_counts(
-                    seeds[first + number, 0], n_docs, n_draws
-                )
-                if self.class_weight == "balanced_subsample":
-                    return tree_weights * balance(codes_seen, tree_weights, n_classes)[codes_seen]
-            return tree_weights * class_weights[codes_seen]
+            if not self.bootstrap:
+                return balanced_seen
+            counts = bag.draw_counts(seeds[first + number, 0], n_docs, n_draws)
+            if self.class_weight != "balanced_subsample":
+                return balanced_seen * counts
+            tree_weights = weights_seen * counts
+            return tree_weights * balance(codes_seen, tree_weights, n_classes)[codes_seen]
 
         grown = grow_forest(
             encode(X if seen.all() else X[seen]),

@@ -215,13 +215,23 @@ class LazyForestClassifier(BaseVotingClassifier):
         check_choice("metric", self.metric, ("auto", *METRICS))
         rows = as_rows(X.tocsr())
         self.metric_ = choose_metric(rows) if self.metric == "auto" else self.metric
-        self.seed_ = int(check_random_state(self.random_state).randint(_SEEDS, dtype=np.int64))
+        self.seed_ = self._draw_seed()
         self._indptr = rows.indptr.astype(np.int64)
         self._indices, self._data, self._codes = rows.indices, rows.data, codes
         self._prepare()
         # These complain of parameters now, not when the first query comes.
         self._path_rules(self._count_neighbors(self.n_neighbors))
         self._count_threads(1)
+
+    def _draw_seed(self) -> int:
+        try:
+            state = check_random_state(self.random_state)
+        except ValueError as error:
+            raise ValueError(
+                "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
+                f"got {self.random_state!r}"
+            ) from error
+        return int(state.randint(_SEEDS, dtype=np.int64))
 
     def _prepare(self) -> None:
         """Make of the stored rows what is made faster than stored."""

@@ -20,21 +20,23 @@ from cordwood.kernels.types import Float, Floats, Int, Record, Seed, Singles, Wo
 
 Ints: TypeAlias = NDArray[np.int64]
 
-_ZERO, _ONE = np.float32(0.0), np.uint32(1)
+_ZERO, _NONE = np.float32(0.0), np.uint32(0)
 
 
 class Crowd(NamedTuple):
     """A node that is to be split; `side` has a zero for each class between two calls.
 
     `live` are the documents' weights, `counts` those of the classes, `total` their sum, and
-    `purity` what `splits.purity` makes of them.
+    `purity` what `splits.purity` makes of them. `kept` are documents of a list that are in the
+    node, with their values.
     """
 
     entropy: bool
     logs: Floats
     doc: Words
-    value: Singles
     live: Ints
+    kept: Words
+    kept_value: Singles
     label: Words
     counts: Ints
     side: Ints
@@ -52,22 +54,23 @@ def weigh(doc: Words, live: Ints, first: Int, last: Int) -> Int:
 
 
 @piece
-def find_range(
-    doc: Words, value: Singles, live: Ints, first: Int, last: Int, has_zero: bool
-) -> tuple[Float, Float]:
-    """Find the least and the greatest value in the node, which may be zero if it `has_zero`."""
-    i, j = first, np.uint32(last - _ONE)
-    while live[doc[i]] == 0:
-        i = np.uint32(i + _ONE)
-    low: Float = value[i]
-    high: Float = low
-    if has_zero:
-        low, high = min(low, _ZERO), max(high, _ZERO)
-        if value[j] > low:  # all others are between these
-            return low, high
-    while live[doc[j]] == 0:
-        j = np.uint32(j - _ONE)
-    return min(low, value[j]), high
+def keep(
+    doc: Words,
+    value: Singles,
+    live: Ints,
+    first: Int,
+    last: Int,
+    kept: Words,
+    kept_value: Singles,
+) -> Int:
+    """Copy from a list what is in the node; count it."""
+    n = _NONE
+    for i in range(first, last):
+        # Without a branch: the place is overwritten unless the document is in the node.
+        kept[n] = doc[i]
+        kept_value[n] = value[i]
+        n = np.uint32(n + np.uint32(live[doc[i]] > 0))
+    return n
 
 
 @piece
@@ -125,91 +128,72 @@ def judge_presence(node: Record, first: Int, last: Int, total: Int) -> Float:
 
 
 @inlined
-def judge_cut(node: Record, first: Int, last: Int, cut: Float) -> Float:
-    """Score one cut of a list sorted by value, on both sides of which the node has documents."""
-    doc, value, label, side = node.doc, node.value, node.label, node.side
-    begin, end, step = np.int64(first), np.int64(last), 1
+def judge_cut(node: Record, n: Int, cut: Float) -> Float:
+    """Score one cut between the n values kept, or between these and zero."""
+    kept, value, side = node.kept, node.kept_value, node.side
+    begin, end, step = np.int64(0), np.int64(n), 1
     if cut < 0.0:
-        begin, end, step = np.int64(last) - 1, np.int64(first) - 1, -1
+        begin, end, step = np.int64(n) - 1, np.int64(-1), -1
     weight, purity, change = 0, 0.0, 0.0
     i = begin
     while i != end and (value[np.uint32(i)] > cut) == (cut >= 0.0):
-        document = doc[np.uint32(i)]
-        c, more_weight = label[document], node.live[document]
-        had = side[c]
-        more, less = count(node.entropy, node.logs, had, more_weight, node.counts[c])
-        side[c] = had + more_weight
-        weight += more_weight
+        document = kept[np.uint32(i)]
+        label, moved = node.label[document], node.live[document]
+        had = side[label]
+        more, less = count(node.entropy, node.logs, had, moved, node.counts[label])
+        side[label] = had + moved
+        weight += moved
         purity += more
         change += less
         i += step
     while i != begin:
         i -= step
-        side[label[doc[np.uint32(i)]]] = 0
+        side[node.label[kept[np.uint32(i)]]] = 0
     return rate(node, weight, purity, change)
 
 
 @inlined
-def judge_all_cuts(node: Record, first: Int, last: Int, has_zero: bool) -> tuple[Float, Float]:
-    """Find the best cut of a list sorted by value, the greatest first; give its score and the cut.
+def judge_all_cuts(node: Record, n: Int, has_zero: bool) -> tuple[Float, Float]:
+    """Find the best cut between the n values kept, and zero if the node has it; rate it.
 
     Cuts at zero or above are tried from the greatest value down, those below from the least one
-    up. Among equals the lowest cut is the best.
+    up. Among equals the lowest cut is the best. Gives the score and the cut.
     """
-    doc, value, live, label, side = node.doc, node.value, node.live, node.label, node.side
-    border = np.int64(last)
-    while border > first and value[np.uint32(border - 1)] < 0.0:
+    kept, value, side = node.kept, node.kept_value, node.side
+    border = np.int64(n)
+    while border > 0 and value[np.uint32(border - 1)] < 0.0:
         border -= 1
     best, best_cut = -np.inf, _ZERO
     for from_below in range(2):
-        begin, end, step = np.int64(first), border, 1
+        begin, end, step = np.int64(0), border, 1
         if from_below:
-            begin, end, step = np.int64(last) - 1, border - 1, -1
+            begin, end, step = np.int64(n) - 1, border - 1, -1
         weight, purity, change = 0, 0.0, 0.0
         i = begin
         while i != end:
             outer = value[np.uint32(i)]
-            before = weight
             while i != end and value[np.uint32(i)] == outer:
-                document = doc[np.uint32(i)]
-                c, more_weight = label[document], live[document]
-                had = side[c]
-                more, less = count(node.entropy, node.logs, had, more_weight, node.counts[c])
-                side[c] = had + more_weight
-                weight += more_weight
+                document = kept[np.uint32(i)]
+                label, moved = node.label[document], node.live[document]
+                had = side[label]
+                more, less = count(node.entropy, node.logs, had, moved, node.counts[label])
+                side[label] = had + moved
+                weight += moved
                 purity += more
                 change += less
                 i += step
-            if weight == before or weight == node.total:
-                continue
-            rating = rate(node, weight, purity, change)
-            if rating < best:
-                continue
-            inner = find_next(doc, value, live, i, np.int64(first), np.int64(last), step, has_zero)
-            cut = halve(outer, inner)
-            if rating > best or cut < best_cut:
+            inner = _ZERO
+            if i != end:
+                inner = value[np.uint32(i)]
+            elif not has_zero:
+                # Beyond the last value of one sign is the first of the other, if there is any.
+                if from_below or border == n:
+                    break
+                inner = value[np.uint32(border)]
+            rating, cut = rate(node, weight, purity, change), halve(outer, inner)
+            if rating > best or (rating == best and cut < best_cut):
                 best, best_cut = rating, cut
         while i != begin:
             i -= step
-            side[label[doc[np.uint32(i)]]] = 0
+            side[node.label[kept[np.uint32(i)]]] = 0
     return best, best_cut
-
-
-@piece
-def find_next(
-    doc: Words,
-    value: Singles,
-    live: Ints,
-    i: Int,
-    first: Int,
-    last: Int,
-    step: Int,
-    has_zero: bool,
-) -> Float:
-    """Find the value of the next document of the node; zero comes before the other sign."""
-    while first <= i < last and live[doc[np.uint32(i)]] == 0:
-        i += step
-    inside = first <= i < last
-    if has_zero and (not inside or value[np.uint32(i)] * step < 0.0):
-        return _ZERO
-    return value[np.uint32(i)]

@@ -13,11 +13,11 @@ from cordwood.kernels.cuts import (
     Crowd,
     Ints,
     draw_cut,
-    find_range,
     halve,
     judge_all_cuts,
     judge_cut,
     judge_presence,
+    keep,
     weigh,
 )
 from cordwood.kernels.jit import inlined, kernel, piece
@@ -27,6 +27,7 @@ from cordwood.kernels.splits import is_hopeless, purity
 from cordwood.kernels.types import Float, Floats, Int, Record, Seed, Singles, Words
 
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
+_NOTHING = np.float32(0.0)
 _S32 = np.uint64(32)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
 
@@ -222,8 +223,9 @@ def search(
         entropy,
         logs,
         hood.doc,
-        hood.value,
         hood.live,
+        hood.kept,
+        hood.kept_value,
         hood.label,
         counts,
         hood.side,
@@ -266,19 +268,24 @@ def search(
             if is_hopeless(entropy, logs, pure, total, weight, best[SCORE]):
                 continue
             first, last = start[w], start[np.uint32(w + _ONE)]
-            cut = np.float32(0.0)
+            cut = _NOTHING
             if hood.is_even[w]:
                 rating = judge_presence(node, first, last, weight)
                 if rating < best[SCORE]:
                     continue
                 top = hood.value[first]
                 cut = draw_cut(state, cut, top) if random_cut else halve(cut, top)
-            elif random_cut:
-                low, high = find_range(hood.doc, hood.value, hood.live, first, last, weight < total)
-                cut = draw_cut(state, low, high)
-                rating = judge_cut(node, first, last, cut)
             else:
-                rating, cut = judge_all_cuts(node, first, last, weight < total)
+                has_zero = weight < total
+                n = keep(hood.doc, hood.value, hood.live, first, last, hood.kept, hood.kept_value)
+                if random_cut:
+                    low, high = hood.kept_value[np.uint32(n - _ONE)], hood.kept_value[0]
+                    if has_zero:
+                        low, high = min(low, _NOTHING), max(high, _NOTHING)
+                    cut = draw_cut(state, low, high)
+                    rating = judge_cut(node, n, cut)
+                else:
+                    rating, cut = judge_all_cuts(node, n, has_zero)
             offer(best, rating, w, cut, state)
 
 
@@ -304,8 +311,8 @@ def sift(hood: Record, state: Seed, stratum: Int, n_active: Int, n_drawn: Int, t
         if is_even[w]:
             can_be_cut = can_be_cut and weight < total
         elif weight == total:
-            low, high = find_range(doc, hood.value, live, first, last, False)
-            can_be_cut = low < high
+            n = keep(doc, hood.value, live, first, last, hood.kept, hood.kept_value)
+            can_be_cut = hood.kept_value[0] > hood.kept_value[np.uint32(n - _ONE)]
         # Without a branch: the place is overwritten unless the word belongs there.
         found[n_found] = w
         hood.weight[n_found] = weight

@@ -185,8 +185,8 @@ def _weigh(
 ) -> NDArray[np.float32]:
     if log_counts and not _are_counts(X.data):
         raise ValueError(
-            f'metric="words" takes counts, and X has the value {X.data.min():g}, which is between '
-            'or below 0 and 1; give counts, or fit with metric="cosine" or metric="euclidean"'
+            'metric="words" takes counts, of at least 1, and X has the value '
+            f'{X.data.min():g}; give counts, or fit with metric="cosine" or metric="euclidean"'
         )
     out = np.empty(X.nnz, np.float32)
     weigh(_frozen(indptr), _frozen(X.indices), _frozen(X.data), _frozen(idf), log_counts, out)

@@ -227,7 +227,7 @@ def _copy(table: Table, scratch: Scratch, n_nodes: int, n_leaves: int, n_mixed: 
     return Forest(
         node_start=np.array([0, n_nodes]),
         leaf_start=np.array([0, n_leaves]),
-        split=renamed.astype(np.int32),
+        split=renamed.astype(np.int32, copy=False),
         threshold=scratch.node_threshold[:n_nodes].copy(),
         other=scratch.node_other[:n_nodes].copy(),
         leaf_class=scratch.leaf_class[:n_leaves].copy(),
@@ -247,4 +247,4 @@ def _chain(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _concatenate(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype)
+    return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype, copy=False)

@@ -67,8 +67,8 @@ class Neighborhood(NamedTuple):
 
     By word of the neighbourhood: `column`, `length`, `start`, `is_even`, `x`, `active`, and of
     those drawn `found`, `weight`, `constant`; by entry: `doc`, `value`; by column: `place`; by
-    neighbour: `row`, `label`, `live`; by class: `class_of`, `number`, `counts`, `side`; by stratum:
-    `border`, `alive`, `reach`.
+    neighbour: `row`, `label`, `live`, `kept`, `kept_value`; by class: `class_of`, `number`,
+    `counts`, `side`; by stratum: `border`, `alive`, `reach`.
     """
 
     column: NDArray[np.uint32]
@@ -82,6 +82,8 @@ class Neighborhood(NamedTuple):
     constant: NDArray[np.uint32]
     doc: NDArray[np.uint16]
     value: NDArray[np.float32]
+    kept: NDArray[np.uint16]
+    kept_value: NDArray[np.float32]
     place: NDArray[np.int32]
     row: NDArray[np.int64]
     label: NDArray[np.uint32]
@@ -192,6 +194,8 @@ def allocate(rows: Rows, n_classes: int, n_neighbors: int) -> Neighborhood:
         constant=np.empty(n_places, np.uint32),
         doc=np.empty(n_room, np.uint16),
         value=np.empty(n_room, np.float32),
+        kept=np.empty(n_neighbors + 1, np.uint16),
+        kept_value=np.empty(n_neighbors + 1, np.float32),
         place=np.full(rows.n_columns, -1, np.int32),
         row=np.empty(n_neighbors, np.int64),
         label=np.empty(n_neighbors + 1, np.uint32),
