@@ -106,15 +106,45 @@ def test_rows_are_the_columns_turned(kernels):
     assert not (row_entry & mask).any()
 
 
-def test_equal_rows_and_no_others_have_equal_hashes(kernels):
-    rng = np.random.default_rng(2)
-    X = rng.integers(-1, 2, size=(300, 5)).astype(np.float32)
-    csc = sp.csc_matrix(X)
-    hashes = np.full(300, 5, np.uint64)
-    kernels.encode.hash_rows(
-        csc.indptr.astype(np.int64), csc.indices, csc.data.view(np.uint32), hashes
+def encoded_rows(X):
+    """Rows as the kernels read them: the first two features as whole columns, ranks from zero."""
+    ranks = (X - X.min()).astype(np.uint32) << np.uint32(9)
+    rows = sp.csr_matrix(X[:, 2:])
+    row_entry = (rows.data - X.min()).astype(np.uint32) << np.uint32(9)
+    return (
+        rows.indptr.astype(np.uint32),
+        rows.indices.astype(np.uint32) + np.uint32(2),
+        row_entry,
+        np.ascontiguousarray(ranks[:, :2].T),
     )
+
+
+def test_equal_rows_and_no_others_have_equal_hashes(kernels):
+    X = np.random.default_rng(2).integers(-1, 2, size=(300, 5)).astype(np.float32)
+    hashes = np.full(300, 5, np.uint64)
+    kernels.encode.hash_rows(*encoded_rows(X), hashes)
     _, expected = np.unique(X, axis=0, return_inverse=True)
     _, found = np.unique(hashes, return_inverse=True)
     assert len(set(zip(expected.ravel(), found, strict=True))) == len(set(found))
     assert len(set(found)) == len(set(expected.ravel()))
+
+
+def test_rows_are_compared_with_all_their_features(kernels):
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, size=(60, 4)).astype(np.float32)
+    docs, others = np.divmod(np.arange(3600), 60)
+    equal = np.zeros(3600, np.bool_)
+    kernels.encode.compare_rows(*encoded_rows(X), docs, others, equal)
+    assert equal.tolist() == (X[docs] == X[others]).all(axis=1).tolist()
+    assert 60 < equal.sum() < 3600
+
+
+@pytest.mark.parametrize("n_values", [1, 3, 24, 25, 500])
+def test_a_column_is_sorted_and_equal_values_keep_their_order(kernels, n_values):
+    rng = np.random.default_rng(n_values)
+    for n in (0, 1, 2, 7, 300):
+        values = rng.integers(n_values, size=n).astype(np.float32)
+        room, spare = np.empty((2, 300), np.int64)
+        distinct, count = np.empty(24, np.float32), np.empty(48, np.int64)
+        order = kernels.encode.sort_column(values, room, spare, distinct, count)
+        assert order[:n].tolist() == np.argsort(values, kind="stable").tolist()

@@ -89,7 +89,7 @@ def test_equal_rows_and_no_others_are_twins():
 
 @pytest.mark.parametrize("n_hashes", [1, 3])
 def test_rows_that_differ_are_no_twins_even_if_their_hashes_collide(monkeypatch, n_hashes):
-    def collide(indptr, indices, data, out):
+    def collide(row_start, row_feature, row_entry, dense, out):
         out[:] = np.arange(len(out)) % n_hashes
 
     monkeypatch.setattr(table_module, "hash_rows", collide)

@@ -5,30 +5,40 @@ values than ranks fit above the document's number, neighbouring values share a r
 documents to each.
 """
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.kernels.jit import kernel, piece
 from cordwood.kernels.types import Int, Singles, Words
 
+Places: TypeAlias = NDArray[np.int64]
+
 _ONE = np.uint32(1)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
+# Columns of so many distinct values at most are sorted by counting.
+_FEW = 24
 _S29, _S32 = np.uint64(29), np.uint64(32)
 
 
 @piece
-def sort_column(values: Singles) -> NDArray[np.int64]:
-    """Order a column by value, equal values in their order; most columns of counts are sorted.
+def sort_column(
+    values: Singles, order: Places, spare: Places, distinct: Singles, count: Places
+) -> Places:
+    """Order a column by value, equal values in their order, in one of the first two arrays.
 
-    A merge sort of our own, because numba's takes two seconds to compile.
+    Columns of counts are sorted already or hold few values, which are counted. What is left is
+    merged, by a sort of our own, because numba's takes two seconds to compile.
     """
     n = len(values)
-    order, spare = np.empty(n, np.int64), np.empty(n, np.int64)
     rising = True
     for i in range(n):
         order[i] = i
         rising = rising and (i == 0 or values[i - 1] <= values[i])
-    width = n if rising else 1
+    if rising or count_out(values, order, spare, distinct, count):
+        return order
+    width = 1
     while width < n:
         for first in range(0, n, 2 * width):
             middle, end = min(first + width, n), min(first + 2 * width, n)
@@ -43,6 +53,37 @@ def sort_column(values: Singles) -> NDArray[np.int64]:
         order, spare = spare, order
         width *= 2
     return order
+
+
+@piece
+def count_out(
+    values: Singles, order: Places, slot: Places, distinct: Singles, count: Places
+) -> bool:
+    """Order a column of few distinct values by counting them; False where they are not so few."""
+    n_distinct = 0
+    for i in range(len(values)):
+        k = 0
+        while k < n_distinct and distinct[k] != values[i]:
+            k += 1
+        if k == n_distinct:
+            if k == len(distinct):
+                return False
+            distinct[k] = values[i]
+            count[k] = 0
+            n_distinct += 1
+        slot[i] = k
+        count[k] += 1
+    # Each value's entries begin behind those of all lesser ones.
+    start = count[n_distinct : 2 * n_distinct]
+    for k in range(n_distinct):
+        start[k] = 0
+        for other in range(n_distinct):
+            if distinct[other] < distinct[k]:
+                start[k] += count[other]
+    for i in range(len(values)):
+        order[start[slot[i]]] = i
+        start[slot[i]] += 1
+    return True
 
 
 @kernel
@@ -64,6 +105,11 @@ def rank_values(
     of values of each rank, feature after feature from `value_start[f]` on.
     """
     n_ranks_at_most = (np.int64(1) << np.int64(np.uint32(32) - doc_bits)) - 1
+    longest = 0
+    for column in range(len(indptr) - 1):
+        longest = max(longest, indptr[column + 1] - indptr[column])
+    room, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    distinct, count = np.empty(_FEW, np.float32), np.empty(2 * _FEW, np.int64)
     n_values = 0
     at = 0
     for feature in range(len(columns)):
@@ -71,7 +117,7 @@ def rank_values(
         first, last = indptr[column], indptr[column + _ONE]
         value_start[feature] = n_values
         n = last - first
-        order = sort_column(data[first:last])
+        order = sort_column(data[first:last], room, spare, distinct, count)
         n_distinct = 1
         n_below = 0
         for i in range(n):
@@ -154,16 +200,55 @@ def spread_rows(
 
 @kernel
 def hash_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], data: Words, out: NDArray[np.uint64]
+    row_start: Words,
+    row_feature: Words,
+    row_entry: Words,
+    dense: Words,
+    out: NDArray[np.uint64],
 ) -> None:
-    """Hash each CSC row's features and values, so that equal rows get equal numbers.
+    """Hash each document's features and ranks, so that equal rows get equal numbers."""
+    for doc in range(len(out)):
+        total = np.uint64(0)
+        for i in range(row_start[doc], row_start[doc + 1]):
+            total += mix((np.uint64(row_feature[i]) << _S32) | np.uint64(row_entry[i]))
+        out[doc] = total
+    for feature in range(len(dense)):
+        for doc in range(len(out)):
+            out[doc] += mix((np.uint64(feature) << _S32) | np.uint64(dense[feature, doc]))
 
-    The entries of a row are mixed and added, so that the order of the columns does not matter.
-    """
-    out[:] = 0
-    for column in range(len(indptr) - 1):
-        for i in range(indptr[column], indptr[column + 1]):
-            x = (np.uint64(column) << _S32) | np.uint64(data[i])
-            x = (x ^ (x >> _S29)) * _HASH
-            x = (x ^ (x >> _S32)) * _HASH
-            out[indices[i]] += x ^ (x >> _S29)
+
+@kernel
+def compare_rows(
+    row_start: Words,
+    row_feature: Words,
+    row_entry: Words,
+    dense: Words,
+    docs: NDArray[np.int64],
+    others: NDArray[np.int64],
+    equal: NDArray[np.bool_],
+) -> None:
+    """Tell for each pair of documents whether their rows are the same."""
+    for pair in range(len(docs)):
+        first, second = row_start[docs[pair]], row_start[others[pair]]
+        n = row_start[docs[pair] + 1] - first
+        same = n == row_start[others[pair] + 1] - second
+        i = 0
+        while same and i < n:
+            same = (
+                row_feature[first + i] == row_feature[second + i]
+                and row_entry[first + i] == row_entry[second + i]
+            )
+            i += 1
+        feature = 0
+        while same and feature < len(dense):
+            same = dense[feature, docs[pair]] == dense[feature, others[pair]]
+            feature += 1
+        equal[pair] = same
+
+
+@piece
+def mix(x: np.uint64) -> np.uint64:
+    """Scramble the bits of a number."""
+    x = (x ^ (x >> _S29)) * _HASH
+    x = (x ^ (x >> _S32)) * _HASH
+    return x ^ (x >> _S29)

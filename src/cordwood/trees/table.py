@@ -4,7 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.kernels.encode import hash_rows, rank_values, spread_dense, spread_rows
+from cordwood.kernels.encode import (
+    compare_rows,
+    hash_rows,
+    rank_values,
+    spread_dense,
+    spread_rows,
+)
 from cordwood.trees.records import Table, read_only
 
 # A feature that more than this share of the documents has is looked up document by document: its
@@ -76,7 +82,7 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
         greatest=greatest[:n_values].copy(),
         value_start=value_start,
         zero_rank=zero_rank,
-        twin=_find_twins(X, indptr),
+        twin=_find_twins(row_start, row_feature, row_entry, dense_entry),
         column=column.astype(np.int32),
         log_factorial=np.concatenate(
             [[0.0], np.cumsum(np.log(np.arange(1, n_features + 1, dtype=np.float64)))]
@@ -89,18 +95,23 @@ def encode(X: sp.csc_matrix, *, max_ranks: int | None = None) -> Table:
     )
 
 
-def _find_twins(X: sp.csc_matrix, indptr: NDArray[np.int64]) -> NDArray[np.uint32]:
+def _find_twins(
+    row_start: NDArray[np.uint32],
+    row_feature: NDArray[np.uint32],
+    row_entry: NDArray[np.uint32],
+    dense_entry: NDArray[np.uint32],
+) -> NDArray[np.uint32]:
     """Number the documents: those of equal number have equal rows, and nearly always vice versa.
 
     Only rows that share a hash by chance with a different one may get numbers of their own.
     """
-    hashes = np.empty(X.shape[0], np.uint64)
-    hash_rows(indptr, read_only(X.indices), read_only(X.data).view(np.uint32), hashes)
+    rows = row_start, row_feature, row_entry, dense_entry
+    hashes = np.empty(len(row_start) - 1, np.uint64)
+    hash_rows(*rows, hashes)
     _, first, twin = np.unique(hashes, return_index=True, return_inverse=True)
-    twins = np.flatnonzero(first[twin] != np.arange(X.shape[0]))
-    if len(twins):
-        rows = X.tocsr()
-        different = abs(rows[twins] - rows[first[twin[twins]]]).sum(axis=1)
-        collided = twins[np.flatnonzero(np.asarray(different).ravel())]
-        twin[collided] = len(first) + np.arange(len(collided))
+    twins = np.flatnonzero(first[twin] != np.arange(len(twin)))
+    equal = np.empty(len(twins), np.bool_)
+    compare_rows(*rows, twins, first[twin[twins]], equal)
+    collided = twins[~equal]
+    twin[collided] = len(first) + np.arange(len(collided))
     return twin.astype(np.uint32)
