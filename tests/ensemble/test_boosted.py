@@ -12,11 +12,12 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
-from cordwood.ensemble import _boosting
+from cordwood.ensemble import _boosting, _course
 from cordwood.ensemble.boosted import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.trees.bag import draw_weighted_counts
-from cordwood.trees.nodes import importances, unfold
+from cordwood.trees.forest import drop_census, join
+from cordwood.trees.nodes import importances
 
 UPDATES = ("aggregate", "majority", "per_tree")
 SEEDS = 2**63 - 1
@@ -60,6 +61,7 @@ def same_course(a, b):
         "oob_decision_function_",
         "oob_count_",
         "_row_weights",
+        "feature_importances_",
     )
     return a.stop_reason_ == b.stop_reason_ and all(
         getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in names
@@ -71,13 +73,27 @@ def same_course(a, b):
 
 def walk(model, tree, rows):
     """Class frequencies of the leaves that rows reach, found step by step."""
-    nodes = unfold(model.forest_, tree, len(model.classes_))
-    at = np.zeros(len(rows), int)
-    while (nodes.left[at] >= 0).any():
-        inner = nodes.left[at] >= 0
-        goes_left = rows[np.arange(len(rows)), nodes.feature[at]] <= nodes.threshold[at]
-        at = np.where(inner, np.where(goes_left, nodes.left[at], nodes.right[at]), at)
-    return nodes.counts[at] / nodes.counts[at].sum(axis=1, keepdims=True)
+    forest, n_classes = model.forest_, len(model.classes_)
+    root = forest.node_start[tree]
+    shares = np.zeros((len(rows), n_classes))
+    for row, share in zip(rows, shares, strict=True):
+        node = root
+        while forest.threshold[node] > -np.inf:
+            feature, next_is_right = divmod(int(forest.split[node]), 2)
+            if (row[feature] > forest.threshold[node]) == next_is_right:
+                node += 1
+            elif forest.other[node] < 0:
+                break
+            else:
+                node = root + forest.other[node]
+        code = int(~forest.other[node])
+        if code < n_classes:
+            share[code] = 1
+        else:
+            mixed = forest.mixed_first[tree] + code - n_classes
+            entries = slice(*forest.mixed_start[mixed : mixed + 2])
+            share[forest.mixed_class[entries]] = forest.mixed_weight[entries]
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def seeds_of_bags(seed, n_rounds, n_trees):
@@ -224,7 +240,9 @@ def test_one_round_is_a_forest_to_the_last_bit(trees, Forest):
     boosted = fit(n_estimators=1, n_trees=12, trees=trees, random_state=7)
     child = np.random.RandomState(7).randint(SEEDS, size=2, dtype=np.int64)[0] % 2**32
     forest = Forest(12, bootstrap=True, oob_score=True, random_state=int(child)).fit(X, Y)
-    assert same_forest(boosted, forest)
+    grown = drop_census(forest.forest_)
+    for name in grown._fields:
+        assert np.array_equal(getattr(boosted.forest_, name), getattr(grown, name)), name
     assert np.array_equal(boosted.oob_count_, forest.oob_count_)
     np.testing.assert_allclose(boosted.predict_proba(X), forest.predict_proba(X), rtol=1e-12)
     np.testing.assert_allclose(
@@ -241,7 +259,8 @@ def test_a_share_of_extra_trees_lies_between_the_two_kinds():
     assert not same_forest(random, extra)
     # A round's kind is seen by its thresholds: best cuts of counts lie half-way between these.
     model = fit(n_estimators=40, n_trees=2, trees=0.4)
-    halves = (2 * model.forest_.threshold) % 1 == 0
+    thresholds = model.forest_.threshold
+    halves = np.isinf(thresholds) | (2 * np.where(np.isinf(thresholds), 0, thresholds) % 1 == 0)
     per_round = [
         halves[model.forest_.node_start[2 * m] : model.forest_.node_start[2 * m + 2]].all()
         for m in range(40)
@@ -280,14 +299,22 @@ def test_stages_end_with_the_prediction():
         np.testing.assert_allclose(stage.sum(axis=1), 1)
 
 
-def test_importances_are_the_forests_weighted():
-    model = fit(n_estimators=3, criterion="entropy")
-    child_parts = list(model._rounds())
-    expected = sum(
-        weight * importances(forest, 3, 40, entropy=True)
-        for weight, (_, forest) in zip(model.estimator_weights_, child_parts, strict=True)
+@pytest.mark.parametrize("tree_weights", [False, True])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_importances_are_the_trees_weighted(monkeypatch, tree_weights, criterion):
+    """By the weights of all their leaves, which the model does not keep."""
+    forests = []
+    drop_census = _course.drop_census
+    monkeypatch.setattr(
+        _course, "drop_census", lambda forest: forests.append(forest) or drop_census(forest)
     )
-    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
+    model = fit(n_estimators=3, criterion=criterion, tree_weights=tree_weights)
+    assert not model.forest_.has_census
+    assert len(forests) == 3
+    expected = importances(
+        join(forests), 3, 40, entropy=criterion == "entropy", tree_weights=model.tree_weights_
+    )
+    np.testing.assert_allclose(model.feature_importances_, expected, rtol=1e-9, atol=1e-15)
     assert model.feature_importances_.sum() == pytest.approx(1)
 
 
@@ -572,6 +599,12 @@ def test_a_state_with_other_weights_than_trees_is_refused(weights):
     state = fit().__getstate__()
     with pytest.raises(ValueError, match="tree_weights_ is not 40 positive numbers"):
         BoostedForestClassifier().__setstate__({**state, "tree_weights_": weights})
+
+
+def test_a_state_with_other_importances_than_features_is_refused():
+    state = fit().__getstate__()
+    with pytest.raises(ValueError, match="_importances is not 40 numbers"):
+        BoostedForestClassifier().__setstate__({**state, "_importances": np.ones(39)})
 
 
 def test_a_state_with_other_weights_than_rows_cannot_go_on():

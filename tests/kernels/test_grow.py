@@ -13,7 +13,6 @@ GROWN = (
     "node_split",
     "node_threshold",
     "node_other",
-    "leaf_class",
     "leaf_weight",
     "leaf_size",
     "mixed_start",
@@ -62,7 +61,7 @@ def grow(kernels, table, how, codes, weights, unit, seed=42):
     made = kernels.grow.grow(table, how, scratch, codes, weights, unit, seed)
     n_nodes, n_leaves, n_mixed = (int(n) for n in made)
     n_entries = int(scratch.mixed_start[n_mixed])
-    lengths = (*[n_nodes] * 3, *[n_leaves] * 3, n_mixed + 1, n_entries, n_entries)
+    lengths = (*[n_nodes] * 3, *[n_leaves] * 2, n_mixed + 1, n_entries, n_entries)
     return {
         name: getattr(scratch, name)[:length].copy()
         for name, length in zip(GROWN, lengths, strict=True)

@@ -14,16 +14,22 @@ X = X.astype(np.float32)
 Y = rng.integers(0, 4, 150)
 
 
-@pytest.fixture(scope="module")
-def model():
+@pytest.fixture(scope="module", params=["narrow", "wide"])
+def model(request):
     # Deep and shallow leaves, pure and mixed ones.
-    return RandomForestClassifier(7, min_samples_leaf=3, random_state=0).fit(X, Y)
+    grown = RandomForestClassifier(7, min_samples_leaf=3, random_state=0).fit(X, Y)
+    assert not grown.forest_.is_wide
+    if request.param == "wide":
+        grown.forest_ = grown.forest_._replace(
+            split=grown.forest_.split.astype(np.uint32), other=grown.forest_.other.astype(np.int32)
+        )
+    return grown
 
 
 def walk(forest, tree, x):
-    """Follow the definition of `Forest`, one step at a time."""
+    """Follow the definition of `Forest`, one step at a time, to the node that refers to a leaf."""
     node = forest.node_start[tree]
-    while forest.split[node] >= 0:
+    while forest.threshold[node] > -np.inf:
         feature, next_is_right = divmod(int(forest.split[node]), 2)
         goes_right = x[feature] > forest.threshold[node]
         if goes_right == next_is_right:
@@ -32,14 +38,17 @@ def walk(forest, tree, x):
             break
         else:
             node = forest.node_start[tree] + forest.other[node]
-    return forest.leaf_start[tree] + ~forest.other[node]
+    return node
 
 
-def share(forest, leaf):
-    label = forest.leaf_class[leaf]
-    if label >= 0:
-        return np.eye(4)[label]
-    entries = slice(forest.mixed_start[~label], forest.mixed_start[~label + 1])
+def share(forest, node):
+    """Class frequencies of the leaf that a node refers to."""
+    code = int(~forest.other[node])
+    if code < 4:
+        return np.eye(4)[code]
+    tree = np.searchsorted(forest.node_start, node, side="right") - 1
+    mixed = forest.mixed_first[tree] + code - 4
+    entries = slice(forest.mixed_start[mixed], forest.mixed_start[mixed + 1])
     answer = np.zeros(4)
     answer[forest.mixed_class[entries]] = forest.mixed_weight[entries]
     return answer / answer.sum()
@@ -63,8 +72,8 @@ def run(kernels, forest, first, last, bags, factors=None):
 
 def test_votes_are_the_shares_of_the_leaves_that_are_reached(kernels, model):
     forest = model.forest_
-    assert (forest.leaf_class >= 0).any()
-    assert (forest.leaf_class < 0).any()
+    codes = ~forest.other[forest.other < 0]
+    assert codes.min() < 4 <= codes.max()
     votes, n_votes = run(kernels, forest, 64, 140, np.empty((0, 0), np.uint8))
     rows = X.toarray()
     for row in range(150):
@@ -133,28 +142,59 @@ def test_plain_and_compiled_votes_agree_to_the_last_bit(plain, compiled, model):
 
 def test_totals_of_nodes_are_those_of_the_leaves_below(kernels, model):
     forest = model.forest_
+    number = np.cumsum(forest.other < 0) - 1
     for tree in range(7):
-        n_nodes = int(np.diff(forest.node_start)[tree])
+        first, last = forest.node_start[tree : tree + 2]
+        n_nodes = last - first
         n_leaves = int(np.diff(forest.leaf_start)[tree])
         counts, sizes = np.zeros((n_nodes + n_leaves, 4)), np.zeros(n_nodes + n_leaves, np.int64)
         kernels.totals.total_nodes(forest, tree, counts, sizes)
-        first, first_leaf = forest.node_start[tree], forest.leaf_start[tree]
 
-        def total(node, first=first, first_leaf=first_leaf):
-            """Add up the leaves below a node, which is a number or the complement of a leaf's."""
-            if node < 0:
-                leaf = first_leaf + ~node
-                weight = forest.leaf_weight[leaf]
-                return share(forest, leaf) * weight, int(forest.leaf_size[leaf])
-            counts, size = total(forest.other[first + node])
-            if forest.split[first + node] >= 0:
+        def total_leaf(node):
+            leaf = number[node]
+            return share(forest, node) * forest.leaf_weight[leaf], int(forest.leaf_size[leaf])
+
+        def total(node, first=first):
+            """Add up the leaves below a node."""
+            counts, size = (
+                total_leaf(node) if forest.other[node] < 0 else total(first + forest.other[node])
+            )
+            if forest.threshold[node] > -np.inf:
                 more, n_more = total(node + 1)
                 return counts + more, size + n_more
             return counts, size
 
         for node in range(n_nodes):
-            expected, size = total(node)
+            expected, size = total(first + node)
             np.testing.assert_allclose(counts[node], expected, rtol=1e-6)
             assert sizes[node] == size
-        for leaf in range(n_leaves):
-            np.testing.assert_allclose(counts[n_nodes + leaf], total(~leaf)[0], rtol=1e-6)
+        nodes = first + np.flatnonzero(forest.other[first:last] < 0)
+        assert len(nodes) == n_leaves
+        for leaf, node in enumerate(nodes):
+            np.testing.assert_allclose(counts[n_nodes + leaf], total_leaf(node)[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("entropy", [False, True])
+def test_gains_are_what_splits_take_from_the_impurity_of_nodes(kernels, model, entropy):
+    forest = model.forest_
+    for tree in range(7):
+        first, last = forest.node_start[tree : tree + 2]
+        n_nodes, n_leaves = last - first, int(np.diff(forest.leaf_start)[tree])
+        counts, sizes = np.zeros((n_nodes + n_leaves, 4)), np.zeros(n_nodes + n_leaves, np.int64)
+        kernels.totals.total_nodes(forest, tree, counts, sizes)
+        share = counts / counts.sum(axis=1, keepdims=True)
+        logs = np.log2(share, where=share > 0, out=np.zeros_like(share))
+        impurity = -(share * logs).sum(axis=1) if entropy else 1 - (share**2).sum(axis=1)
+        impurity *= counts.sum(axis=1)
+        other = forest.other[first:last].astype(int)
+        aside = impurity[np.where(other < 0, n_nodes + np.cumsum(other < 0) - 1, other)]
+        inner = np.flatnonzero(forest.threshold[first:last] > -np.inf)
+        expected = np.bincount(
+            forest.split[first:last][inner] >> 1,
+            weights=impurity[inner] - impurity[inner + 1] - aside[inner],
+            minlength=12,
+        )
+        gains = np.zeros(12)
+        kernels.totals.add_gains(forest, tree, 4, entropy, gains)
+        assert expected.max() > 1
+        np.testing.assert_allclose(gains, expected, rtol=1e-9, atol=1e-12)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.trees.check import check_forest
-from cordwood.trees.forest import vote
+from cordwood.trees.forest import drop_census, vote
 from cordwood.trees.nodes import importances
 from cordwood.trees.records import Forest
 
@@ -43,7 +43,7 @@ def test_a_grown_forest_passes_and_comes_back_as_it_was(forest):
         assert array.dtype == original.dtype
         assert not array.flags.writeable
     # What was checked is a copy, which nobody else can change.
-    writeable.split[0] = 10**6
+    writeable.split[0] = 10**4
     assert checked.split[0] == forest.split[0]
 
 
@@ -51,21 +51,17 @@ def test_a_grown_forest_passes_and_comes_back_as_it_was(forest):
     ("name", "place", "value"),
     [
         ("split", 0, 2 * N_FEATURES),
-        ("split", 0, 2**31 - 1),
-        ("split", 0, -2),
-        ("split", 0, -(2**31)),
-        ("split", -1, 0),  # the last node has no next one
+        ("split", 0, 2**16 - 1),
+        ("split", -1, 1),  # a leaf that leads on
+        ("split", -1, 2),
         ("other", 0, 0),  # in circles
         ("other", 1, 0),  # back
-        ("other", 0, 10**6),
-        ("other", 0, 2**31 - 1),
-        ("other", 0, -(2**31)),
-        ("other", 0, ~(10**6)),
+        ("other", 0, 10**4),
+        ("other", 0, 2**15 - 1),
+        ("other", 0, -(2**15)),
+        ("other", 0, ~(10**4)),
         ("other", -1, 1),  # a leaf that is none
-        ("leaf_class", 0, N_CLASSES),
-        ("leaf_class", 0, 2**31 - 1),
-        ("leaf_class", 0, -(2**31)),
-        ("leaf_class", 0, ~(10**6)),
+        ("other", -1, ~(10**4)),
         ("leaf_weight", 0, np.nan),
         ("leaf_weight", 0, 0.0),
         ("leaf_weight", 0, -1.0),
@@ -74,6 +70,9 @@ def test_a_grown_forest_passes_and_comes_back_as_it_was(forest):
         ("leaf_size", 0, -5),
         ("threshold", 0, np.nan),
         ("threshold", 0, np.inf),
+        ("threshold", 0, -np.inf),  # a leaf, and nothing leads to the next node
+        ("threshold", -1, 0.0),  # the last node has no next one
+        ("threshold", -1, np.nan),
         ("mixed_class", 0, -1),
         ("mixed_class", 0, N_CLASSES),
         ("mixed_weight", 0, np.nan),
@@ -90,6 +89,11 @@ def test_a_grown_forest_passes_and_comes_back_as_it_was(forest):
         ("leaf_start", 0, -1),
         ("leaf_start", 1, 0),
         ("leaf_start", -1, 10**6),
+        ("leaf_start", 1, 3),  # not where the leaves of the second tree begin
+        ("mixed_first", 0, -1),
+        ("mixed_first", 1, 0),
+        ("mixed_first", 1, 10**6),
+        ("mixed_first", -1, 10**6),
     ],
 )
 def test_one_wrong_number_is_refused(forest, name, place, value):
@@ -101,7 +105,7 @@ def test_a_tree_without_nodes_at_the_end_is_refused(forest):
     """Its root would be read behind the last node."""
     starts = {
         name: np.append(getattr(forest, name), getattr(forest, name)[-1])
-        for name in ("node_start", "leaf_start")
+        for name in ("node_start", "leaf_start", "mixed_first")
     }
     assert "node_start" in refusal(forest._replace(**starts))
 
@@ -109,7 +113,7 @@ def test_a_tree_without_nodes_at_the_end_is_refused(forest):
 def test_a_forest_without_trees_is_refused(forest):
     empty = forest._replace(
         **{
-            name: array[:1] if name.endswith("_start") else array[:0]
+            name: array[:1] if name.endswith(("_start", "_first")) else array[:0]
             for name, array in forest._asdict().items()
         }
     )
@@ -143,10 +147,10 @@ def test_nodes_that_share_a_child_are_refused(forest, n_more):
     both = Forest(
         node_start=np.array([0, n_nodes]),
         leaf_start=np.array([0, 1]),
-        split=np.array([0] * (n_nodes - 1) + [-1], np.int32),
-        threshold=np.zeros(n_nodes, np.float32),
-        other=np.array([*range(2, n_nodes), n_nodes - 1, -1], np.int32),
-        leaf_class=np.zeros(1, np.int32),
+        mixed_first=np.array([0, 0]),
+        split=np.zeros(n_nodes, np.uint16),
+        threshold=np.array([0] * (n_nodes - 1) + [-np.inf], np.float32),
+        other=np.array([*range(2, n_nodes), n_nodes - 1, -1], np.int16),
         leaf_weight=np.ones(1, np.float32),
         leaf_size=np.ones(1, np.int32),
         mixed_start=np.zeros(1, np.int64),
@@ -156,12 +160,29 @@ def test_nodes_that_share_a_child_are_refused(forest, n_more):
     assert "nodes" in refusal(both)
 
 
-def test_leaves_that_are_shared_are_refused(forest):
-    leaves = np.flatnonzero(forest.other[: forest.node_start[1]] < 0)[:2]
-    assert "leaves" in refusal(change(forest, "other", leaves[0], forest.other[leaves[1]]))
-    mixed = np.flatnonzero(forest.leaf_class < 0)[:2]
-    shared = change(forest, "leaf_class", mixed[0], forest.leaf_class[mixed[1]])
+def test_mixed_leaves_that_are_shared_are_refused(forest):
+    mixed = np.flatnonzero(~forest.other[: forest.node_start[1]] >= N_CLASSES)[:2]
+    shared = change(forest, "other", mixed[0], forest.other[mixed[1]])
     assert "mixed leaves" in refusal(shared)
+
+
+def test_a_wide_forest_passes_and_half_a_one_does_not(forest):
+    wide = forest._replace(
+        split=forest.split.astype(np.uint32), other=forest.other.astype(np.int32)
+    )
+    assert check_forest(wide, N_CLASSES, N_FEATURES).is_wide
+    for name in ("split", "other"):
+        refusal(forest._replace(**{name: getattr(wide, name)}))
+    refusal(change(wide, "split", 0, 2**32 - 1))
+    refusal(change(wide, "other", 0, 2**31 - 1))
+    refusal(change(wide, "other", 0, -(2**31)))
+
+
+def test_a_forest_may_go_without_a_census_but_not_without_half_of_it(forest):
+    without = drop_census(forest)
+    assert not check_forest(without, N_CLASSES, N_FEATURES).has_census
+    for name in ("leaf_weight", "leaf_size"):
+        refusal(forest._replace(**{name: getattr(without, name)}))
 
 
 @settings(deadline=None, max_examples=150)
@@ -174,7 +195,8 @@ def test_whatever_passes_can_be_walked(forest, data):
         array = getattr(crafted, name)
         place = data.draw(st.integers(0, len(array) - 1))
         step = data.draw(st.one_of(st.integers(-3, 3), st.integers(-(2**31), 2**31 - 1)))
-        value = np.clip(float(array[place]) + step, -(2**31), 2**31 - 1)
+        limits = np.iinfo(array.dtype) if array.dtype.kind in "iu" else np.finfo(array.dtype)
+        value = np.clip(max(float(array[place]), -1) + step, limits.min, limits.max)
         crafted = change(crafted, name, place, value)
     try:
         checked = check_forest(crafted, N_CLASSES, N_FEATURES)

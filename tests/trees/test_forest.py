@@ -8,8 +8,8 @@ from sklearn.tree import DecisionTreeClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.trees.bag import draw_counts
 from cordwood.trees.check import check_forest
-from cordwood.trees.forest import _unit, join, vote
-from cordwood.trees.nodes import decrease, unfold
+from cordwood.trees.forest import _unit, drop_census, join, vote
+from cordwood.trees.nodes import impurity, unfold
 
 N_CLASSES = 4
 
@@ -82,7 +82,8 @@ def check_splits(model, nodes, inside, X, codes, weights):
             [np.bincount(codes[rows], weights[rows], minlength=N_CLASSES) for rows in inside]
         )
     )
-    decreases = decrease(exact, entropy=model.criterion == "entropy")
+    weighted = exact.counts.sum(axis=1) * impurity(exact, entropy=model.criterion == "entropy")
+    decreases = weighted - weighted[nodes.left] - weighted[nodes.right]
     min_weight = model.min_weight_fraction_leaf * weights.sum()
     for node, rows in enumerate(inside):
         deepest = nodes.depth[node] == model.max_depth
@@ -197,6 +198,70 @@ def test_forests_joined_are_their_trees_one_behind_the_other(words):
             ):
                 assert np.array_equal(joined, alone)
             tree += 1
+
+
+def widen(forest):
+    return forest._replace(
+        split=forest.split.astype(np.uint32), other=forest.other.astype(np.int32)
+    )
+
+
+@pytest.mark.parametrize("is_wide", [(False, True), (True, False), (True, True)])
+def test_a_forest_joined_with_a_wide_one_is_wide_and_votes_the_same(words, is_wide):
+    X, codes = words(150, 30, N_CLASSES, 0)
+    parts = [
+        RandomForestClassifier(3, min_samples_leaf=3, random_state=seed).fit(X, codes).forest_
+        for seed in (0, 1)
+    ]
+    narrow = join(parts)
+    wide = join([widen(part) if w else part for part, w in zip(parts, is_wide, strict=True)])
+    assert narrow.split.dtype == np.uint16
+    assert narrow.other.dtype == np.int16
+    assert wide.split.dtype == np.uint32
+    assert wide.other.dtype == np.int32
+    check_forest(wide, N_CLASSES, 30)
+    rows = sp.csr_matrix(X)
+    assert vote(wide, rows, N_CLASSES)[0].tobytes() == vote(narrow, rows, N_CLASSES)[0].tobytes()
+
+
+def test_many_features_make_a_forest_wide_and_change_nothing_else(words):
+    X, codes = words(120, 30, N_CLASSES, 0)
+    forests = []
+    for n in (2**15, 2**15 + 1):
+        # Ours are the last ones, so that the greatest code is met.
+        rows = sp.hstack([sp.csr_matrix((120, n - 30)), sp.csr_matrix(X)], format="csr")
+        forest = ExtraTreesClassifier(3, max_features=None, random_state=0).fit(rows, codes).forest_
+        check_forest(forest, N_CLASSES, n)
+        assert (forest.split >> 1).max() > n - 30
+        votes, _ = vote(forest, sp.csr_matrix(rows.astype(np.float32)), N_CLASSES)
+        np.testing.assert_array_equal(votes, 3 * np.eye(N_CLASSES)[codes])
+        forests.append(forest)
+    assert [forest.is_wide for forest in forests] == [False, True]
+
+
+def test_large_trees_make_a_forest_wide():
+    """Each row is a leaf of its own, and a wrong step would lead to another class."""
+    n = 30_000
+    X = np.random.default_rng(0).permutation(n).astype(np.float32)[:, None]
+    codes = X[:, 0].astype(int) % 2
+    for n_rows, is_wide in ((5000, False), (n, True)):
+        model = ExtraTreesClassifier(2, random_state=0).fit(X[:n_rows], codes[:n_rows])
+        assert model.forest_.is_wide == is_wide
+        assert model.forest_.n_leaves > n_rows / 2
+        check_forest(model.forest_, 2, 1)
+        assert (model.predict(X[:n_rows]) == codes[:n_rows]).all()
+
+
+def test_a_census_is_joined_only_if_it_is_whole(words):
+    X, codes = words(80, 20, N_CLASSES, 0)
+    forest = RandomForestClassifier(2, random_state=0).fit(X, codes).forest_
+    assert join([forest, forest]).has_census
+    assert join([forest, join([])]).has_census
+    for parts in ([forest, drop_census(forest)], [drop_census(forest), forest]):
+        joined = join(parts)
+        assert not joined.has_census
+        assert joined.leaf_weight.size == joined.leaf_size.size == 0
+        check_forest(joined, N_CLASSES, 20)
 
 
 def test_grown_arrays_cannot_be_changed(words):

@@ -6,7 +6,7 @@ from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.kernels import leaves as kernels
 from cordwood.trees.check import check_forest
 from cordwood.trees.forest import join, reach, vote
-from cordwood.trees.leaves import find_answers, sum_votes, take_trees
+from cordwood.trees.leaves import find_answers, number_leaves, sum_votes, take_trees
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +28,11 @@ def shares_of(model, X):
 def test_answers_are_those_of_scikit_learn_s_trees(grown):
     model, rows, leaves = grown
     expected = np.where(leaves < 0, -1, shares_of(model, rows).argmax(axis=2))
-    assert (model.forest_.leaf_class < 0).any()
-    answers = find_answers(model.forest_, leaves)
+    assert (~model.forest_.other >= 4).any()
+    answers = find_answers(model.forest_, leaves, 4)
     assert np.array_equal(answers, expected)
     plain = np.empty_like(answers)
-    kernels.answer.py_func(model.forest_, leaves, plain)
+    kernels.answer.py_func(model.forest_, leaves, 4, plain)
     assert np.array_equal(plain, expected)
 
 
@@ -70,13 +70,13 @@ def test_parts_make_up_the_whole(grown):
 def test_mixed_leaves_may_be_numbered_in_any_order(grown):
     """As in a file of a stranger, which `check_forest` lets pass."""
     model, rows, _ = grown
-    forest = model.forest_
+    forest = take_trees(model.forest_, 3, 4)
     n_mixed = len(forest.mixed_start) - 1
+    assert n_mixed > 2
     pieces = [slice(*forest.mixed_start[i : i + 2]) for i in range(n_mixed)][::-1]
+    code = ~forest.other
     backwards = forest._replace(
-        leaf_class=np.where(
-            forest.leaf_class < 0, -n_mixed - 1 - forest.leaf_class, forest.leaf_class
-        ).astype(np.int32),
+        other=~np.where(code >= 4, 2 * 4 + n_mixed - 1 - code, code).astype(np.int16),
         mixed_start=np.concatenate(
             [[0], np.cumsum([piece.stop - piece.start for piece in pieces])]
         ),
@@ -84,6 +84,17 @@ def test_mixed_leaves_may_be_numbered_in_any_order(grown):
         mixed_weight=np.concatenate([forest.mixed_weight[piece] for piece in pieces]),
     )
     backwards = check_forest(backwards, 4, rows.shape[1])
-    for first in range(7):
-        one, other = (take_trees(given, first, first + 1) for given in (forest, backwards))
-        assert vote(one, rows, 4)[0].tobytes() == vote(other, rows, 4)[0].tobytes()
+    assert vote(forest, rows, 4)[0].tobytes() == vote(backwards, rows, 4)[0].tobytes()
+
+
+def test_leaves_are_numbered_in_the_order_of_the_nodes_that_refer_to_them(grown):
+    forest, rows = grown[0].forest_, grown[1]
+    leaves = reach(forest, rows)
+    numbers = number_leaves(forest, leaves)
+    for tree in range(7):
+        first, last = forest.leaf_start[tree : tree + 2]
+        assert numbers[tree].min() >= first
+        assert numbers[tree].max() < last
+    nodes = np.flatnonzero(forest.other < 0)
+    assert np.array_equal(nodes[numbers], leaves)
+    assert len(nodes) == forest.n_leaves

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
-from cordwood.trees.nodes import decrease, importances, impurity, unfold
+from cordwood.trees.forest import drop_census
+from cordwood.trees.nodes import importances, impurity, unfold
 
 N_CLASSES = 3
 
@@ -35,18 +36,13 @@ def test_parents_stand_before_their_children_and_every_node_has_its_depth(model)
         ).all()
 
 
-def test_impurity_and_its_decrease_are_the_textbook_s(model):
+def test_impurity_is_the_textbook_s(model):
     nodes = unfold(model.forest_, 0, N_CLASSES)
     entropy = model.criterion == "entropy"
     for node, counts in enumerate(nodes.counts):
         share = counts[counts > 0] / counts.sum()
         expected = -(share * np.log2(share)).sum() if entropy else 1 - (share**2).sum()
         assert impurity(nodes, entropy=entropy)[node] == pytest.approx(expected, abs=1e-15)
-    weighted = nodes.counts.sum(axis=1) * impurity(nodes, entropy=entropy)
-    for node, gain in enumerate(decrease(nodes, entropy=entropy)):
-        left, right = nodes.left[node], nodes.right[node]
-        expected = weighted[node] - weighted[left] - weighted[right] if left >= 0 else 0
-        assert gain == pytest.approx(expected, abs=1e-12)
 
 
 def test_importances_are_scikit_learn_s(model):
@@ -54,6 +50,28 @@ def test_importances_are_scikit_learn_s(model):
     assert expected.max() > 0
     np.testing.assert_allclose(model.feature_importances_, expected, rtol=1e-9, atol=1e-15)
     assert model.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_importances_are_the_trees_weighted(model):
+    """By scikit-learn, tree by tree."""
+    weights = np.array([0.1, 3.0, 0.0, 1.0, 0.4])
+    theirs = [tree.feature_importances_ for tree in model.to_sklearn().estimators_]
+    found = importances(
+        model.forest_,
+        N_CLASSES,
+        30,
+        entropy=model.criterion == "entropy",
+        tree_weights=weights,
+    )
+    np.testing.assert_allclose(found, weights @ theirs / weights.sum(), rtol=1e-9, atol=1e-15)
+
+
+def test_what_the_census_tells_is_not_told_without_it(model):
+    forest = drop_census(model.forest_)
+    with pytest.raises(ValueError, match="does not know the weights of its leaves"):
+        unfold(forest, 0, N_CLASSES)
+    with pytest.raises(ValueError, match="does not know the weights of its leaves"):
+        importances(forest, N_CLASSES, 30, entropy=False)
 
 
 def test_importances_of_trees_that_are_single_leaves_are_zero():

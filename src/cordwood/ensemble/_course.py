@@ -19,8 +19,9 @@ from cordwood.ensemble._boosting import (
     weigh_trees,
 )
 from cordwood.trees import bag
-from cordwood.trees.forest import grow_forest
+from cordwood.trees.forest import drop_census, grow_forest
 from cordwood.trees.leaves import find_answers, sum_votes
+from cordwood.trees.nodes import importances
 from cordwood.trees.records import Forest, Rules, Table
 from cordwood.trees.turned import TurnedRows, reach_turned
 
@@ -63,16 +64,19 @@ class Course:
     oob_votes : float64 array of shape (n_rows, n_classes)
     oob_count : int64 array of shape (n_rows,)
         How many trees had not seen a row, and their weighted votes.
+    importances : float64 array of shape (n_features,)
+        The forests' importances of features, times their weights.
     errors, estimator_weights, scores : lists of float
         For each round, its forest's error and weight, and the accuracy out of bag up to it.
     tree_weights : list of float64 arrays of shape (n_trees,)
     forests : list of Forest
-        Those of the rounds of this fit.
+        Those of the rounds of this fit, without a census.
     """
 
     weights: NDArray[np.float64]
     oob_votes: NDArray[np.float64]
     oob_count: NDArray[np.int64]
+    importances: NDArray[np.float64]
     errors: list[float] = field(default_factory=list)
     estimator_weights: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
@@ -124,7 +128,7 @@ def boost(
         n_jobs=n_jobs,
     )
     leaves = _find_leaves(forest, data, counts, scheme, n_jobs)
-    answers = {out: find_answers(forest, found) for out, found in leaves.items()}
+    answers = {out: find_answers(forest, found, data.n_classes) for out, found in leaves.items()}
     tree_errors = judge_trees(answers[scheme.oob_error][:, data.docs], codes, weights)
     factors = weigh_trees(tree_errors) if scheme.tree_weights else np.ones(len(seeds))
     votes = {out: sum_votes(forest, leaves[out], factors, data.n_classes) for out in leaves}
@@ -139,7 +143,14 @@ def boost(
     weight = 1.0 if stop_reason in FAILURES else weigh_forest(scheme, error, n_classes)
     _note(course, data, Ballot(answers[True], votes[True]), factors, weight)
     course.errors.append(error)
-    course.forests.append(forest)
+    course.importances += weight * importances(
+        forest,
+        data.n_classes,
+        data.table.n_features,
+        entropy=rules.entropy,
+        tree_weights=factors,
+    )
+    course.forests.append(drop_census(forest))
     if stop_reason is None:
         log_factors = UPDATES[scheme.update](
             scheme, ballots[scheme.selective_updates], codes, weight, tree_errors

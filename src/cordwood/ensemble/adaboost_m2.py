@@ -16,7 +16,7 @@ from cordwood.ensemble._parameters import check_choice
 from cordwood.ensemble._trees import BaseTreesClassifier
 from cordwood.trees import bag
 from cordwood.trees.forest import freeze, grow_forest, join, reach
-from cordwood.trees.leaves import take_trees
+from cordwood.trees.leaves import number_leaves
 from cordwood.trees.nodes import importances
 from cordwood.trees.records import Forest, Rules, Table
 from cordwood.trees.table import encode
@@ -188,15 +188,13 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
     def feature_importances_(self) -> NDArray[np.float64]:
         """Share of each feature in the decrease of impurity, the weighted mean over the trees."""
         check_is_fitted(self)
-        total = np.zeros(self.n_features_in_)
-        for tree, weight in enumerate(self.estimator_weights_):
-            total += weight * importances(
-                take_trees(self.forest_, tree, tree + 1),
-                len(self.classes_),
-                self.n_features_in_,
-                entropy=self._uses_entropy(),
-            )
-        return total / total.sum() if total.any() else total
+        return importances(
+            self.forest_,
+            len(self.classes_),
+            self.n_features_in_,
+            entropy=self._uses_entropy(),
+            tree_weights=self.estimator_weights_,
+        )
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Give the probability of each class after each round.
@@ -251,7 +249,7 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
         for bag_seed, seed in self._draw_seeds():
             tree = self._grow_tree(table, codes, rules, self._weigh(shares, bag_seed), seed)
             leaves = _find_leaves(tree, X)
-            gains, plausible = _choose(codes, shares, pairs, leaves, len(tree.leaf_class))
+            gains, plausible = _choose(codes, shares, pairs, leaves, tree.n_leaves)
             loss = max(0.5 * (1.0 - float(gains[plausible].sum())), 0.0)
             yield _Round(tree, plausible, loss)
             if _find_reason(loss):
@@ -288,7 +286,7 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
     def _add_up(self, X: sp.csr_matrix) -> Iterator[NDArray[np.float64]]:
         """Give, after each tree, the weight of the trees that hold a label plausible."""
         scores = np.zeros((X.shape[0], len(self.classes_)))
-        leaves = reach(self.forest_, X, n_jobs=self.n_jobs)
+        leaves = number_leaves(self.forest_, reach(self.forest_, X, n_jobs=self.n_jobs))
         for here, weight in zip(leaves, self.estimator_weights_, strict=True):
             scores += weight * np.unpackbits(
                 self.plausible_[here], axis=1, count=len(self.classes_), bitorder="little"
@@ -304,7 +302,7 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "forest_"):
-            n_leaves, n_bytes = len(self.forest_.leaf_class), -(-len(self.classes_) // 8)
+            n_leaves, n_bytes = self.forest_.n_leaves, -(-len(self.classes_) // 8)
             _check_array("plausible_", self.plausible_, np.uint8, (n_leaves, n_bytes))
             shape = (self.forest_.n_trees,)
             _check_array("estimator_weights_", self.estimator_weights_, np.float64, shape)
@@ -331,24 +329,22 @@ def _pair_up(
     return shares, pairs
 
 
-def _find_leaves(tree: Forest, X: sp.csc_matrix) -> NDArray[np.int32]:
-    """Find the leaf that each row reaches, from the columns that the tree asks for.
+def _find_leaves(tree: Forest, X: sp.csc_matrix) -> NDArray[np.int64]:
+    """Number the leaf that each row reaches, from the columns that the tree asks for.
 
     One tree asks for few of them, and so it takes less time than to go through the rows.
     """
-    inner = tree.split >= 0
-    columns, place = np.unique(tree.split[inner] >> 1, return_inverse=True)
-    split = tree.split.copy()
-    split[inner] = 2 * place + (split[inner] & 1)
-    leaves: NDArray[np.int32] = reach(freeze(tree._replace(split=split)), as_rows(X[:, columns]))[0]
-    return leaves
+    columns, place = np.unique(tree.split >> 1, return_inverse=True)
+    split = (2 * place + (tree.split & 1)).astype(tree.split.dtype)
+    small = freeze(tree._replace(split=split))
+    return number_leaves(small, reach(small, as_rows(X[:, columns]))[0])
 
 
 def _choose(
     codes: NDArray[np.uint32],
     shares: NDArray[np.float64],
     pairs: NDArray[np.float64],
-    leaves: NDArray[np.int32],
+    leaves: NDArray[np.int64],
     n_leaves: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Find what each leaf gains by holding a label plausible, and which ones it had better.
@@ -369,7 +365,7 @@ def _choose(
            [ True,  True]])
     """
     n_rows, n_classes = pairs.shape
-    places = leaves.astype(np.int64) * n_classes + codes
+    places = leaves * n_classes + codes
     right = np.bincount(places, weights=shares, minlength=n_leaves * n_classes)
     right = right.reshape(n_leaves, n_classes)
     reached = sp.csr_matrix((np.ones(n_rows), leaves, np.arange(n_rows + 1)), (n_rows, n_leaves))
@@ -382,7 +378,7 @@ def _choose(
 def _reweigh(
     codes: NDArray[np.uint32],
     pairs: NDArray[np.float64],
-    leaves: NDArray[np.int32],
+    leaves: NDArray[np.int64],
     plausible: NDArray[np.bool_],
     beta: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -18,7 +18,6 @@ from cordwood.ensemble._parameters import check_choice, check_number
 from cordwood.ensemble._trees import SEEDS, BaseTreesClassifier
 from cordwood.trees.forest import join, vote
 from cordwood.trees.leaves import take_trees
-from cordwood.trees.nodes import importances
 from cordwood.trees.records import Forest, Rules
 from cordwood.trees.table import encode
 from cordwood.trees.turned import turn_rows
@@ -104,7 +103,7 @@ max_features
     oob_count_ : ndarray of shape (n_rows,)
         How many trees had not seen a row.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each feature in the decrease of impurity, the weighted mean over the forests.
+        Share of each feature in the decrease of impurity, the weighted mean over the trees.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -205,14 +204,10 @@ max_features
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the decrease of impurity, the weighted mean over the forests."""
+        """Share of each feature in the decrease of impurity, the weighted mean over the trees."""
         check_is_fitted(self)
-        total = np.zeros(self.n_features_in_)
-        for weights, forest in self._rounds():
-            total += weights.sum() * importances(
-                forest, len(self.classes_), self.n_features_in_, entropy=self._uses_entropy()
-            )
-        return total / total.sum() if total.any() else total
+        total = self._importances
+        return total / total.sum() if total.any() else total.copy()
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Give the probabilities of the classes after each round.
@@ -266,8 +261,12 @@ max_features
                 return
             course = self._resume(n_docs)
         else:
-            shape = len(codes), len(self.classes_)
-            course = Course(normalize(weights[seen]), np.zeros(shape), np.zeros(shape[0], np.int64))
+            course = Course(
+                weights=normalize(weights[seen]),
+                oob_votes=np.zeros((len(codes), len(self.classes_))),
+                oob_count=np.zeros(len(codes), np.int64),
+                importances=np.zeros(X.shape[1]),
+            )
         rows = as_rows(X)
         # Rows that are alike go down a tree together for longer.
         order = np.lexsort((np.diff(rows.indptr), codes))
@@ -317,6 +316,7 @@ max_features
         self.staged_oob_score_ = np.array(course.scores)
         self.oob_count_ = course.oob_count
         self._oob_votes = course.oob_votes
+        self._importances = course.importances
         self._row_weights = course.weights
         self._fingerprint = fingerprint
 
@@ -360,6 +360,7 @@ max_features
             weights=weights,
             oob_votes=self._oob_votes.copy(),
             oob_count=self.oob_count_.copy(),
+            importances=self._importances.copy(),
             errors=self.estimator_errors_.tolist(),
             estimator_weights=self.estimator_weights_.tolist(),
             scores=self.staged_oob_score_.tolist(),
@@ -393,6 +394,8 @@ max_features
         super().__setstate__(state)
         if hasattr(self, "forest_"):
             self.tree_weights_ = _check_weights(self.tree_weights_, self.forest_.n_trees)
+            if np.shape(self._importances) != (self.n_features_in_,):
+                raise ValueError(f"_importances is not {self.n_features_in_} numbers")
 
 
 def _check_weights(weights: Any, n_trees: int) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,10 @@ from pathlib import Path
 from numba import config
 
 _PREFIX = "cordwood-kernels-"
+
+# Seconds after which a folder of other sources is taken for a left-over. Before that, somebody may
+# still run them, such as a server that was started before an upgrade.
+_STALE = 7 * 24 * 3600
 
 
 def find_folder() -> Path | None:
@@ -84,5 +89,6 @@ def _owner() -> int:
 def _remove_others(folder: Path) -> None:
     """Remove what earlier versions of the sources have left beside them."""
     for other in folder.parent.glob(_PREFIX + "*"):
-        if other != folder:
-            shutil.rmtree(other, ignore_errors=True)
+        with suppress(OSError):
+            if other != folder and time.time() - other.stat().st_mtime > _STALE:
+                shutil.rmtree(other, ignore_errors=True)

@@ -451,10 +451,9 @@ def threshold(table: Record, rules: Record, scratch: Record) -> Float:
 def put_leaf(scratch: Record, labels: Words, weights: Floats, start: Int, end: Int) -> None:
     """End the chain with a leaf node."""
     made, sizes, counts = scratch.made, scratch.sizes, scratch.counts
-    node, leaf, n_mixed = made[0], made[1], made[2]
+    node, n_mixed = made[0], made[2]
     scratch.node_split[node] = -1
-    scratch.node_threshold[node] = 0.0
-    scratch.node_other[node] = ~leaf
+    scratch.node_threshold[node] = -np.inf
     # Counted anew: weights that were taken away along the chain have left their rounding behind.
     counts[:] = 0.0
     total = 0.0
@@ -463,12 +462,10 @@ def put_leaf(scratch: Record, labels: Words, weights: Floats, start: Int, end: I
         scratch.live[doc] = 0
         counts[labels[doc]] += weights[doc]
         total += weights[doc]
-    scratch.leaf_size[leaf] = end - start
-    scratch.leaf_weight[leaf] = total
     first = labels[scratch.order[start]]
-    if sizes[first] == end - start:
-        scratch.leaf_class[leaf] = first
-    else:
+    code = np.int64(first)
+    if sizes[first] != end - start:
+        code = len(sizes) + n_mixed
         at = scratch.mixed_start[n_mixed]
         for label in range(len(sizes)):
             if sizes[label] > 0:
@@ -476,10 +473,9 @@ def put_leaf(scratch: Record, labels: Words, weights: Floats, start: Int, end: I
                 scratch.mixed_weight[at] = counts[label]
                 at += 1
         scratch.mixed_start[n_mixed + 1] = at
-        scratch.leaf_class[leaf] = ~n_mixed
         made[2] += 1
+    refer_to_leaf(scratch, node, code, end - start, total)
     made[0] += 1
-    made[1] += 1
 
 
 @inlined
@@ -487,9 +483,15 @@ def put_pure_leaf(
     scratch: Record, labels: Words, node: Int, first: Int, last: Int, weight: Float
 ) -> None:
     """Hang the peeled documents, all of one class, on their parent without a node of their own."""
+    code = np.int64(labels[scratch.order[first]])
+    refer_to_leaf(scratch, node, code, last - first, weight)
+
+
+@inlined
+def refer_to_leaf(scratch: Record, node: Int, code: Int, size: Int, weight: Float) -> None:
+    """Let a node refer to a leaf, whose census is taken in the order of such nodes."""
     leaf = scratch.made[1]
-    scratch.node_other[node] = ~leaf
-    scratch.leaf_class[leaf] = labels[scratch.order[first]]
-    scratch.leaf_size[leaf] = last - first
+    scratch.node_other[node] = ~code
+    scratch.leaf_size[leaf] = size
     scratch.leaf_weight[leaf] = weight
     scratch.made[1] += 1

@@ -5,29 +5,30 @@ from numpy.typing import NDArray
 
 from cordwood.kernels.borrow import borrow
 from cordwood.kernels.jit import kernel
-from cordwood.kernels.types import Floats, Record
+from cordwood.kernels.types import Floats, Int, Record
 from cordwood.kernels.walk import add_shares
 
 
 @kernel
-def answer(forest: Record, leaves: NDArray[np.int32], answers: NDArray[np.int32]) -> None:
+def answer(
+    forest: Record, leaves: NDArray[np.int32], n_classes: Int, answers: NDArray[np.int32]
+) -> None:
     """Give each leaf's heaviest class, the first among equals; -1 where there is no leaf."""
     forest = borrow(forest)
     start, weight = forest.mixed_start, forest.mixed_weight
     for tree in range(leaves.shape[0]):
+        first_mixed = forest.mixed_first[tree] - n_classes
         for row in range(leaves.shape[1]):
             leaf = leaves[tree, row]
-            if leaf < 0:
-                answers[tree, row] = -1
-                continue
-            label = forest.leaf_class[leaf]
-            if label < 0:
-                best = start[~label]
-                for i in range(best + 1, start[~label + 1]):
+            code = np.int64(-1) if leaf < 0 else ~np.int64(forest.other[leaf])
+            if code >= n_classes:
+                mixed = first_mixed + code
+                best = start[mixed]
+                for i in range(best + 1, start[mixed + 1]):
                     if weight[i] > weight[best]:
                         best = i
-                label = forest.mixed_class[best]
-            answers[tree, row] = label
+                code = np.int64(forest.mixed_class[best])
+            answers[tree, row] = code
 
 
 @kernel
@@ -38,14 +39,15 @@ def add_votes(forest: Record, leaves: NDArray[np.int32], factors: Floats, votes:
     """
     forest = borrow(forest)
     start, classes, weight = forest.mixed_start, forest.mixed_class, forest.mixed_weight
+    n_classes = votes.shape[1]
     for tree in range(leaves.shape[0]):
-        factor = factors[tree]
+        factor, first_mixed = factors[tree], forest.mixed_first[tree] - n_classes
         for row in range(leaves.shape[1]):
             leaf = leaves[tree, row]
             if leaf < 0:
                 continue
-            label = forest.leaf_class[leaf]
-            if label >= 0:
-                votes[row, label] += factor
+            code = ~np.int64(forest.other[leaf])
+            if code < n_classes:
+                votes[row, code] += factor
             else:
-                add_shares(start, classes, weight, ~label, factor, votes, row)
+                add_shares(start, classes, weight, first_mixed + code, factor, votes, row)

@@ -3,13 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.kernels.bits import lowest_bit
 from cordwood.kernels.borrow import borrow
 from cordwood.kernels.jit import kernel
 from cordwood.kernels.types import Int, Record
-from cordwood.kernels.walk import BLOCK, ask_tree, clear, turn
-
-_U1 = np.uint64(1)
+from cordwood.kernels.walk import BLOCK, clear, note_leaves, turn
 
 
 @kernel
@@ -64,12 +61,6 @@ def reach(
             block.present[column] = turned.present[i]
             block.start[column] = turned.start[i]
             block.least[column] = turned.least[i]
-        for tree in range(len(forest.node_start) - 1):
-            docs = ask_tree(forest, tree, bags, begin, end, block)
-            while docs:
-                doc = lowest_bit(docs)
-                docs &= docs - _U1
-                leaf = forest.leaf_start[tree] + block.leaf_of[doc]
-                leaves[tree, np.uint64(begin) + doc] = leaf
+        note_leaves(forest, bags, begin, end, block, leaves)
         for i in range(here, beyond):
             block.present[np.uint64(turned.column[i])] = 0

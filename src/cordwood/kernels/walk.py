@@ -5,6 +5,8 @@ for most of their way. A block is turned round first: for each word one machine 
 documents have it, and a node divides the documents that are at it by a single "and".
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,6 @@ from cordwood.kernels.types import Floats, Int, Record, Singles
 
 BLOCK = 64
 
-_ONE = np.int32(1)
 _U0, _U1 = np.uint64(0), np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -76,18 +77,18 @@ def find_above(
 
 
 @piece
-def place_docs(docs: np.uint64, leaf: Int, leaf_of: NDArray[np.int64]) -> None:
-    """Note the leaf of some documents."""
+def place_docs(docs: np.uint64, node: Int, leaf_of: NDArray[np.int64]) -> None:
+    """Note the node that refers to the leaf of some documents."""
     while docs:
-        leaf_of[lowest_bit(docs)] = leaf
+        leaf_of[lowest_bit(docs)] = node
         docs &= docs - _U1
 
 
 @piece
 def descend(
-    split: NDArray[np.int32],
+    split: NDArray[Any],
     threshold: Singles,
-    other: NDArray[np.int32],
+    other: NDArray[Any],
     root: Int,
     docs: np.uint64,
     present: NDArray[np.uint64],
@@ -97,41 +98,38 @@ def descend(
     waiting: NDArray[np.uint64],
     leaf_of: NDArray[np.int64],
 ) -> None:
-    """Follow documents from a tree's root; notes the numbers of their leaves within the tree.
+    """Follow documents from a tree's root; notes the nodes that refer to their leaves.
 
     `split` holds twice the feature, plus one where the next node is for values above the
-    threshold; minus one at a leaf. `other` is the child that is not next, or the complement of a
-    leaf's number. At most as many groups of documents can wait as there are documents.
+    threshold; `other` is the child that is not next, or negative where this is a leaf. A node that
+    is a leaf is one like all others: of minus infinity, with no value left for the next node. At
+    most as many groups of documents can wait as there are documents.
     """
     n_waiting = 0
     node = np.uint64(root)
     while True:
-        code = split[node]
+        code = np.uint64(split[node])
+        feature = code >> _U1
+        cut = threshold[node]
         here = docs
-        if code < 0:
-            place_docs(docs, np.int64(~other[node]), leaf_of)
-            docs = _U0
-        else:
-            feature = np.uint64(code) >> _U1
-            cut = threshold[node]
-            holders = present[feature]
-            having = docs & holders
-            above = having
-            if having and not least[feature] > cut:
-                above = find_above(having, holders, start[feature], value, cut)
-            if np.float32(0.0) > cut:
-                above |= docs & ~holders
-            docs = above if code & _ONE else docs & ~above
-            aside = here ^ docs
-            if aside:
-                jump = other[node]
-                if jump < 0:
-                    place_docs(aside, np.int64(~jump), leaf_of)
-                else:
-                    waiting[n_waiting, 0] = np.uint64(root) + np.uint64(jump)
-                    waiting[n_waiting, 1] = aside
-                    n_waiting += 1
-            node += _U1
+        holders = present[feature]
+        having = docs & holders
+        above = having
+        if having and not least[feature] > cut:
+            above = find_above(having, holders, start[feature], value, cut)
+        if np.float32(0.0) > cut:
+            above |= docs & ~holders
+        docs = above if code & _U1 else docs & ~above
+        aside = here ^ docs
+        if aside:
+            jump = np.int64(other[node])
+            if jump < 0:
+                place_docs(aside, np.int64(node), leaf_of)
+            else:
+                waiting[n_waiting, 0] = np.uint64(root) + np.uint64(jump)
+                waiting[n_waiting, 1] = aside
+                n_waiting += 1
+        node += _U1
         if docs == _U0:
             if n_waiting == 0:
                 return
@@ -213,6 +211,7 @@ def vote(
     `BLOCK`. `block.present` is all zeros, and is so again at the end.
     """
     forest, rows, block = borrow(forest), borrow(rows), borrow(block)
+    n_classes = votes.shape[1]
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
         n_present = turn(rows, begin, end, block)
@@ -222,21 +221,39 @@ def vote(
                 doc = lowest_bit(docs)
                 docs &= docs - _U1
                 row = np.uint64(begin) + doc
-                label = forest.leaf_class[np.uint64(forest.leaf_start[tree] + block.leaf_of[doc])]
-                if label >= 0:
-                    votes[row, label] += factor[tree]
+                code = ~np.int64(forest.other[np.uint64(block.leaf_of[doc])])
+                if code < n_classes:
+                    votes[row, np.uint64(code)] += factor[tree]
                 else:
                     add_shares(
                         forest.mixed_start,
                         forest.mixed_class,
                         forest.mixed_weight,
-                        ~label,
+                        forest.mixed_first[tree] + code - n_classes,
                         factor[tree],
                         votes,
                         row,
                     )
                 n_votes[row] += 1
         clear(block, n_present)
+
+
+@inlined
+def note_leaves(
+    forest: Record,
+    bags: NDArray[np.uint8],
+    begin: Int,
+    end: Int,
+    block: Record,
+    leaves: NDArray[np.int32],
+) -> None:
+    """Send a block, turned already, down all trees, and note the leaves that it reaches."""
+    for tree in range(len(forest.node_start) - 1):
+        docs = ask_tree(forest, tree, bags, begin, end, block)
+        while docs:
+            doc = lowest_bit(docs)
+            docs &= docs - _U1
+            leaves[tree, np.uint64(begin) + doc] = block.leaf_of[doc]
 
 
 @kernel
@@ -251,18 +268,12 @@ def reach(
 ) -> None:
     """Note the leaf that each row from first to last reaches in each tree.
 
-    Numbers are those of the forest's leaves; what a tree has in its bag is left as it is. All else
+    A leaf goes by the node that refers to it; what a tree has in its bag is left as it is. All else
     is as in `vote`.
     """
     forest, rows, block = borrow(forest), borrow(rows), borrow(block)
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
         n_present = turn(rows, begin, end, block)
-        for tree in range(len(forest.node_start) - 1):
-            docs = ask_tree(forest, tree, bags, begin, end, block)
-            while docs:
-                doc = lowest_bit(docs)
-                docs &= docs - _U1
-                leaf = forest.leaf_start[tree] + block.leaf_of[doc]
-                leaves[tree, np.uint64(begin) + doc] = leaf
+        note_leaves(forest, bags, begin, end, block, leaves)
         clear(block, n_present)

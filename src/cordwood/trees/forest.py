@@ -13,11 +13,14 @@ from cordwood.kernels.grow import grow
 from cordwood.kernels.jit import announced
 from cordwood.kernels.walk import reach as reach_rows
 from cordwood.kernels.walk import vote as vote_rows
-from cordwood.trees.records import Forest, Rows, Rules, Table, read_only
+from cordwood.trees.records import NARROW, WIDE, Forest, Rows, Rules, Table, read_only
 from cordwood.trees.scratch import Block, Scratch, allocate, allocate_block
 
 # The greatest level of the kernel's eight-bit weights.
 _LEVELS = 255
+
+# Features, nodes of a tree, and codes of its leaves that 16 bits can hold.
+_NARROW_LIMIT = 2**15
 
 # Rows that a thread takes at a time, whole blocks of the kernel; few enough to share out, enough to
 # pay for the call.
@@ -78,22 +81,22 @@ def grow_forest(
 
 
 def join(forests: Sequence[Forest]) -> Forest:
-    """Put forests one behind the other."""
-    n_mixed = np.cumsum([0, *(len(forest.mixed_start) - 1 for forest in forests)])
-    leaf_class = [
-        np.where(forest.leaf_class < 0, forest.leaf_class - before, forest.leaf_class)
-        for forest, before in zip(forests, n_mixed[:-1].astype(np.int32), strict=True)
-    ]
+    """Put forests one behind the other.
+
+    The whole is wide if one of them is, and has a census if all have one.
+    """
+    codes, links = WIDE if any(forest.is_wide for forest in forests) else NARROW
+    counted = forests if all(forest.has_census for forest in forests) else []
     return freeze(
         Forest(
             node_start=_chain([forest.node_start for forest in forests]),
             leaf_start=_chain([forest.leaf_start for forest in forests]),
-            split=_concatenate([forest.split for forest in forests], np.int32),
+            mixed_first=_chain([forest.mixed_first for forest in forests]),
+            split=_concatenate([forest.split for forest in forests], codes),
             threshold=_concatenate([forest.threshold for forest in forests], np.float32),
-            other=_concatenate([forest.other for forest in forests], np.int32),
-            leaf_class=_concatenate(leaf_class, np.int32),
-            leaf_weight=_concatenate([forest.leaf_weight for forest in forests], np.float32),
-            leaf_size=_concatenate([forest.leaf_size for forest in forests], np.int32),
+            other=_concatenate([forest.other for forest in forests], links),
+            leaf_weight=_concatenate([forest.leaf_weight for forest in counted], np.float32),
+            leaf_size=_concatenate([forest.leaf_size for forest in counted], np.int32),
             mixed_start=_chain([forest.mixed_start for forest in forests]),
             mixed_class=_concatenate([forest.mixed_class for forest in forests], np.int32),
             mixed_weight=_concatenate([forest.mixed_weight for forest in forests], np.float32),
@@ -104,6 +107,13 @@ def join(forests: Sequence[Forest]) -> Forest:
 def freeze(forest: Forest) -> Forest:
     """Make the arrays read-only, so that one compiled version serves loaded and grown ones."""
     return Forest._make(read_only(array) for array in forest)
+
+
+def drop_census(forest: Forest) -> Forest:
+    """Give the same trees, without the weights and the numbers of their documents."""
+    return freeze(
+        forest._replace(leaf_weight=np.empty(0, np.float32), leaf_size=np.empty(0, np.int32))
+    )
 
 
 def vote(
@@ -155,7 +165,7 @@ def reach(
     bags: NDArray[np.uint8] | None = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.int32]:
-    """Find the leaf that each row of X reaches in each tree.
+    """Find the leaf that each row of X reaches in each tree, by the node that refers to it.
 
     Parameters
     ----------
@@ -165,7 +175,7 @@ def reach(
     Returns
     -------
     int32 array of shape (n_trees, n_rows)
-        Positions in `forest.leaf_class`; -1 where the row is in the tree's bag.
+        Positions in `forest.other`; -1 where the row is in the tree's bag.
     """
     leaves = np.full((forest.n_trees, X.shape[0]), -1, np.int32)
 
@@ -220,17 +230,18 @@ def _unit(weights: NDArray[np.float64]) -> float:
 
 def _copy(table: Table, scratch: Scratch, n_nodes: int, n_leaves: int, n_mixed: int) -> Forest:
     """Take a grown tree out of the scratch, its features renamed to the input's columns."""
-    split = scratch.node_split[:n_nodes]
-    inner = split >= 0
-    renamed = np.where(inner, 2 * table.column[split >> 1] + (split & 1), -1)
+    split, other = scratch.node_split[:n_nodes], scratch.node_other[:n_nodes]
+    renamed = np.where(split >= 0, 2 * table.column[split >> 1] + (split & 1), 0)
+    is_narrow = max(table.n_features, n_nodes, len(scratch.counts) + n_mixed) <= _NARROW_LIMIT
+    codes, links = NARROW if is_narrow else WIDE
     n_entries = int(scratch.mixed_start[n_mixed])
     return Forest(
         node_start=np.array([0, n_nodes]),
         leaf_start=np.array([0, n_leaves]),
-        split=renamed.astype(np.int32, copy=False),
+        mixed_first=np.array([0, n_mixed]),
+        split=renamed.astype(codes),
         threshold=scratch.node_threshold[:n_nodes].copy(),
-        other=scratch.node_other[:n_nodes].copy(),
-        leaf_class=scratch.leaf_class[:n_leaves].copy(),
+        other=other.astype(links),
         leaf_weight=scratch.leaf_weight[:n_leaves].copy(),
         leaf_size=scratch.leaf_size[:n_leaves].copy(),
         mixed_start=scratch.mixed_start[: n_mixed + 1].copy(),

@@ -8,14 +8,15 @@ from cordwood.trees.forest import freeze
 from cordwood.trees.records import Forest, read_only
 
 
-def find_answers(forest: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
+def find_answers(forest: Forest, leaves: NDArray[np.int32], n_classes: int) -> NDArray[np.int32]:
     """Find each tree's answer for each row: the heaviest class of the leaf, the first among equals.
 
     Parameters
     ----------
     forest : Forest
     leaves : int32 array of shape (n_trees, n_rows)
-        Numbers of leaves, as `reach` gives them; -1 where a tree is not asked.
+        Leaves, as `reach` gives them; -1 where a tree is not asked.
+    n_classes : int
 
     Returns
     -------
@@ -23,7 +24,7 @@ def find_answers(forest: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int32]
         Codes of classes; -1 where a tree was not asked.
     """
     answers = np.empty(leaves.shape, np.int32)
-    answer(forest, read_only(leaves), answers)
+    answer(forest, read_only(leaves), n_classes, answers)
     return answers
 
 
@@ -39,7 +40,7 @@ def sum_votes(
     ----------
     forest : Forest
     leaves : int32 array of shape (n_trees, n_rows)
-        Numbers of leaves, as `reach` gives them; -1 where a tree has no vote.
+        Leaves, as `reach` gives them; -1 where a tree has no vote.
     factors : float64 array of shape (n_trees,)
     n_classes : int
 
@@ -53,29 +54,29 @@ def sum_votes(
     return votes
 
 
+def number_leaves(forest: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Number leaves, as `reach` gives them, from zero to `forest.n_leaves`."""
+    return np.cumsum(forest.other < 0)[leaves] - 1
+
+
 def take_trees(forest: Forest, first: int, last: int) -> Forest:
     """Give some trees of a forest, from first to before last, as a forest of their own."""
-    nodes = slice(forest.node_start[first], forest.node_start[last])
-    leaves = slice(forest.leaf_start[first], forest.leaf_start[last])
-    leaf_class = forest.leaf_class[leaves].copy()
-    is_mixed = leaf_class < 0
-    mixed = ~leaf_class[is_mixed]
-    leaf_class[is_mixed] = ~np.arange(len(mixed), dtype=np.int32)
-    lengths = forest.mixed_start[mixed + 1] - forest.mixed_start[mixed]
-    mixed_start = np.concatenate([[0], np.cumsum(lengths)])
-    entries = np.arange(mixed_start[-1])
-    entries += np.repeat(forest.mixed_start[mixed] - mixed_start[:-1], lengths)
+    nodes, leaves, mixed = (
+        slice(start[first], start[last])
+        for start in (forest.node_start, forest.leaf_start, forest.mixed_first)
+    )
+    entries = slice(forest.mixed_start[mixed.start], forest.mixed_start[mixed.stop])
     return freeze(
         Forest(
             node_start=forest.node_start[first : last + 1] - nodes.start,
             leaf_start=forest.leaf_start[first : last + 1] - leaves.start,
+            mixed_first=forest.mixed_first[first : last + 1] - mixed.start,
             split=forest.split[nodes],
             threshold=forest.threshold[nodes],
             other=forest.other[nodes],
-            leaf_class=leaf_class,
             leaf_weight=forest.leaf_weight[leaves],
             leaf_size=forest.leaf_size[leaves],
-            mixed_start=mixed_start,
+            mixed_start=forest.mixed_start[mixed.start : mixed.stop + 1] - entries.start,
             mixed_class=forest.mixed_class[entries],
             mixed_weight=forest.mixed_weight[entries],
         )

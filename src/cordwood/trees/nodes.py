@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.kernels.totals import total_nodes
+from cordwood.kernels.totals import add_gains, total_nodes
 from cordwood.trees.records import Forest
 
 
@@ -38,15 +38,16 @@ class Nodes(NamedTuple):
 
 def unfold(forest: Forest, tree: int, n_classes: int) -> Nodes:
     """Lay out one tree node by node, the root first and parents before their children."""
+    _check_census(forest)
     here = slice(forest.node_start[tree], forest.node_start[tree + 1])
-    split, other = forest.split[here], forest.other[here].astype(np.int64)
+    split, other = forest.split[here].astype(np.int64), forest.other[here].astype(np.int64)
     n_inner, n_leaves = len(split), int(np.diff(forest.leaf_start[tree : tree + 2])[0])
     counts = np.zeros((n_inner + n_leaves, n_classes))
     sizes = np.zeros(n_inner + n_leaves, np.int64)
     total_nodes(forest, tree, counts, sizes)
     # A node that is itself a leaf and the leaf that it stands for are one and the same.
-    ends = split < 0
-    jump = np.where(other >= 0, other, n_inner + ~other)
+    ends = forest.threshold[here] == -np.inf
+    jump = np.where(other >= 0, other, n_inner + np.cumsum(other < 0) - 1)
     kept = np.ones(n_inner + n_leaves, bool)
     kept[jump[ends]] = False
     new = np.cumsum(kept) - 1
@@ -59,7 +60,7 @@ def unfold(forest: Forest, tree: int, n_classes: int) -> Nodes:
     right[inner] = new[np.where(next_is_right, following, jump)[inner]]
     feature[inner] = split[inner] >> 1
     threshold = np.zeros(n_inner + n_leaves, np.float32)
-    threshold[:n_inner] = forest.threshold[here]
+    threshold[inner] = forest.threshold[here][inner]
     left, right, feature = left[kept], right[kept], feature[kept]
     return Nodes(
         left=left,
@@ -81,34 +82,35 @@ def impurity(nodes: Nodes, *, entropy: bool) -> NDArray[np.float64]:
     return np.asarray(-(share * logs).sum(axis=1))
 
 
-def decrease(nodes: Nodes, *, entropy: bool) -> NDArray[np.float64]:
-    """Weighted decrease of impurity at every node; zero at leaves."""
-    weighted = nodes.counts.sum(axis=1) * impurity(nodes, entropy=entropy)
-    inner = nodes.left >= 0
-    children = weighted[nodes.left] + weighted[nodes.right]
-    return np.where(inner, weighted - children, 0.0)
-
-
 def importances(
-    forest: Forest, n_classes: int, n_features: int, *, entropy: bool
+    forest: Forest,
+    n_classes: int,
+    n_features: int,
+    *,
+    entropy: bool,
+    tree_weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Mean over the trees of each feature's share in the decrease of impurity.
+    """Weighted mean over the trees of each feature's share in the decrease of impurity.
 
     Trees that are a single leaf are left out, as in scikit-learn; all are zero if all trees are.
     """
+    _check_census(forest)
     total = np.zeros(n_features)
-    n_trees = 0
     for tree in range(forest.n_trees):
-        nodes = unfold(forest, tree, n_classes)
-        inner = nodes.left >= 0
-        if not inner.any():
-            continue
-        gains = decrease(nodes, entropy=entropy)[inner]
-        shares = np.bincount(nodes.feature[inner], weights=gains, minlength=n_features)
-        total += shares / shares.sum() if shares.sum() > 0 else shares
-        n_trees += 1
-    total /= max(n_trees, 1)
-    return total / total.sum() if total.sum() > 0 else total
+        gains = np.zeros(n_features)
+        add_gains(forest, tree, n_classes, entropy, gains)
+        weight, gained = 1.0 if tree_weights is None else tree_weights[tree], gains.sum()
+        if gained > 0:
+            gains *= weight / gained
+            total += gains
+    return total / total.sum() if total.any() else total
+
+
+def _check_census(forest: Forest) -> None:
+    if not forest.has_census:
+        raise ValueError(
+            "the forest does not know the weights of its leaves; those of boosted forests do not"
+        )
 
 
 def _depths(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -115,27 +115,35 @@ class Rules(NamedTuple):
     x_log_x: NDArray[np.float64]
 
 
+# Types of a forest's `split` and `other`.
+NARROW: tuple[type, type] = (np.uint16, np.int16)
+WIDE: tuple[type, type] = (np.uint32, np.int32)
+
+
 class Forest(NamedTuple):
     """Grown trees, one behind the other in flat arrays that never change.
 
-    A node is twelve bytes. Its larger child stands right behind it; the other one is found through
-    `other`. A child that is a leaf of one class needs no node.
+    A node is eight bytes, or twelve in a wide forest: see `split`. Its larger child stands right
+    behind it; the other one is found through `other`. A leaf is known by the one node that refers
+    to it in `other`, and one that is not the larger child needs no node of its own.
 
     Parameters
     ----------
-    node_start, leaf_start : int64 arrays of shape (n_trees + 1,)
-        Where each tree's nodes and leaves begin.
-    split : int32 array of shape (n_nodes,)
-        Twice the feature, plus one where the next node is for values above the threshold; -1 at
-        a node that is a leaf.
+    node_start, leaf_start, mixed_first : int64 arrays of shape (n_trees + 1,)
+        Where each tree's nodes, leaves and mixed leaves begin. Leaves are in the order of the nodes
+        that refer to them.
+    split : uint16 or uint32 array of shape (n_nodes,)
+        Twice the feature, plus one where the next node is for values above the threshold. In
+        16 bits, and `other` too, if that is enough for all trees; else the forest is wide.
     threshold : float32 array of shape (n_nodes,)
-    other : int32 array of shape (n_nodes,)
+        Minus infinity at a node that is a leaf: no value is left for a next node.
+    other : int16 or int32 array of shape (n_nodes,)
         The child that is not next, counted from the tree's first node; or the complement of a
-        leaf's number, counted from the tree's first leaf.
-    leaf_class : int32 array of shape (n_leaves,)
-        The leaf's only class, or the complement of its number among the mixed leaves.
+        leaf's code. This is its only class; or, from n_classes on, the number of a mixed leaf,
+        counted from the tree's first.
     leaf_weight : float32 array, leaf_size : int32 array, of shape (n_leaves,)
-        Weight and number of the training documents in a leaf.
+        The census: weight and number of the training documents in a leaf. Both are empty in a
+        forest that goes without.
     mixed_start : int64 array of shape (n_mixed + 1,)
     mixed_class, mixed_weight : int32 and float32 arrays
         The classes of each mixed leaf and their weights.
@@ -143,10 +151,10 @@ class Forest(NamedTuple):
 
     node_start: NDArray[np.int64]
     leaf_start: NDArray[np.int64]
-    split: NDArray[np.int32]
+    mixed_first: NDArray[np.int64]
+    split: NDArray[np.uint16] | NDArray[np.uint32]
     threshold: NDArray[np.float32]
-    other: NDArray[np.int32]
-    leaf_class: NDArray[np.int32]
+    other: NDArray[np.int16] | NDArray[np.int32]
     leaf_weight: NDArray[np.float32]
     leaf_size: NDArray[np.int32]
     mixed_start: NDArray[np.int64]
@@ -157,3 +165,18 @@ class Forest(NamedTuple):
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.node_start) - 1
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(self.leaf_start[-1])
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether 32 bits are taken where 16 are not enough."""
+        return self.split.dtype == WIDE[0]
+
+    @property
+    def has_census(self) -> bool:
+        """Whether weights and numbers of documents are known."""
+        return len(self.leaf_size) == self.n_leaves

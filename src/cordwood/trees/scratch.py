@@ -36,7 +36,6 @@ class Scratch(NamedTuple):
     node_split: NDArray[np.int32]
     node_threshold: NDArray[np.float32]
     node_other: NDArray[np.int32]
-    leaf_class: NDArray[np.int32]
     leaf_weight: NDArray[np.float32]
     leaf_size: NDArray[np.int32]
     mixed_start: NDArray[np.int64]
@@ -68,7 +67,6 @@ def allocate(table: Table, n_classes: int) -> Scratch:
         node_split=np.empty(2 * n, np.int32),
         node_threshold=np.empty(2 * n, np.float32),
         node_other=np.empty(2 * n, np.int32),
-        leaf_class=np.empty(n, np.int32),
         leaf_weight=np.empty(n, np.float32),
         leaf_size=np.empty(n, np.int32),
         mixed_start=np.empty(n + 1, np.int64),

@@ -95,7 +95,7 @@ def reach_turned(
     Returns
     -------
     int32 array of shape (n_trees, n_rows)
-        Positions in `forest.leaf_class`; -1 where the row is in the tree's bag.
+        Positions in `forest.other`; -1 where the row is in the tree's bag.
     """
     leaves = np.full((forest.n_trees, turned.n_rows), -1, np.int32)
     bags = read_only(np.empty((0, 0), np.uint8) if bags is None else bags)
