@@ -5,7 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.tree._tree import Tree
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_sample_weight
+
+BaseComposition = _BaseComposition
+"""Gives an ensemble the parameters of its named members: ``name__parameter``."""
+
+
+def take_rows(X: Any, places: NDArray[np.intp]) -> Any:
+    """Take some rows of whatever rows come in: arrays, matrices, data frames, lists of texts."""
+    return _safe_indexing(X, places)
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64]:

@@ -46,12 +46,18 @@ PROTOCOL = 1
 # Our own classes that a model may be made of. Whatever is named here must bear any state that a
 # stranger writes into it: methods may fail on it, but may not read or write outside its arrays.
 TYPES = (
+    "cordwood.combine.gaussian.VariationalGaussian",
+    "cordwood.combine.regression.MultiResponseRegression",
+    "cordwood.combine.scann.SCANN",
+    "cordwood.combine.templates.DecisionTemplates",
+    "cordwood.combine.voting.Voting",
     "cordwood.ensemble.adaboost_m2.AdaBoostM2Classifier",
     "cordwood.ensemble.boosted.BoostedForestClassifier",
     "cordwood.ensemble.forests.ExtraTreesClassifier",
     "cordwood.ensemble.forests.RandomForestClassifier",
     "cordwood.ensemble.lazy.LazyForestClassifier",
     "cordwood.ensemble.linear.LinearSVMClassifier",
+    "cordwood.ensemble.stacking.OOBStackingClassifier",
     "cordwood.ensemble.uneven.AdaUBoostClassifier",
     "cordwood.ensemble.uneven.LPUBoostClassifier",
     "cordwood.rules.records.WordRules",

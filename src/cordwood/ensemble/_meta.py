@@ -1,0 +1,106 @@
+"""Meta-features: what members of a stack say of training rows that they have not learnt from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from cordwood._sklearn import take_rows
+
+
+def fit_member(estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | None) -> Any:
+    """Fit a copy of a member, such that it has rows out of bag if it can."""
+    model = clone(estimator)
+    params = model.get_params(deep=False)
+    if "oob_score" in params and params.get("bootstrap", True) and not params["oob_score"]:
+        model.set_params(oob_score=True)
+    if weights is None or not has_fit_parameter(model, "sample_weight"):
+        return model.fit(X, y)
+    return model.fit(X, y, sample_weight=weights)
+
+
+def find_source(model: Any, *, grouped: bool) -> str:
+    """Decide where the rows of a fitted member come from: the one place that does.
+
+    Bags do not know of groups: a row's copy may be in the bag that the row is not in. With groups,
+    therefore, only what can leave a group out is trusted.
+    """
+    if hasattr(model, "loo_decision_function"):
+        return "loo"
+    return "oob" if hasattr(model, "oob_decision_function_") and not grouped else "cv"
+
+
+def read_rows(model: Any, source: str, groups: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Take the rows that a member has of itself; NaN for those that it knows nothing of."""
+    if source == "loo":
+        rows = model.loo_decision_function(groups=groups)
+    else:
+        rows = np.array(model.oob_decision_function_, np.float64)
+        rows[~(rows.sum(axis=1) > 0)] = np.nan
+    return align(rows, model.classes_, classes)
+
+
+def answer_fold(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    weights: NDArray[np.float64] | None,
+    fold: tuple[NDArray[np.intp], NDArray[np.intp]],
+    classes: NDArray[Any],
+) -> NDArray[np.float64]:
+    """Answer the rows of a fold by a copy of the member that is fitted on the others."""
+    train, test = fold
+    if len(np.unique(y[train])) == 1:  # many classifiers refuse to learn that there is one answer
+        return align(np.ones((len(test), 1)), y[train[:1]], classes)
+    model = fit_member(
+        estimator, take_rows(X, train), y[train], None if weights is None else weights[train]
+    )
+    return ask(model, take_rows(X, test), classes)
+
+
+def ask(model: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Ask a fitted member for probabilities, one column for each of `classes`.
+
+    The scores of one without probabilities go through the logistic function.
+    """
+    if hasattr(model, "predict_proba"):
+        answers = np.asarray(model.predict_proba(X))
+    elif hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X))
+        answers = (
+            softmax(scores, axis=1)
+            if scores.ndim == 2
+            else np.column_stack([expit(-scores), expit(scores)])
+        )
+    else:
+        answers = np.asarray(model.predict(X))[:, None] == model.classes_
+    return align(answers, model.classes_, classes)
+
+
+def align(answers: NDArray[Any], of: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Put columns of some classes in their places among all; those of the others are zero.
+
+    Examples
+    --------
+    >>> align(np.array([[0.25, 0.75]]), np.array(["b", "c"]), np.array(["a", "b", "c"]))
+    array([[0.  , 0.25, 0.75]])
+    """
+    placed = np.zeros((len(answers), len(classes)))
+    placed[:, np.searchsorted(classes, of)] = answers
+    return placed
+
+
+def fill(rows: NDArray[np.float64], prior: NDArray[np.float64]) -> int:
+    """Put the classes' shares where a member knows nothing; tell in how many rows."""
+    unknown = np.isnan(rows).any(axis=1)
+    rows[unknown] = prior
+    return int(unknown.sum())
+
+
+def join(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Put the members' rows side by side."""
+    return np.hstack(blocks)

@@ -1,0 +1,315 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier as SklearnForest
+from sklearn.ensemble import StackingClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectKBest, f_classif
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from cordwood.ensemble.boosted import BoostedForestClassifier
+from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.lazy import LazyForestClassifier
+from cordwood.ensemble.stacking import OOBStackingClassifier
+
+PIXELS, DIGITS = load_digits(return_X_y=True)
+X, Y = PIXELS[:300], DIGITS[:300]
+
+
+def bayes():
+    return MultinomialNB()
+
+
+def forest(n=20, **params):
+    return RandomForestClassifier(n, random_state=0, **params)
+
+
+def stack(members, final=None, **params):
+    params = {"check_leakage": False, "random_state": 0, **params}
+    return OOBStackingClassifier(members, final, **params)
+
+
+def linear():
+    return LogisticRegression(max_iter=200, tol=1e-2)
+
+
+def test_rows_come_from_where_a_member_has_them():
+    members = [
+        ("forest", forest()),
+        ("theirs", SklearnForest(30, random_state=0)),
+        ("trees", ExtraTreesClassifier(10, random_state=0)),
+        ("boosted", BoostedForestClassifier(5, random_state=0)),
+        ("lazy", LazyForestClassifier(30, 10, random_state=0)),
+        ("bayes", bayes()),
+    ]
+    model = stack(members, bayes()).fit(X, Y)
+    sources = ["oob", "oob", "cv", "oob", "loo", "cv"]
+    assert list(model.meta_source_.values()) == sources
+    blocks = dict(zip(model.meta_source_, np.split(model.meta_features_, 6, axis=1), strict=True))
+    for name in ("forest", "theirs", "boosted"):
+        own = model.named_estimators_[name].oob_decision_function_
+        known = ~np.isnan(own).any(axis=1)
+        assert np.array_equal(blocks[name][known], own[known])
+    assert np.array_equal(blocks["lazy"], model.named_estimators_["lazy"].loo_decision_function())
+    # Nobody's parameters were touched.
+    assert members[0][1].oob_score is False
+
+
+def test_cross_validated_rows_are_those_of_scikit_learn():
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=3).split(X, Y))
+    model = stack([("bayes", bayes())], linear(), cv=folds).fit(X, Y)
+    expected = cross_val_predict(bayes(), X, Y, cv=folds, method="predict_proba")
+    assert np.array_equal(model.meta_features_, expected)
+
+
+def test_without_bags_it_is_the_stack_of_scikit_learn():
+    members = [("bayes", bayes()), ("linear", linear())]
+    folds = list(KFold(3).split(X))
+    ours = stack(members, linear(), cv=folds).fit(X, Y)
+    theirs = StackingClassifier(members, linear(), cv=folds).fit(X, Y)
+    new = PIXELS[300:500]
+    assert np.allclose(ours.predict_proba(new), theirs.predict_proba(new), atol=1e-12)
+    assert np.array_equal(ours.predict(new), theirs.predict(new))
+    assert np.allclose(ours.transform(new), theirs.transform(new), atol=1e-12)
+
+
+def test_it_learns_more_than_its_best_member():
+    noisy = np.where(np.random.default_rng(0).random(PIXELS.shape) < 0.3, 0, PIXELS)
+    members = [("bayes", bayes()), ("boosted", BoostedForestClassifier(20, random_state=0))]
+    members += [("forest", forest(100)), ("lazy", LazyForestClassifier(50, 30, random_state=0))]
+    model = stack(members).fit(noisy[:1200], DIGITS[:1200])
+    alone = [member.score(noisy[1200:], DIGITS[1200:]) for member in model.estimators_]
+    assert model.score(noisy[1200:], DIGITS[1200:]) > max(alone) - 0.01
+
+
+@pytest.mark.parametrize("final", [None, linear()], ids=["forest", "linear"])
+def test_random_labels_stay_random(final):
+    rng = np.random.default_rng(1)
+    rows, labels = rng.poisson(0.5, size=(600, 40)), rng.integers(3, size=600)
+    members = [
+        ("boosted", BoostedForestClassifier(10, random_state=0)),
+        ("forest", forest(50)),
+        ("lazy", LazyForestClassifier(40, 20, random_state=0)),
+        ("bayes", bayes()),
+    ]
+    model = stack(members, final).fit(rows, labels)
+    # The combiner must not find the labels in the rows it learns from, either.
+    right = cross_val_predict(linear(), model.meta_features_, labels, cv=5) == labels
+    assert abs(right.mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / 600)
+    new = rng.poisson(0.5, size=(600, 40))
+    assert abs(model.score(new, rng.integers(3, size=600)) - 1 / 3) < 4 * np.sqrt(2 / 9 / 600)
+
+
+def doubled(n=200):
+    rng = np.random.default_rng(2)
+    rows, labels = rng.poisson(0.7, size=(n, 30)), rng.integers(3, size=n)
+    return np.vstack([rows, rows]), np.tile(labels, 2), np.tile(np.arange(n), 2)
+
+
+LEAKING = [("forest", forest(50)), ("lazy", LazyForestClassifier(20, 20, random_state=0))]
+
+
+def test_copies_without_groups_are_noticed():
+    rows, labels, _ = doubled()
+    with pytest.warns(UserWarning, match=r"'forest' \(by .*'lazy' \(by .* copies of rows"):
+        model = stack(LEAKING, bayes(), check_leakage=True).fit(rows, labels)
+    assert model.leakage_["forest"] > 0.3 and model.leakage_["lazy"] > 0.3
+
+
+def test_copies_in_one_group_do_not_leak():
+    rows, labels, groups = doubled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = stack(LEAKING, bayes(), check_leakage=True).fit(rows, labels, groups=groups)
+    assert model.meta_source_ == {"forest": "cv", "lazy": "loo"}
+    for block in np.split(model.meta_features_, 2, axis=1):
+        right = block.argmax(axis=1) == labels
+        assert abs(right[:200].mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / 200)
+
+
+def test_honest_members_are_not_suspected():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = stack([("forest", forest()), ("bayes", bayes())], check_leakage=True)
+        model.fit(PIXELS, DIGITS)
+    assert list(model.leakage_) == ["forest", "bayes"]
+    assert max(model.leakage_.values()) < 0.1
+
+
+def test_rows_in_all_bags_get_the_classes_shares_and_are_counted():
+    weights = np.where(Y < 5, 1.0, 3.0)
+    model = stack([("forest", forest(2)), ("bayes", bayes())], bayes())
+    model.fit(X, Y, sample_weight=weights)
+    unknown = np.isnan(model.named_estimators_["forest"].oob_decision_function_).any(axis=1)
+    assert model.n_filled_ == {"forest": unknown.sum(), "bayes": 0}
+    assert 50 < unknown.sum() < 250
+    shares = np.bincount(Y, weights=weights) / weights.sum()
+    assert np.allclose(model.meta_features_[unknown, :10], shares)
+
+
+def test_classes_smaller_than_the_folds_are_no_fault():
+    labels = Y.copy()
+    labels[0], labels[1:3] = 77, 88
+    model = stack([("bayes", bayes()), ("forest", forest())]).fit(X, labels)
+    assert model.meta_features_[0, list(model.classes_).index(77)] == 0
+    assert np.isfinite(model.meta_features_).all()
+    assert model.predict_proba(X).shape == (300, 12)
+
+
+def test_a_fold_with_one_class_left_is_answered():
+    labels = np.array([0] * 30 + [1])
+    model = stack([("linear", linear())], bayes()).fit(X[:31], labels)
+    assert model.meta_features_[30].tolist() == [1.0, 0.0]
+
+
+def test_single_rows_of_all_classes_are_refused():
+    with pytest.raises(ValueError, match="every class has a single row"):
+        stack([("bayes", bayes())]).fit(X[:4], [0, 1, 2, 3])
+
+
+class Counting(TransformerMixin, BaseEstimator):
+    """Counts how often it is fitted."""
+
+    fits: list[int] = []  # noqa: RUF012
+
+    def __init__(self, factor=1):
+        self.factor = factor
+
+    def fit(self, X, y=None):
+        Counting.fits.append(len(X))
+        return self
+
+    def transform(self, X):
+        return X * self.factor
+
+
+def test_shared_steps_are_fitted_once():
+    Counting.fits.clear()
+    members = [
+        ("a", make_pipeline(Counting(), bayes())),
+        ("b", make_pipeline(Counting(), forest())),
+        ("c", make_pipeline(Counting(2), bayes())),
+    ]
+    model = stack(members, bayes()).fit(X, Y)
+    assert Counting.fits == [300, 300]
+    a, b, c = model.estimators_
+    assert a.steps[0][1] is b.steps[0][1] and a.steps[0][1] is not c.steps[0][1]
+    whole = [member.predict_proba(PIXELS[300:320]) for member in (a, b, c)]
+    assert np.array_equal(model.transform(PIXELS[300:320]), np.hstack(whole))
+
+
+def test_steps_that_need_labels_are_fitted_in_each_fold():
+    # Of many random features some go with the labels by chance, and picking these must not help.
+    rng = np.random.default_rng(4)
+    rows, labels = rng.normal(size=(200, 3000)), rng.integers(2, size=200)
+    member = make_pipeline(SelectKBest(f_classif, k=10), linear())
+    model = stack([("picked", member)], linear()).fit(rows, labels)
+    right = (model.meta_features_.argmax(axis=1) == labels).mean()
+    assert abs(right - 0.5) < 4 * np.sqrt(0.25 / 200)
+
+
+def texts():
+    rng = np.random.default_rng(5)
+    words = np.array(["wheat", "corn", "gold", "tin", "ship", "port"])
+    labels = rng.integers(3, size=240)
+    picks = [rng.choice(np.r_[words, words[2 * c : 2 * c + 2].repeat(6)], 5) for c in labels]
+    return [" ".join(pick) for pick in picks], np.array(["grain", "metal", "sea"])[labels]
+
+
+def test_members_read_texts_through_their_own_steps():
+    documents, labels = texts()
+    members = [
+        ("forest", make_pipeline(CountVectorizer(), forest())),
+        ("bayes", make_pipeline(CountVectorizer(binary=True), bayes())),
+        ("lazy", make_pipeline(CountVectorizer(), LazyForestClassifier(20, 10, random_state=0))),
+    ]
+    model = stack(members).fit(documents[:160], labels[:160])
+    assert model.meta_source_ == {"forest": "oob", "bayes": "cv", "lazy": "loo"}
+    assert model.score(documents[160:], labels[160:]) > 0.8
+    series = pd.Series(documents[160:])
+    assert np.array_equal(model.predict(series), model.predict(documents[160:]))
+
+
+def test_threads_do_not_change_a_bit():
+    members = [("forest", forest()), ("bayes", bayes()), ("linear", linear())]
+    one, three = (stack(members, n_jobs=n).fit(X, Y) for n in (1, 3))
+    assert np.array_equal(one.meta_features_, three.meta_features_)
+    assert np.array_equal(one.predict_proba(PIXELS), three.predict_proba(PIXELS))
+
+
+def test_sparse_and_dense_rows_give_the_same():
+    members = [("forest", forest()), ("bayes", bayes())]
+    dense = stack(members, passthrough=True).fit(X, Y)
+    sparse = stack(members, passthrough=True).fit(sp.csr_matrix(X), Y)
+    assert np.array_equal(dense.predict_proba(X), sparse.predict_proba(sp.csc_matrix(X)))
+
+
+def test_what_is_passed_through_is_seen_by_the_combiner():
+    model = stack([("bayes", bayes())], linear(), passthrough=True).fit(X, Y)
+    assert model.final_estimator_.n_features_in_ == 10 + 64
+    documents, labels = texts()
+    with pytest.raises(ValueError, match="passthrough hands the rows"):
+        stack([("a", make_pipeline(CountVectorizer(), bayes()))], passthrough=True).fit(
+            documents, labels
+        )
+
+
+def test_fitted_members_are_taken_as_they_are():
+    members = [("forest", forest().fit(X, Y)), ("bayes", bayes().fit(X, Y))]
+    model = stack(members, linear(), cv="prefit").fit(PIXELS[300:600], DIGITS[300:600])
+    assert model.estimators_[0] is members[0][1]
+    assert model.meta_source_ == {"forest": "prefit", "bayes": "prefit"}
+    expected = np.hstack([member.predict_proba(PIXELS[300:600]) for _, member in members])
+    assert np.array_equal(model.meta_features_, expected)
+    with pytest.raises(ValueError, match=r"'forest' knows classes that y has no rows of: 0, 1, 2"):
+        stack(members, linear(), cv="prefit").fit(X[Y > 4], Y[Y > 4])
+
+
+def test_members_without_probabilities_take_part():
+    members = [("ridge", RidgeClassifier()), ("bayes", bayes())]
+    many = stack(members, linear()).fit(X, Y)
+    two = stack(members, linear()).fit(X[Y < 2], Y[Y < 2])
+    for model, n_classes in ((many, 10), (two, 2)):
+        ridge = model.meta_features_[:, :n_classes]
+        assert np.allclose(ridge.sum(axis=1), 1)
+        assert (ridge.argmax(axis=1) == (Y if n_classes == 10 else Y[Y < 2])).mean() > 0.85
+
+
+def test_members_are_set_dropped_and_searched_by_name():
+    model = stack([("forest", forest()), ("bayes", bayes())], linear())
+    assert model.get_params()["forest__n_estimators"] == 20
+    model.set_params(bayes="drop", forest__n_estimators=7).fit(X, Y)
+    assert list(model.named_estimators_) == ["forest"]
+    assert model.estimators_[0].n_estimators == 7
+    search = GridSearchCV(clone(model), {"forest__max_depth": [1, None]}, cv=2).fit(X, Y)
+    assert search.best_params_ == {"forest__max_depth": None}
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"estimators": []}, "estimators must be a list of members"),
+        ({"estimators": [("a", "drop")]}, "all estimators are dropped"),
+        ({"estimators": [("a", CountVectorizer())]}, "'a' is CountVectorizer.*no classifier"),
+        ({"estimators": [("a", bayes()), ("a", bayes())]}, "Names provided are not unique"),
+        ({"cv": 1}, "cv"),
+        ({"cv": "five"}, "cv must be a number of folds, folds or 'prefit'; got 'five'"),
+    ],
+)
+def test_wrong_parameters_are_named(params, message):
+    model = stack([("bayes", bayes())]).set_params(**params)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+
+
+def test_pipelines_with_nothing_before_the_classifier_are_members_too():
+    model = stack([("a", Pipeline([("skip", "passthrough"), ("bayes", bayes())]))], linear())
+    assert model.fit(X, Y).score(X, Y) > 0.9
