@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from cordwood import atomic
+from cordwood.report.gallery import write_pictures
 from cordwood.report.results import EXPLANATIONS, Page, make_page
 
 HERE = Path(__file__).resolve().parent
@@ -35,7 +36,9 @@ def main() -> None:
     made = page()
     with atomic.write(TARGET, newline="\n") as file:
         file.write(made.text)
-    print(f"wrote {TARGET}; large differences that nothing explains: {made.n_open}")
+    n_pictures = len(write_pictures(made.sections, TARGET.parent / "pictures"))
+    print(f"wrote {TARGET} and {n_pictures} pictures beside it")
+    print(f"large differences that nothing explains: {made.n_open}")
     for explanation in made.idle:
         print(f"{EXPLANATIONS}: explains nothing: {explanation.places}", file=sys.stderr)
 

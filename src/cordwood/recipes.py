@@ -70,14 +70,17 @@ class Recipe(NamedTuple):
     numeric_grid: Mapping[str, tuple[Any, ...]] = {}
 
 
-def _make_peer(package: str, name: str, **params: Any) -> Any:
+def _make_peer(
+    package: str, name: str, *, recipe: str = "", distribution: str = "", **params: Any
+) -> Any:
     """Make a classifier of a package that not everybody has."""
     try:
         module = import_module(package)
     except ImportError as error:
+        wanted = distribution or package
         raise CordwoodError(
-            f"recipe {package!r} needs the package {package}, which is not installed; "
-            f"install it with: pip install {package}"
+            f"recipe {recipe or package!r} needs the package {wanted}, which is not installed; "
+            f"install it with: pip install {wanted}"
         ) from error
     return getattr(module, name)(**params)
 
@@ -100,6 +103,22 @@ def _make_regression() -> Any:
     return OneVsRestClassifier(
         LogisticRegression(C=10.0, solver="liblinear", dual=True, tol=0.01, max_iter=1000)
     )
+
+
+def _make_balanced_forest() -> Any:
+    # The package is not called as its module is.
+    forest = _make_peer(
+        "imblearn.ensemble",
+        "BalancedRandomForestClassifier",
+        recipe="brf",
+        distribution="imbalanced-learn",
+        n_estimators=200,
+        sampling_strategy="all",
+        replacement=True,
+        bootstrap=False,
+        n_jobs=-1,
+    )
+    return PeerClassifier(forest)
 
 
 def _make_ngrams() -> FeatureUnion:
@@ -212,6 +231,13 @@ _RECIPES: Mapping[str, Recipe] = {
         text="own",
         numeric={"estimator__dual": False},  # the dual is for more columns than rows
     ),
+    "logistic": Recipe(
+        "logistic regression on TF-IDF",
+        _make_regression,
+        weighting="tfidf",
+        scaler=_UNIT_VARIANCE,
+        numeric={"estimator__dual": False},
+    ),
     "ada": Recipe(
         "AdaBoost of scikit-learn, stumps",
         partial(ensemble.AdaBoostClassifier, n_estimators=200),
@@ -236,6 +262,9 @@ _RECIPES: Mapping[str, Recipe] = {
         grid=_FOREST_GRID,
     ),
     "lightgbm": Recipe("gradient boosting of LightGBM", _make_lightgbm, savable=False),
+    "brf": Recipe(
+        "balanced random forest of imbalanced-learn", _make_balanced_forest, savable=False
+    ),
     "xgboost": Recipe(
         "gradient boosting of XGBoost",
         _make_xgboost,

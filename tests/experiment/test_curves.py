@@ -10,7 +10,7 @@ from cordwood.experiment.statistics import paired_t_test
 def test_points_are_in_the_order_of_the_shares_with_their_own_scores():
     scores = np.array([[0.9, 0.8, 0.85], [0.5, 0.4, math.nan], [0.7, 0.6, 0.8]])
     curve = learning_curve([1.0, 0.1, 0.5], scores)
-    assert [point.share for point in curve.points] == [0.1, 0.5, 1.0]
+    assert [point.amount for point in curve.points] == [0.1, 0.5, 1.0]
     assert [point.mean for point in curve.points] == pytest.approx([0.45, 0.7, 0.85])
     assert [point.sd for point in curve.points] == pytest.approx([0.05 * 2**0.5, 0.1, 0.05])
     assert [point.n for point in curve.points] == [2, 3, 3]

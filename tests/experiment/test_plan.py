@@ -224,8 +224,11 @@ def test_a_wrong_evaluation_is_refused(evaluation, sentence):
         ({"protocol": "sigir71"}, "there is no protocol 'sigir71'; did you mean 'sigir17'?"),
         ({"protocol": 17}, "protocol is 17, but must be a string"),
         ({"seed": -1}, "seed is -1, but should be greater than or equal to 0"),
-        ({"metric": "micro"}, "metric is 'micro', but can be 'micro_f1' or 'macro_f1'"),
-        ({"tuning": {"kind": "bag"}}, "tuning.kind is 'bag', but can be 'cv', 'oob', 'loo' or 'au"),
+        ({"metric": "micro"}, "metric is 'micro', but can be 'micro_f1', 'macro_f1' or 'f1'"),
+        (
+            {"tuning": {"kind": "bag"}},
+            "tuning.kind is 'bag', but can be 'cv', 'oob', 'loo', 'auto' or 'test'",
+        ),
         ({"tuning": {"folds": 1}}, "tuning.folds is 1, but should be greater than or equal to 2"),
         ({"text": {"mindf": 2}}, "text: there is no key 'mindf'; did you mean 'min_df'?"),
         (
@@ -381,6 +384,13 @@ def test_the_fingerprint_sees_the_plan_and_not_the_place(tmp_path):
         dataset = {"path": str(tmp_path / folder / "d.csv")}
         prints.append(plan([dataset], seed=seed).fingerprint())
     assert prints[0] == prints[1] != prints[2]
+
+
+def test_the_fingerprint_of_a_plan_is_the_same_for_ever():
+    # Also where tables have got keys since that it does not set.
+    learner = {"recipe": "svm", "grid": {"C": [1, 2]}}
+    found = parse_plan({"datasets": [{"name": "docstrings"}], "learners": [learner]}).fingerprint()
+    assert found == "c8865a71ab43d8484a6d497b26faf08c3280ca11195423e551b1f56ece6a5e6f"
 
 
 def test_rows_of_numbers_have_entries_of_the_grid_of_their_own():

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from cordwood.errors import DataError
 from cordwood.experiment.plan import Evaluation
-from cordwood.experiment.splits import Split, fingerprint, shrink, split
+from cordwood.experiment.splits import Split, discard, fingerprint, shrink, split
 from cordwood.text.corpus import Corpus
 
 
@@ -173,3 +173,21 @@ def test_the_fingerprint_sees_what_the_evaluation_sees():
         base = fingerprint(plain, evaluation)
         assert fingerprint(changed, evaluation) != base
         assert all(fingerprint(rows, evaluation) == base for rows in same)
+
+
+def test_fewer_of_a_category_are_kept_and_all_of_the_others():
+    labels = tuple("a" if row % 4 == 0 else "b" for row in range(60))
+    rows = Corpus(texts=("",) * 60, ids=tuple(map(str, range(60))), labels=labels)
+    whole = Split(np.arange(40), np.arange(40, 60))
+    kept = {
+        (n, repeat): discard(rows, whole, "a", n, repeat, seed=1)
+        for n in (2, 5, 10, 99)
+        for repeat in (0, 1)
+    }
+    for (n, _), part in kept.items():
+        assert sum(labels[row] == "a" for row in part.train) == min(n, 10)
+        assert sum(labels[row] == "b" for row in part.train) == 30
+        assert part.train.tolist() == sorted(part.train) and part.test is whole.test
+    assert set(kept[2, 0].train) < set(kept[5, 0].train) < set(kept[10, 0].train)
+    assert kept[5, 0].train.tolist() != kept[5, 1].train.tolist()
+    assert kept[5, 0].train.tolist() != discard(rows, whole, "a", 5, 0, seed=2).train.tolist()

@@ -90,6 +90,14 @@ def test_one_division_has_a_best_and_no_ties():
     assert math.isnan(cells["micro_f1", "d", "rf"].sd)
 
 
+def test_equal_scores_of_one_division_are_tied():
+    records = [
+        make_record("d", name, 0, score) for name, score in zip("abc", (0.8, 0.8, 0.7), strict=True)
+    ]
+    cells = compare(records).cells
+    assert [cells["micro_f1", "d", name].mark for name in "abc"] == ["best", "tied", ""]
+
+
 def test_summaries_average_scores_and_ranks():
     summaries = compare(make_records()).summaries
     assert summaries["micro_f1", "rf"].mean == pytest.approx((0.84 + 0.72) / 2)
@@ -208,7 +216,7 @@ def test_the_table_is_of_the_largest_share_and_curves_are_of_all():
     curves = learning_curves(records)
     assert list(curves) == [("d", "rf"), ("d", "nb")]
     points = curves["d", "nb"].points
-    assert [(p.share, p.n) for p in points] == [(0.5, 3), (1.0, 3)]
+    assert [(p.amount, p.n) for p in points] == [(0.5, 3), (1.0, 3)]
     assert [p.mean for p in points] == pytest.approx([0.4, 0.8])
     macro = learning_curves(records, metric="macro_f1")["d", "nb"].points
     assert [p.mean for p in macro] == pytest.approx([0.2, 0.4])

@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_info
 
 from cordwood import recipes
@@ -83,12 +84,12 @@ def test_groups_stay_together_while_tuning_where_they_do_in_the_evaluation(monke
     seen = []
     choose = trial.choose_by_folds
 
-    def watch(build, grid, learnt, divisions, metric):
+    def watch(build, grid, learnt, divisions, aim):
         seen.extend(
             {learnt.groups[row] for row in train} & {learnt.groups[row] for row in test}
             for train, test in divisions
         )
-        return choose(build, grid, learnt, divisions, metric)
+        return choose(build, grid, learnt, divisions, aim)
 
     monkeypatch.setattr(trial, "choose_by_folds", watch)
     unit = make_unit(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})
@@ -116,7 +117,7 @@ class Stub:
 
 
 def carry_out_stub(monkeypatch, act):
-    monkeypatch.setattr(recipes, "make", lambda *_, **__: Stub(act))
+    monkeypatch.setattr(recipes, "make", lambda *_, **__: Pipeline([("classifier", Stub(act))]))
     monkeypatch.setattr(trial, "_warm", set())
     return carry_out(make_unit(), iris, division, seed=0)
 

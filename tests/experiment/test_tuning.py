@@ -6,10 +6,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
-from cordwood.experiment.datasets import load_dataset
+from cordwood.experiment.datasets import load_dataset, set_against_rest
 from cordwood.experiment.parts import Evaluation
 from cordwood.experiment.splits import split
-from cordwood.experiment.tuning import choose_by_folds, choose_by_own_votes, resolve_kind
+from cordwood.experiment.tuning import (
+    Aim,
+    choose_by_folds,
+    choose_by_own_votes,
+    resolve_kind,
+)
 from cordwood.text.corpus import Corpus
 
 
@@ -45,7 +50,7 @@ def test_agrees_with_the_grid_search_of_scikit_learn(corpus, recipe, grid, metri
     divisions = split(corpus, Evaluation(folds=4), seed=0)
     search = GridSearchCV(build({}), grid, scoring=scoring, cv=divisions, refit=False)
     search.fit(corpus.texts, corpus.labels)
-    choice = choose_by_folds(build, grid, corpus, divisions, metric)
+    choice = choose_by_folds(build, grid, corpus, divisions, Aim(metric))
     assert choice.score == pytest.approx(search.best_score_, rel=1e-12)
     assert choice.params == search.best_params_
     # Candidates must differ for this to mean anything.
@@ -59,7 +64,7 @@ def test_numbers_with_and_without_scaling():
     for scale in (True, False):
         build = make("svm", words=False, scale=scale)
         search = GridSearchCV(build({}), grid, cv=divisions).fit(iris.X, iris.labels)
-        choice = choose_by_folds(build, grid, iris, divisions, "micro_f1")
+        choice = choose_by_folds(build, grid, iris, divisions, Aim("micro_f1"))
         assert (choice.params, choice.score) == (search.best_params_, search.best_score_)
 
 
@@ -71,7 +76,7 @@ def test_out_of_bag_score_is_the_learners_own(corpus, recipe):
     for depth in grid["classifier__max_depth"]:
         model = build({"classifier__oob_score": True, "classifier__max_depth": depth})
         scores.append(model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_score_)
-    choice = choose_by_own_votes("oob", build, grid, corpus, "micro_f1")
+    choice = choose_by_own_votes("oob", build, grid, corpus, Aim("micro_f1"))
     assert choice.kind == "oob"
     assert choice.score == pytest.approx(max(scores), rel=1e-12)
     assert choice.params == {"classifier__max_depth": [1, 3, None][int(np.argmax(scores))]}
@@ -88,7 +93,7 @@ def test_rows_that_no_tree_has_left_out_do_not_count(corpus, recipe):
     assert 0 < known.sum() < len(corpus)
     right = model.classes_[votes[known].argmax(axis=1)] == np.array(corpus.labels)[known]
     grid = {"classifier__max_depth": [None]}
-    choice = choose_by_own_votes("oob", build, grid, corpus, "micro_f1")
+    choice = choose_by_own_votes("oob", build, grid, corpus, Aim("micro_f1"))
     assert choice.score == pytest.approx(right.mean(), rel=1e-12)
 
 
@@ -121,7 +126,7 @@ def test_leave_one_out_score_is_that_of_leaving_rows_out_one_by_one(metric):
             if metric == "micro_f1"
             else f1_score(labels, left_out, average="macro")
         )
-    choice = choose_by_own_votes("loo", lazy, {"classifier__n_neighbors": ks}, iris, metric)
+    choice = choose_by_own_votes("loo", lazy, {"classifier__n_neighbors": ks}, iris, Aim(metric))
     assert choice.kind == "loo"
     assert choice.score == pytest.approx(max(scores), rel=1e-12)
     assert choice.params == {"classifier__n_neighbors": ks[int(np.argmax(scores))]}
@@ -134,10 +139,10 @@ def test_rows_without_leave_one_out_votes_do_not_count(monkeypatch):
     right = np.unique(iris.labels)[votes.argmax(axis=1)] == np.array(iris.labels)
     monkeypatch.setattr(LazyNeighbors, "silent", np.flatnonzero(~right))
     grid = {"classifier__n_neighbors": [5]}
-    assert choose_by_own_votes("loo", lazy, grid, iris, "micro_f1").score == 1.0
+    assert choose_by_own_votes("loo", lazy, grid, iris, Aim("micro_f1")).score == 1.0
     # A candidate that has no vote for any row is the worst, and no error.
     monkeypatch.setattr(LazyNeighbors, "silent", slice(None))
-    assert choose_by_own_votes("loo", lazy, grid, iris, "micro_f1").score == 0.0
+    assert choose_by_own_votes("loo", lazy, grid, iris, Aim("micro_f1")).score == 0.0
 
 
 @pytest.mark.parametrize(
@@ -161,3 +166,29 @@ def test_groups_are_told_by_folds_unless_the_plan_says_otherwise():
     grid = {"classifier__max_depth": [1, 2]}
     assert resolve_kind("auto", make("rf"), grid, grouped=True) == "cv"
     assert resolve_kind("oob", make("rf"), grid, grouped=True) == "oob"
+
+
+@pytest.mark.parametrize("threshold", [False, True])
+def test_f1_of_a_category_is_that_of_all_folds_together(corpus, threshold):
+    rows = set_against_rest(corpus, "z")
+    build = make("nb", text={"preset": "social"})
+    divisions = split(rows, Evaluation(folds=4), seed=0)
+    alphas = [0.01, 1.0, 100.0]
+    truth = np.array(rows.labels) == "z"
+    scores = []
+    for alpha in alphas:
+        votes = cross_val_predict(
+            build({"classifier__alpha": alpha}),
+            rows.texts,
+            rows.labels,
+            cv=divisions,
+            method="predict_proba",
+        )[:, 1]
+        tried = np.unique(votes) - 1e-9 if threshold else [0.5]
+        scores.append(max(f1_score(truth, votes > t, zero_division=0.0) for t in tried))
+    aim = Aim("f1", "z", threshold)
+    choice = choose_by_folds(build, {"classifier__alpha": alphas}, rows, divisions, aim)
+    assert choice.score == pytest.approx(max(scores), rel=1e-12)
+    assert choice.params == {"classifier__alpha": alphas[int(np.argmax(scores))]}
+    assert (choice.threshold is not None) == threshold
+    assert len(set(scores)) > 1

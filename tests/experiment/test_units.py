@@ -87,6 +87,8 @@ CHANGES = {
     "evaluation": {"kind": "grouped", "folds": 5, "test_share": None},
     "tuning": {"kind": "oob", "folds": 5, "metric": "micro_f1"},
     "seed": 1,
+    "category": "tin",
+    "positives": 3,
 }
 
 

@@ -56,3 +56,29 @@ def test_text_is_told_where_there_is_any(tmp_path):
         tmp_path, text={"min_df": 2}, datasets=datasets
     )
     assert "Text of docstrings: as each recipe has it" in facts(tmp_path, datasets=datasets)
+
+
+def test_a_choice_by_the_test_rows_is_called_an_upper_bound(tmp_path):
+    lines = facts(tmp_path, grid={"C": [1.0, 2.0]}, tuning={"kind": "test"})
+    assert lines[1] == (
+        "Tuning: svm, by micro-F1 on the test rows themselves, which gives an upper bound and no "
+        "result"
+    )
+
+
+def test_categories_and_what_goes_with_them_are_told(tmp_path):
+    lines = facts(
+        tmp_path,
+        metric="f1",
+        tuning={"threshold": True},
+        evaluation={"kind": "fixed", "positives": [3, 1000], "repeats": 2},
+        datasets=[{"name": "docstrings", "categories": ["array", "text"]}],
+    )
+    assert lines == [
+        "Evaluation: the official split; learnt from at most 3, 1,000 rows of the category, the "
+        "last in the tables, drawn 2 times; seed 42",
+        "Categories of docstrings, each against all other rows: array, text",
+        "Thresholds of probability: of all learners, by F1 in 5 folds of the training rows",
+        "Text of docstrings: as each recipe has it",
+        "Not run",
+    ]

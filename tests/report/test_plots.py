@@ -10,12 +10,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from cordwood.errors import CordwoodError
-from cordwood.experiment.curves import learning_curve
+from cordwood.experiment.curves import RoundCurve, learning_curve
 from cordwood.experiment.ranks import Nemenyi, nemenyi
 from cordwood.experiment.table import compare
 from cordwood.report.plots import (
     draw_critical_difference,
     draw_learning_curves,
+    draw_round_curves,
     draw_time_against_effectiveness,
     save,
 )
@@ -79,6 +80,29 @@ def test_curves_show_percent_with_standard_errors():
     low, high = bars.get_segments()[0][:, 1]
     assert high - low == pytest.approx(2 * 10 / math.sqrt(3))
     assert axes.get_ylabel() == "macro-F1, %"
+
+
+def test_rows_of_a_category_are_counted_and_not_percent():
+    curve = learning_curve([3, 100], [[0.5], [0.8]], by="positives")
+    (axes,) = draw_learning_curves({"rf": curve}, metric="f1").axes
+    assert axes.containers[0][0].get_xydata() == pytest.approx(np.array([[3, 50], [100, 80]]))
+    assert axes.get_xscale() == "log" and "category" in axes.get_xlabel()
+    assert axes.get_ylabel() == "F1, %"
+
+
+def test_rounds_have_a_line_for_test_rows_and_one_for_training_rows():
+    curves = {
+        "ada": RoundCurve((1, 10, 300), train=(0.6, 0.9, 1.0), test=(0.5, 0.7, 0.65)),
+        "lp": RoundCurve((1, 4), train=(0.6, 0.8), test=(0.5, 0.8)),
+    }
+    figure = draw_round_curves(curves, title="tin", metric="f1")
+    (axes,) = figure.axes
+    test, train, *_ = axes.lines
+    assert test.get_xydata() == pytest.approx(np.array([[1, 50], [10, 70], [300, 65]]))
+    assert train.get_xydata()[:, 1] == pytest.approx([60, 90, 100])
+    assert len(axes.lines) == 4 and train.get_linestyle() == ":"
+    assert set(labels_of(figure)) == {"ada", "lp"}
+    assert_apart(labels_of(figure))
 
 
 def test_curves_without_any_score_are_refused():

@@ -10,8 +10,10 @@ from cordwood.errors import CordwoodError
 from cordwood.experiment.ledger import Ledger
 from cordwood.experiment.plan import load_plan
 from cordwood.experiment.protocols import published
+from cordwood.experiment.rendering import draw_markdown
 from cordwood.experiment.run import run
-from cordwood.report.results import make_page
+from cordwood.experiment.table import compare
+from cordwood.report.results import _category_grid, list_pictures, make_page
 
 ROOT = Path(__file__).parents[2]
 SETS = ("webkb", "yelp")
@@ -195,7 +197,7 @@ def test_means_and_ranks_are_over_complete_data_sets(page):
 
 
 def test_the_same_results_make_the_same_page(page, folders):
-    assert make_page("# Head\n", *folders, links="../plans") == page
+    assert make_page("# Head\n", *folders, links="../plans").text == page.text
     assert page.text.startswith("# Head\n\nScores are percentages")
     assert page.text.endswith("\n") and not page.text.endswith("\n\n")
 
@@ -246,3 +248,72 @@ def test_the_page_of_results_is_current():
     spec.loader.exec_module(module)
     found = module.TARGET.read_text(encoding="utf-8")
     assert found == module.page().text, "run: python dev.py results"
+
+
+RARE = """
+name = "Rare"
+protocol = "icml03"
+metric = "f1"
+text = {min_df = 1}
+evaluation = {kind = "holdout", rounds = [1, 3]}
+datasets = [{name = "webkb", categories = ["a", "b", "c"]}]
+
+[[learners]]
+recipe = "adauboost"
+
+[[learners]]
+recipe = "nb"
+"""
+
+
+@pytest.fixture(scope="module")
+def rare(folders, tmp_path_factory):
+    """The page of a plan of categories, and its records."""
+    plans, ledgers = (tmp_path_factory.mktemp(name) for name in ("plans", "ledgers"))
+    (plans / "rare.toml").write_text(RARE)
+    data = folders[0].parent / "data"
+    ledger = Ledger(ledgers / "rare.jsonl")
+    run(load_plan(plans / "rare.toml", data_dir=data), ledger, data_dir=data)
+    page = make_page("# Head\n", plans, ledgers, links="../plans", pictures="drawn")
+    return page, ledger.records()
+
+
+def test_categories_and_learners_are_laid_out_crosswise(rare):
+    page, records = rare
+    header, _, *rows = table_of(page.text, "Rare")
+    assert header == ["category", "adauboost", "nb"]
+    places = {(r["unit"]["dataset"], r["unit"]["learner"]): r for r in records}
+    for name, *scores in rows[:3]:
+        for learner, text in zip(header[1:], scores, strict=True):
+            f1 = places[name, learner]["scores"]["f1"]
+            assert text.strip("*") == f"{100 * f1:.2f}"
+    named = {row[0]: row[1:] for row in rows[3:]}
+    assert list(named) == ["mean, 3 of 3", "average rank", "words, median"]
+    mean = fmean(places[name, "nb"]["scores"]["f1"] for name in "abc")
+    assert named["mean, 3 of 3"][1] == f"{100 * mean:.2f}"
+    n_words = sorted(places[name, "adauboost"]["n_words"] for name in "abc")[1]
+    assert named["words, median"] == [str(n_words), ""]
+
+
+def test_more_learners_than_categories_go_downwards(rare):
+    (section,) = rare[0].sections
+    records = [{**record, "unit": {**record["unit"]}} for record in section.summary.records]
+    few = [record for record in records if record["unit"]["dataset"] == "a"]
+    header, *rows = table_of("\n## x\n" + draw_markdown(_category_grid(compare(few))), "x")
+    assert header == ["learner", "a", "mean, 1 of 1", "average rank", "words, median"]
+    assert [row[0] for row in rows[1:]] == ["adauboost", "nb"]
+
+
+def test_the_page_shows_the_pictures_that_are_drawn(rare, tmp_path):
+    gallery = pytest.importorskip("cordwood.report.gallery")
+    page, _ = rare
+    written = gallery.write_pictures(page.sections, tmp_path / "drawn")
+    assert [path.name for path in written] == [f"rare-{name}-f1-rounds.svg" for name in "abc"]
+    for path in written:
+        assert path.exists()
+        assert f"(drawn/{path.name})" in page.text
+
+
+def test_pages_without_curves_have_no_pictures(page):
+    assert "![" not in page.text
+    assert [p for section in page.sections for p in list_pictures(section)] == []

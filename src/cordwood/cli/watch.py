@@ -84,7 +84,9 @@ def describe(record: Mapping[str, Any]) -> str:
         return f"{what}: failed: {record['error']}"
     scores = record["scores"]
     seconds = record["fit_wall_seconds"] + record["predict_wall_seconds"]
-    return (
-        f"{what}: micro-F1 {100 * scores['micro_f1']:.2f}, macro-F1 "
-        f"{100 * scores['macro_f1']:.2f}, {seconds:.1f} s"
+    told = "".join(
+        f"{name} {100 * scores[key]:.2f}, "
+        for key, name in (("f1", "F1"), ("micro_f1", "micro-F1"), ("macro_f1", "macro-F1"))
+        if key in scores
     )
+    return f"{what}: {told}{seconds:.1f} s"

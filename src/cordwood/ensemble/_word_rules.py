@@ -230,7 +230,7 @@ class BaseWordRuleClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_choice("weak_learner", self.weak_learner, LEARNERS)
         check_number("max_iter", self.max_iter, 1)
         check_least("tol", self.tol, 0.0)
-        if self.calibration_folds is not None:
+        if self.calibration_folds is not None and self.calibration_folds != 0:
             check_number("calibration_folds", self.calibration_folds, 2)
 
     def _encode(self, y: NDArray[Any]) -> NDArray[np.bool_]:
@@ -338,7 +338,7 @@ class BaseWordRuleClassifier(ClassifierMixin, BaseEstimator, ABC):
             known = ~np.isnan(column)
             if known.any():
                 slopes[number] = fit_sides(column[known], labels[known, number], weight[known])
-            elif self.calibration_folds is not None:
+            elif self.calibration_folds:
                 # All documents were of one side: a decision of 1 has the odds of one unseen more.
                 slopes[number] = np.log1p(weight.sum())
         return slopes

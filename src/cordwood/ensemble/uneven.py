@@ -44,7 +44,8 @@ default="real.mh"
     tol : float, default=1e-6
         Stop when no vote of the best rule is larger.
     calibration_folds : int or None, default=3
-        Folds to fit the slopes of probabilities on. None saves the time, and leaves them at one.
+        Folds to fit the slopes of probabilities on. None or 0 saves the time, and leaves them at
+        one.
     n_jobs : int, optional
         Number of threads, which share classes and folds. It changes no result.
 
@@ -174,7 +175,8 @@ default="real.mh"
     keep_stages : bool, default=False
         Whether to keep the mixture of each round, for `staged_predict`.
     calibration_folds : int or None, default=3
-        Folds to fit the slopes of probabilities on. None saves the time, and leaves them at one.
+        Folds to fit the slopes of probabilities on. None or 0 saves the time, and leaves them at
+        one.
     n_jobs : int, optional
         Number of threads, which share classes and folds. It changes no result.
 

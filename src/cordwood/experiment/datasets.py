@@ -29,6 +29,9 @@ from cordwood.text.reading import read
 VARIABLE = "CORDWOOD_DATA"
 """The environment variable that names the data folder where `data_dir` does not."""
 
+OTHERS = "(others)"
+"""The label of rows that are not of a category; it sorts before names, so that ties go to it."""
+
 _KINDS: Mapping[str, Literal["text", "numeric"]] = {
     ".csv": "text",
     ".tsv": "text",
@@ -151,6 +154,42 @@ def load_dataset(
     if path is not None:
         return _load_file(name, path, progress)
     return next(load for info, load in _BUILT_IN if info.name == name)(progress)
+
+
+def set_against_rest(rows: Corpus | Matrix, category: str) -> Corpus | Matrix:
+    """Make two classes of many: the rows that have a label, and all the others.
+
+    Parameters
+    ----------
+    rows : Corpus or Matrix
+        With one label for each row, or several, or none.
+    category : str
+        One of the labels.
+
+    Returns
+    -------
+    Corpus or Matrix
+        The same rows, labelled `category` or `OTHERS`.
+
+    Raises
+    ------
+    DataError
+        If no row has the label, or if all have it.
+
+    Examples
+    --------
+    >>> corpus = Corpus(texts=("", "", ""), ids=("1", "2", "3"), labels=(("a", "b"), ("b",), ()))
+    >>> set_against_rest(corpus, "a").labels
+    ('a', '(others)', '(others)')
+    """
+    sets = [{label} if isinstance(label, str) else set(label) for label in rows.labels or ()]
+    known = sorted(set().union(*sets))
+    if category not in known:
+        near = difflib.get_close_matches(category, known, n=3) or known[:10]
+        raise DataError(f"no row has the label {category!r}; there are: {', '.join(near)}")
+    if all(category in each for each in sets):
+        raise DataError(f"every row has the label {category!r}, which leaves no others")
+    return replace(rows, labels=tuple(category if category in each else OTHERS for each in sets))
 
 
 def _describe_unknown(name: str, names: Sequence[str]) -> str:

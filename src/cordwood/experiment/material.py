@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from cordwood.errors import DataError
 from cordwood.experiment.parts import Dataset, Evaluation
 from cordwood.experiment.plan import Plan
-from cordwood.experiment.splits import Split, fingerprint, shrink, split
+from cordwood.experiment.preparation import forget
+from cordwood.experiment.splits import Split, discard, fingerprint, shrink, split
 from cordwood.experiment.units import Unit
 from cordwood.text.corpus import Corpus, Matrix
 
@@ -48,6 +49,9 @@ class Material:
     def divide(self, unit: Unit) -> Split:
         """Give the rows that a unit learns from and those that it is asked about."""
         division = self.divisions[unit.repeat * self.evaluation.folds + unit.fold]
+        if unit.category is not None and unit.positives is not None:
+            kept = unit.positives
+            return discard(self.rows, division, unit.category, kept, unit.repeat, unit.seed)
         if unit.share == 1:
             return division
         return shrink(self.rows, division, unit.share, unit.seed)
@@ -109,8 +113,9 @@ def find(name: Name) -> Material | None:
 
 
 def put_away() -> None:
-    """Give back the memory of the data set at hand."""
+    """Give back the memory of the data set at hand, and of all that was prepared of it."""
     _at_hand.clear()
+    forget()
 
 
 def _name(fingerprint: str, evaluation: Evaluation, seed: int) -> Name:

@@ -7,20 +7,23 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
+    StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
-from cordwood.experiment.datasets import load_dataset
+from cordwood.experiment.datasets import load_dataset, set_against_rest
 from cordwood.text.corpus import Corpus, Matrix
 from cordwood.text.lines import Progress
 from cordwood.text.reading import read
@@ -32,6 +35,19 @@ class Table(BaseModel):
     """A table of the plan, which nobody changes and which has no keys but its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Keys that are not told where nobody has set them. Those that came to the tables later are
+    # such: the fingerprints of plans and units without them, which ledgers hold, stay as they were.
+    _told_if_set: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _tell(self, tell: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in tell(self).items()
+            if name not in self._told_if_set or getattr(self, name) != fields[name].default
+        }
 
 
 class Evaluation(Table):
@@ -52,13 +68,25 @@ class Evaluation(Table):
     shares : tuple of float
         Shares of the training rows to learn from, in rising order, for a learning curve; all of
         them by default.
+    positives : tuple of int
+        How many training rows of its category a data set keeps at most, in rising order, for a
+        curve of a class that gets rare; the others are discarded at random. All are kept by
+        default. Only with categories, and not with `shares`. The official split may then have
+        `repeats`, which discard others.
+    rounds : tuple of int
+        After how many rounds the learners that can tell, those with a `staged_predict`, are scored
+        on training rows and test rows as well, in rising order; never by default.
     """
+
+    _told_if_set = frozenset({"positives", "rounds"})
 
     kind: Literal["stratified", "grouped", "fixed", "holdout"] = "stratified"
     folds: StrictInt = 5
     repeats: StrictInt = Field(default=1, ge=1)
     test_share: StrictFloat | None = Field(default=None, gt=0, lt=1)
     shares: tuple[StrictFloat, ...] = (1.0,)
+    positives: tuple[StrictInt, ...] = ()
+    rounds: tuple[StrictInt, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -77,7 +105,7 @@ class Evaluation(Table):
             table.setdefault("test_share", 0.2)
         elif table.get("test_share") is not None:
             raise ValueError("test_share belongs to kind 'holdout'; leave it out")
-        if kind == "fixed" and table.get("repeats", 1) != 1:
+        if kind == "fixed" and table.get("repeats", 1) != 1 and not table.get("positives"):
             raise ValueError("repeats has no meaning for kind 'fixed', which is always the same")
         return table
 
@@ -89,6 +117,12 @@ class Evaluation(Table):
             raise ValueError("shares must be numbers above 0 and up to 1, such as [0.1, 0.5, 1.0]")
         if sorted(set(self.shares)) != list(self.shares):
             raise ValueError("shares must be in rising order, each once")
+        for name in ("positives", "rounds"):
+            counts = getattr(self, name)
+            if sorted(set(counts)) != list(counts) or min(counts, default=1) < 1:
+                raise ValueError(f"{name} must be numbers from 1 in rising order, each once")
+        if self.positives and self.shares != (1.0,):
+            raise ValueError("shares and positives both say what is learnt from; leave one out")
         return self
 
 
@@ -97,16 +131,30 @@ class Tuning(Table):
 
     Parameters
     ----------
-    kind : {"cv", "oob", "loo", "auto"}
+    kind : {"cv", "oob", "loo", "auto", "test"}
         By cross-validation; by the out-of-bag or the leave-one-out score of the learners that have
-        such a score, and by cross-validation for the others; or, "auto", by whichever of these
-        scores a learner has. See `cordwood.experiment.tuning.resolve_kind`.
+        such a score, and by cross-validation for the others; "auto", by whichever of these
+        scores a learner has (see `cordwood.experiment.tuning.resolve_kind`); or, "test", by the
+        test rows themselves, which gives an upper bound and no result.
     folds : int
         Number of folds of the cross-validation.
+    threshold : bool
+        Whether the probability from which on a row counts as one of the category is chosen as
+        well, in the folds of the cross-validation, in the place of one half. Only with the metric
+        "f1"; also for learners without a grid.
     """
 
-    kind: Literal["cv", "oob", "loo", "auto"] = "cv"
+    _told_if_set = frozenset({"threshold"})
+
+    kind: Literal["cv", "oob", "loo", "auto", "test"] = "cv"
     folds: StrictInt = Field(default=5, ge=2)
+    threshold: StrictBool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.threshold and self.kind != "cv":
+            raise ValueError(f"threshold is chosen by kind 'cv' only, not by {self.kind!r}")
+        return self
 
 
 class Dataset(Table):
@@ -115,7 +163,14 @@ class Dataset(Table):
     Parameters
     ----------
     name : str
-        A name that `cordwood.experiment.datasets` knows; for a file, a label of your own.
+        A name that `cordwood.experiment.datasets` knows; for a file, or with `source`, a label of
+        your own.
+    source : str, optional
+        The name that `cordwood.experiment.datasets` knows, if `name` is a label of your own.
+    category : str, optional
+        The label that is set against all others, which makes two classes of many and of rows with
+        several labels. A plan says ``categories = ["gold", "tin"]`` for a data set of each, named
+        after it.
     path : str, optional
         A data file, or a folder of class folders; in a plan, relative to the plan's own folder.
     text_columns : tuple of str, optional
@@ -137,6 +192,10 @@ class Dataset(Table):
     split: StrictStr | None = None
     text: dict[str, Any] = {}
     kind: Literal["text", "numeric"] = "text"
+    source: StrictStr | None = None
+    category: StrictStr | None = None
+
+    _told_if_set = frozenset({"source", "category"})
 
     @model_validator(mode="before")
     @classmethod
@@ -154,6 +213,8 @@ class Dataset(Table):
             table["text_columns"] = (column,) if isinstance(column, str) else column
         if not table.get("name") and not table.get("path"):
             raise ValueError("has neither a name nor a path")
+        if table.get("source") and table.get("path"):
+            raise ValueError("has both a source and a path; leave one out")
         if not table.get("name"):
             table["name"] = Path(str(table["path"]).removesuffix(".gz")).stem
         return table
@@ -168,15 +229,45 @@ class Dataset(Table):
     ) -> Corpus | Matrix:
         """Load the rows with their labels, from the file or by the name."""
         if self.path is None:
-            return load_dataset(self.name, data_dir=data_dir, progress=progress)
-        return read(
-            self.path,
-            text=self.text_columns,
-            label=self.label,
-            group=self.group,
-            split=self.split,
-            progress=progress,
-        )
+            rows = load_dataset(self.known_as, data_dir=data_dir, progress=progress)
+        else:
+            rows = read(
+                self.path,
+                text=self.text_columns,
+                label=self.label,
+                group=self.group,
+                split=self.split,
+                progress=progress,
+            )
+        return rows if self.category is None else set_against_rest(rows, self.category)
+
+    @property
+    def known_as(self) -> str:
+        """The name by which `cordwood.experiment.datasets` knows it, if it is no file."""
+        return self.source or self.name
+
+
+def part_categories(tables: Any) -> Any:
+    """Make of each data set with `categories` one for each of them.
+
+    Examples
+    --------
+    >>> part_categories([{"name": "metals", "categories": ["gold", "tin"]}])[1]
+    {'source': 'metals', 'name': 'tin', 'category': 'tin'}
+    """
+    if not isinstance(tables, list | tuple):
+        return tables
+    parted: list[Any] = []
+    for table in tables:
+        categories = table.get("categories") if isinstance(table, Mapping) else None
+        if not isinstance(categories, list | tuple):
+            parted.append(table)
+            continue
+        rest = {name: value for name, value in table.items() if name not in ("name", "categories")}
+        if "path" not in rest:
+            rest = {"source": table.get("name"), **rest}
+        parted += [{**rest, "name": each, "category": each} for each in categories]
+    return parted
 
 
 class Learner(Table):

@@ -17,7 +17,15 @@ from cordwood import recipes
 from cordwood.errors import CordwoodError
 from cordwood.experiment.datasets import DatasetInfo, list_datasets
 from cordwood.experiment.faults import describe, join
-from cordwood.experiment.parts import Dataset, Evaluation, Learner, Table, Tuning, plain
+from cordwood.experiment.parts import (
+    Dataset,
+    Evaluation,
+    Learner,
+    Table,
+    Tuning,
+    part_categories,
+    plain,
+)
 from cordwood.experiment.protocols import NUMERIC, PROTOCOLS, SENTIMENT, Protocol
 from cordwood.text.presets import PRESETS, resolve
 from cordwood.text.reading import detect_format
@@ -37,8 +45,8 @@ class Plan(Table):
         The name of a protocol; what it prescribes is filled in where the plan says nothing.
     seed : int
         Of everything that is drawn at random.
-    metric : {"micro_f1", "macro_f1"}
-        What tuning selects by.
+    metric : {"micro_f1", "macro_f1", "f1"}
+        What tuning selects by. The last is that of a category alone, and wants data sets with one.
     evaluation, tuning
         See `Evaluation` and `Tuning`.
     text : dict
@@ -51,7 +59,7 @@ class Plan(Table):
     name: StrictStr = "comparison"
     protocol: StrictStr | None = None
     seed: StrictInt = Field(default=42, ge=0, lt=2**32)
-    metric: Literal["micro_f1", "macro_f1"] = "micro_f1"
+    metric: Literal["micro_f1", "macro_f1", "f1"] = "micro_f1"
     evaluation: Evaluation = Evaluation()
     tuning: Tuning = Tuning()
     text: dict[str, Any] = {}
@@ -62,6 +70,11 @@ class Plan(Table):
     @classmethod
     def _check_plain(cls, settings: dict[str, Any]) -> dict[str, Any]:
         return plain(settings)
+
+    @field_validator("datasets", mode="before")
+    @classmethod
+    def _part_categories(cls, datasets: Any) -> Any:
+        return part_categories(datasets)
 
     @field_validator("datasets", "learners")
     @classmethod
@@ -257,7 +270,7 @@ def _resolve_dataset(
         update["kind"] = _check_file(dataset, update["path"], where, sources, faults)
     prescribed: Mapping[str, Any] = {}
     if protocol is not None:
-        prescribed = protocol.sentiment if dataset.name in SENTIMENT else protocol.text
+        prescribed = protocol.sentiment if dataset.known_as in SENTIMENT else protocol.text
     text = {**prescribed, **plan.text, **dataset.text}
     # What is wrong for all data sets was said once.
     checked = dataset.text if any(_check_text(plan.text)) else text
@@ -273,21 +286,22 @@ def _check_name(dataset: Dataset, where: str, sources: _Sources, faults: list[st
         if getattr(dataset, column) is not None:
             said = "text" if column == "text_columns" else column
             faults.append(f"{where}: {said} names a column, which needs a path to a file")
-    found = sources.known.get(dataset.name, [])
+    name = dataset.known_as
+    found = sources.known.get(name, [])
     if not found:
         if not sources.may_be_absent:
-            near = recipes.nearest(dataset.name, sources.known)
-            faults.append(f"{where}: there is no data set {dataset.name!r}; {near}")
+            near = recipes.nearest(name, sources.known)
+            faults.append(f"{where}: there is no data set {name!r}; {near}")
         return _believed_kind(dataset)
     if len(found) > 1:
-        faults.append(f"{where}: the name {dataset.name!r} is shared by {len(found)} data sets")
+        faults.append(f"{where}: the name {name!r} is shared by {len(found)} data sets")
     return found[0].kind
 
 
 def _believed_kind(dataset: Dataset) -> str:
     if "kind" in dataset.model_fields_set:
         return dataset.kind
-    return "numeric" if dataset.name in NUMERIC else "text"
+    return "numeric" if dataset.known_as in NUMERIC else "text"
 
 
 def _check_file(
@@ -381,6 +395,7 @@ def _find_clashes(plan: Plan) -> Iterator[str]:
         names = [part.name for part in parts]
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield f"{names.count(name)} {what} have the name {name!r}; give each its own"
+    yield from _find_missing_categories(plan)
     for learner in plan.learners:
         if learner.recipe not in recipes.names() or recipes.find(learner.recipe).text != "none":
             continue
@@ -390,3 +405,16 @@ def _find_clashes(plan: Plan) -> Iterator[str]:
                     f"recipe {learner.recipe!r} learns from dense numbers only, and data set "
                     f"{dataset.name!r} holds text; leave one of them out"
                 )
+
+
+def _find_missing_categories(plan: Plan) -> Iterator[str]:
+    needs = {
+        "metric 'f1'": plan.metric == "f1",
+        "evaluation.positives": bool(plan.evaluation.positives),
+    }
+    without = [dataset.name for dataset in plan.datasets if dataset.category is None]
+    for need, is_there in needs.items():
+        if is_there and without:
+            yield f"{need} is about one category, and data set {without[0]!r} names none"
+    if plan.tuning.threshold and plan.metric != "f1":
+        yield f"tuning.threshold serves metric 'f1' only, and the metric is {plan.metric!r}"

@@ -14,7 +14,7 @@ from typing import Any
 
 from cordwood.experiment.table import Cell, Comparison, Cost
 
-_NAMES = {"micro_f1": "micro-F1", "macro_f1": "macro-F1"}
+_NAMES = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "f1": "F1"}
 _TESTS = {
     "paired_t": "paired t-test",
     "corrected_t": "corrected resampled t-test",

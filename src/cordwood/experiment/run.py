@@ -3,9 +3,12 @@
 A record of the ledger has the fields
 
 - `key`: names the result; `unit`: what was done, as JSON; `data` and `plan`: fingerprints;
-- `scores`: `micro_f1` and `macro_f1`; `params`: those that tuning has chosen, `tuned_by`: "cv",
-  "oob" or "loo", by what they were chosen, or null, and `tuning_score`,
-  their score within the training rows, or null;
+- `scores`: `micro_f1` and `macro_f1`, and `f1`, `precision` and `recall` of the unit's category if
+  it has one; `params`: those that tuning has chosen, `tuned_by`: "cv", "oob", "loo" or "test", by
+  what they were chosen, or null, and `tuning_score`, their score by that, or null; `threshold`, if
+  that was chosen as well;
+- `n_words`: number of words that rules are about, for learners of rules; `rounds`, if the plan
+  wants them: numbers `n` of rounds, and for `train` and `test` the scores after these;
 - `fit_cpu_seconds`, `fit_wall_seconds`, and the same of `tune` and `predict`; `peak_memory`: bytes,
   or null where the system cannot tell (see `cordwood.experiment.effort`);
 - `n_train`, `n_test`: rows; `warnings`: what the learner complained of;
@@ -42,7 +45,8 @@ from cordwood.text.lines import Progress
 _PAUSE = 0.2  # seconds, before asking again for units that another process has
 
 _LIBRARIES = ("cordwood", "scikit-learn", "numpy", "scipy", "numba")
-_PEERS = ("lightgbm", "xgboost")  # recipes that are libraries
+# The libraries of recipes that are not ours.
+_PEERS = {"brf": "imbalanced-learn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,7 +369,7 @@ def _write_down(task: _Task, trial: Trial, plan: Plan, ledger: Ledger) -> dict[s
 
 @lru_cache
 def _versions(recipe: str) -> dict[str, str]:
-    libraries = (*_LIBRARIES, recipe) if recipe in _PEERS else _LIBRARIES
+    libraries = (*_LIBRARIES, _PEERS[recipe]) if recipe in _PEERS else _LIBRARIES
     return {"python": platform.python_version(), **{name: version(name) for name in libraries}}
 
 

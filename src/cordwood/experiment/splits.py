@@ -67,7 +67,7 @@ def split(rows: Corpus | Matrix, evaluation: Evaluation, seed: int) -> list[Spli
     """
     codes = _encode(rows)
     if evaluation.kind == "fixed":
-        return [_read_official(rows)]
+        return [_read_official(rows)] * evaluation.repeats
     splits: list[Split] = []
     for repeat in range(evaluation.repeats):
         repeat_seed = seed if repeat == 0 else _derive(f"repeat {repeat}", seed)
@@ -124,6 +124,47 @@ def shrink(rows: Corpus | Matrix, split: Split, share: float, seed: int) -> Spli
     first = np.lexsort((random.uniform(size=len(train)), progress))
     n_kept = max(2, round(share * len(train)))
     return Split(np.sort(shuffled[first[:n_kept]]), split.test)
+
+
+def discard(
+    rows: Corpus | Matrix, split: Split, category: str, n_kept: int, repeat: int, seed: int
+) -> Split:
+    """Keep so many of the training rows of a category, for a curve of a class that gets rare.
+
+    More rows contain fewer of the same repeat; repeats are drawn independently of each other.
+
+    Parameters
+    ----------
+    rows : Corpus or Matrix
+        With one label for each row.
+    split : Split
+        One division of these rows.
+    category : str
+        The label.
+    n_kept : int
+        Rows to keep; all where there are no more.
+    repeat : int
+        From 0.
+    seed : int
+        The plan's.
+
+    Returns
+    -------
+    Split
+        With all training rows of other labels, and the same test rows.
+
+    Examples
+    --------
+    >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaaabb"))
+    >>> few = discard(corpus, Split(np.arange(6), np.arange(0)), "a", 1, repeat=0, seed=0)
+    >>> [corpus.labels[row] for row in few.train]
+    ['a', 'b', 'b']
+    """
+    labels = rows.labels or ()
+    is_category = np.array([labels[row] == category for row in split.train], dtype=bool)
+    random = np.random.RandomState(_derive(f"positives {repeat}", seed))
+    kept = random.permutation(split.train[is_category])[:n_kept]
+    return Split(np.sort(np.concatenate([split.train[~is_category], kept])), split.test)
 
 
 def fingerprint(rows: Corpus | Matrix, evaluation: Evaluation) -> str:

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.errors import DataError
-from cordwood.experiment.curves import LearningCurve, learning_curve
+from cordwood.experiment.curves import By, LearningCurve, RoundCurve, learning_curve
+from cordwood.experiment.places import Planned, Record, Results, check_metrics, gather
 from cordwood.experiment.protocols import published
 from cordwood.experiment.ranks import average_ranks
 from cordwood.experiment.statistics import (
@@ -30,14 +30,14 @@ from cordwood.experiment.statistics import (
 METRICS = ("micro_f1", "macro_f1")
 """The scores that every unit has."""
 
+CATEGORY_METRICS = ("f1",)
+"""The scores that a comparison is about if every unit has a category."""
+
 TestName = Literal["paired_t", "corrected_t", "wilcoxon"]
 Mark = Literal["best", "tied", ""]
 
-Record = Mapping[str, Any]
-"""A line of the ledger."""
-
-Planned = Iterable[tuple[str, Mapping[str, Any]]]
-"""Key and plain JSON of each unit of a plan."""
+Curves = Mapping[tuple[str, str], LearningCurve]
+"""Learning curves by data set and learner."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,10 @@ class Comparison:
         By which the marks were made, with Bonferroni's correction.
     alpha : float
         Level of significance of the marks.
+    rounds : mapping of (metric, dataset, learner) to RoundCurve
+        Of the learners that were scored after some of their rounds.
+    n_words : mapping of (dataset, learner) to float
+        Mean number of words that rules are about, of the learners that have rules.
     """
 
     metrics: tuple[str, ...]
@@ -130,6 +134,8 @@ class Comparison:
     summaries: Mapping[tuple[str, str], Summary]
     test: TestName
     alpha: float
+    rounds: Mapping[tuple[str, str, str], RoundCurve]
+    n_words: Mapping[tuple[str, str], float]
 
     def scores(self, metric: str) -> NDArray[np.float64]:
         """Give mean scores of shape (n_sets, n_learners), as `cordwood.experiment.ranks` takes.
@@ -143,47 +149,16 @@ class Comparison:
         return np.array([[c.mean if c.complete else math.nan for c in row] for row in rows])
 
 
-class _Slot(NamedTuple):
-    """The place of a unit in a comparison."""
-
-    dataset: str
-    learner: str
-    share: float
-    division: tuple[int, int]
-
-
-class _Results(NamedTuple):
-    """The planned units by their places, each with its record if there is one."""
-
-    units: dict[_Slot, Mapping[str, Any]]
-    records: dict[_Slot, Record]
-
-    def names(self, field: Literal["dataset", "learner"]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(getattr(slot, field) for slot in self.units))
-
-    def divisions(self, dataset: str, share: float) -> list[tuple[int, int]]:
-        """List what anyone's rows are divided into, so that all learners have the same rows."""
-        return sorted({s.division for s in self.units if (s.dataset, s.share) == (dataset, share)})
-
-    def values(self, dataset: str, learner: str, share: float, metric: str) -> list[float]:
-        """Give a learner's score for each division; NaN where it is missing."""
-        found = []
-        for division in self.divisions(dataset, share):
-            record = self.records.get(_Slot(dataset, learner, share, division), {})
-            found.append(float((record.get("scores") or {}).get(metric, math.nan)))
-        return found
-
-
 def compare(
     records: Iterable[Record],
     planned: Planned | None = None,
     *,
-    metrics: Sequence[str] = METRICS,
+    metrics: Sequence[str] | None = None,
     test: TestName = "paired_t",
     alpha: float = 0.05,
     protocol: str | None = None,
 ) -> Comparison:
-    """Sum up the records of a ledger, for the largest training share that they have.
+    """Sum up the records of a ledger, for the most that anyone has learnt from.
 
     Parameters
     ----------
@@ -193,8 +168,9 @@ def compare(
         The units of the plan as plain JSON. Records of other keys are left out, units without a
         record are missing, and the plan's labels are used. Without it, the records' own units
         are all there is.
-    metrics : sequence of str
-        Names of scores in the records.
+    metrics : sequence of str, optional
+        Names of scores in the records; by default `CATEGORY_METRICS` if every unit has a category,
+        and otherwise `METRICS`.
     test : {"paired_t", "corrected_t", "wilcoxon"}
         How learners are told from the best on each data set: as the papers do; with the
         correction for overlapping training rows; or by signed ranks.
@@ -223,24 +199,27 @@ def compare(
     >>> cell.mean, cell.n, cell.n_planned
     (0.7, 1, 2)
     """
-    results = _collect(records, planned)
-    _check_metrics(metrics, results)
-    share = max(slot.share for slot in results.units)
+    results = gather(records, planned)
+    if metrics is None:
+        of_categories = all(unit.get("category") for unit in results.units.values())
+        metrics = CATEGORY_METRICS if of_categories else METRICS
+    check_metrics(metrics, results)
+    amount = max(slot.amount for slot in results.units)
     datasets, learners = results.names("dataset"), results.names("learner")
     cells: dict[tuple[str, str, str], Cell] = {}
     for dataset in datasets:
-        chosen = _choose_test(test, results, dataset, share)
+        chosen = _choose_test(test, results, dataset, amount)
         for metric in metrics:
-            columns = [results.values(dataset, name, share, metric) for name in learners]
+            columns = [results.values(dataset, name, amount, metric) for name in learners]
             verdict = best_and_ties(np.array(columns).T, test=chosen, alpha=alpha)
             for position, learner in enumerate(learners):
                 cells[metric, dataset, learner] = _make_cell(
                     columns[position],
-                    _mark(verdict, position),
-                    _failures(results, dataset, learner, share),
+                    _mark(verdict, position, columns),
+                    _failures(results, dataset, learner, amount),
                     _published(results, dataset, learner, metric, protocol),
                 )
-    costs = {(d, name): _cost(results, d, name, share) for d in datasets for name in learners}
+    costs = {(d, name): _cost(results, d, name, amount) for d in datasets for name in learners}
     return Comparison(
         metrics=tuple(metrics),
         datasets=datasets,
@@ -250,13 +229,15 @@ def compare(
         summaries=MappingProxyType(_summarize(cells, metrics, datasets, learners)),
         test=test,
         alpha=alpha,
+        rounds=MappingProxyType(_trace_rounds(results, metrics, amount)),
+        n_words=MappingProxyType(_count_words(results, amount)),
     )
 
 
 def learning_curves(
     records: Iterable[Record], planned: Planned | None = None, *, metric: str = "micro_f1"
-) -> dict[tuple[str, str], LearningCurve]:
-    """Sum up the records of a ledger by training share.
+) -> Curves:
+    """Sum up the records of a ledger by training share, or by the number of positive rows.
 
     Parameters
     ----------
@@ -270,48 +251,20 @@ def learning_curves(
     dict of (dataset, learner) to LearningCurve
         In the order of the plan.
     """
-    results = _collect(records, planned)
-    _check_metrics([metric], results)
+    results = gather(records, planned)
+    check_metrics([metric], results)
+    counted = any("positives" in unit for unit in results.units.values())
+    by: By = "positives" if counted else "share"
     curves = {}
     for dataset in results.names("dataset"):
-        shares = sorted({slot.share for slot in results.units if slot.dataset == dataset})
+        amounts = sorted({slot.amount for slot in results.units if slot.dataset == dataset})
         for learner in results.names("learner"):
-            scores = [results.values(dataset, learner, share, metric) for share in shares]
-            curves[dataset, learner] = learning_curve(shares, np.array(scores))
+            scores = [results.values(dataset, learner, amount, metric) for amount in amounts]
+            curves[dataset, learner] = learning_curve(amounts, np.array(scores), by)
     return curves
 
 
-def _collect(records: Iterable[Record], planned: Planned | None) -> _Results:
-    latest = {record["key"]: record for record in records}
-    if planned is None:
-        planned = [(key, record["unit"]) for key, record in latest.items()]
-    results = _Results({}, {})
-    keys: dict[_Slot, str] = {}
-    for key, unit in planned:
-        division = (unit["repeat"], unit["fold"])
-        slot = _Slot(unit["dataset"], unit["learner"], unit["share"], division)
-        if keys.setdefault(slot, key) != key:
-            raise DataError(
-                f"there are two different results of {slot.learner!r} on {slot.dataset!r}, repeat "
-                f"{division[0]}, fold {division[1]}, made with other settings or data; compare "
-                "by a plan, which says which of them counts"
-            )
-        results.units[slot] = unit
-        if key in latest:
-            results.records[slot] = latest[key]
-    if not results.units:
-        raise DataError("there are no results to compare; run the plan first")
-    return results
-
-
-def _check_metrics(metrics: Sequence[str], results: _Results) -> None:
-    known = {name for record in results.records.values() for name in record.get("scores") or ()}
-    for metric in metrics:
-        if known and metric not in known:
-            raise DataError(f"there is no score {metric!r}; there are {', '.join(sorted(known))}")
-
-
-def _choose_test(name: TestName, results: _Results, dataset: str, share: float) -> PairTest:
+def _choose_test(name: TestName, results: Results, dataset: str, amount: float) -> PairTest:
     if name == "paired_t":
         return paired_t_test
     if name == "wilcoxon":
@@ -321,7 +274,7 @@ def _choose_test(name: TestName, results: _Results, dataset: str, share: float) 
     done = [
         record
         for slot, record in results.records.items()
-        if (slot.dataset, slot.share) == (dataset, share) and record.get("scores")
+        if (slot.dataset, slot.amount) == (dataset, amount) and record.get("scores")
     ]
     if not done:
         return paired_t_test  # which has nothing to test either
@@ -329,9 +282,11 @@ def _choose_test(name: TestName, results: _Results, dataset: str, share: float) 
     return lambda a, b: corrected_resampled_t_test(a - b, n_train, n_test)
 
 
-def _mark(verdict: BestAndTies, learner: int) -> Mark:
+def _mark(verdict: BestAndTies, learner: int, scores: Sequence[Sequence[float]]) -> Mark:
     if learner == verdict.best:
         return "best"
+    if verdict.best is not None and scores[learner] == scores[verdict.best]:
+        return "tied"
     # Without a test, as of a single division, nobody is shown to be different: no news.
     tested = not math.isnan(verdict.p_values[learner])
     return "tied" if tested and verdict.tied[learner] else ""
@@ -350,16 +305,16 @@ def _make_cell(values: Sequence[float], mark: Mark, n_failed: int, figure: float
     )
 
 
-def _failures(results: _Results, dataset: str, learner: str, share: float) -> int:
+def _failures(results: Results, dataset: str, learner: str, amount: float) -> int:
     return sum(
         bool(record.get("error"))
         for slot, record in results.records.items()
-        if slot[:3] == (dataset, learner, share)
+        if slot[:3] == (dataset, learner, amount)
     )
 
 
 def _published(
-    results: _Results, dataset: str, learner: str, metric: str, protocol: str | None
+    results: Results, dataset: str, learner: str, metric: str, protocol: str | None
 ) -> float | None:
     if protocol is None:
         return None
@@ -370,11 +325,11 @@ def _published(
     return None
 
 
-def _cost(results: _Results, dataset: str, learner: str, share: float) -> Cost:
+def _cost(results: Results, dataset: str, learner: str, amount: float) -> Cost:
     done = [
         record
         for slot, record in results.records.items()
-        if slot[:3] == (dataset, learner, share) and record.get("scores")
+        if slot[:3] == (dataset, learner, amount) and record.get("scores")
     ]
     return Cost(*(_mean_seconds(done, part) for part in ("tune", "fit", "predict")))
 
@@ -382,6 +337,37 @@ def _cost(results: _Results, dataset: str, learner: str, share: float) -> Cost:
 def _mean_seconds(records: Sequence[Record], part: str) -> float:
     seconds = [record.get(f"{part}_cpu_seconds", math.nan) for record in records]
     return fmean(seconds) if seconds else math.nan
+
+
+def _trace_rounds(
+    results: Results, metrics: Sequence[str], amount: float
+) -> dict[tuple[str, str, str], RoundCurve]:
+    """Average over divisions, for the rounds that all of them have."""
+    traced: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for slot, record in results.records.items():
+        if slot.amount == amount and record.get("rounds"):
+            traced.setdefault((slot.dataset, slot.learner), []).append(record["rounds"])
+    curves = {}
+    for (dataset, learner), traces in traced.items():
+        common = sorted(set.intersection(*(set(trace["n"]) for trace in traces)))
+        for metric in metrics:
+            train, test = (
+                tuple(
+                    fmean(trace[part][metric][trace["n"].index(n)] for trace in traces)
+                    for n in common
+                )
+                for part in ("train", "test")
+            )
+            curves[metric, dataset, learner] = RoundCurve(tuple(common), train, test)
+    return curves
+
+
+def _count_words(results: Results, amount: float) -> dict[tuple[str, str], float]:
+    counts: dict[tuple[str, str], list[int]] = {}
+    for slot, record in results.records.items():
+        if slot.amount == amount and "n_words" in record:
+            counts.setdefault((slot.dataset, slot.learner), []).append(record["n_words"])
+    return {place: fmean(found) for place, found in counts.items()}
 
 
 def _summarize(

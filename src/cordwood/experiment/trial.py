@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +21,16 @@ from cordwood import recipes
 from cordwood.errors import CordwoodError
 from cordwood.experiment.effort import PeakMemory, timed
 from cordwood.experiment.parts import Evaluation
+from cordwood.experiment.preparation import content, prepare
+from cordwood.experiment.scores import category_scores, take_votes
 from cordwood.experiment.splits import Split, split
 from cordwood.experiment.tuning import (
+    Aim,
     Build,
     Choice,
     choose_by_folds,
     choose_by_own_votes,
+    choose_by_test,
     resolve_kind,
 )
 from cordwood.experiment.units import Unit
@@ -95,33 +100,96 @@ def _attempt(unit: Unit, rows: Corpus | Matrix, division: Split, seed: int) -> T
     _warm_up(unit.recipe, build, learnt)
     memory = PeakMemory()
     with timed() as tuning:
-        choice = _tune(unit, build, learnt)
-    model = build(choice.params)
+        choice = _tune(unit, build, learnt, asked)
+    pipeline = build(choice.params)
+    prepared = prepare(pipeline, learnt, asked)
+    classifier = pipeline[-1]
     with timed() as fitting:
-        model.fit(_content(learnt), np.asarray(learnt.labels))
+        classifier.fit(prepared.X, np.asarray(learnt.labels))
     with timed() as predicting:
-        predicted = predict(model, asked)
+        votes = classifier.predict_proba(prepared.X_asked)
     peak = memory.read()
-    parts = {"tune": tuning, "fit": fitting, "predict": predicting}
-    scores = score(list(asked.labels or ()), predicted.labels.tolist(), predicted.classes.tolist())
+    classes = np.asarray(classifier.classes_)
+    codes = _decide(votes, classes, unit.category, choice.threshold)
+    times = {
+        "tune": (tuning,),
+        "fit": (prepared.fitting, fitting),
+        "predict": (prepared.applying, predicting),
+    }
     outcome = {
-        "scores": {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1},
+        "scores": _score(asked.labels, classes[codes], classes, unit.category),
         "params": choice.params,
         "tuning_score": choice.score,
         "tuned_by": choice.kind,
-        **{f"{name}_cpu_seconds": round(part.cpu, 6) for name, part in parts.items()},
-        **{f"{name}_wall_seconds": round(part.wall, 6) for name, part in parts.items()},
+        **({} if choice.threshold is None else {"threshold": choice.threshold}),
+        **{f"{part}_cpu_seconds": round(sum(t.cpu for t in times[part]), 6) for part in times},
+        **{f"{part}_wall_seconds": round(sum(t.wall for t in times[part]), 6) for part in times},
         "peak_memory": peak,
         "n_train": len(learnt),
         "n_test": len(asked),
+        **_tell_rules(classifier),
+        **_score_rounds(unit, classifier, (prepared.X, learnt), (prepared.X_asked, asked)),
     }
     predictions: dict[str, NDArray[Any]] = {
         "rows": division.test,
-        "codes": np.searchsorted(predicted.classes, predicted.labels).astype(np.int32),
-        "votes": predicted.probabilities.astype(np.float32),
-        "classes": predicted.classes,
+        "codes": codes.astype(np.int32),
+        "votes": votes.astype(np.float32),
+        "classes": classes,
     }
     return Trial(outcome, predictions)
+
+
+def _decide(
+    votes: NDArray[Any], classes: NDArray[Any], category: str | None, threshold: float | None
+) -> NDArray[np.intp]:
+    """Give the code of the most voted class, or of the category where it is above a threshold."""
+    if threshold is None:
+        return np.asarray(np.argmax(votes, axis=1))
+    is_category = classes == category
+    found = take_votes(votes, classes, category) > threshold
+    return np.where(found, np.argmax(is_category), np.argmin(is_category))
+
+
+def _score(
+    labels: Any, predicted: NDArray[Any], classes: NDArray[Any], category: str | None
+) -> dict[str, float]:
+    scores = score(list(labels), predicted.tolist(), classes.tolist())
+    found = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+    if category is None:
+        return found
+    of_category = category_scores(np.asarray(labels) == category, predicted == category)
+    return {**found, **of_category._asdict()}
+
+
+def _tell_rules(classifier: Any) -> dict[str, int]:
+    """Count the words that rules are about, for learners that have rules."""
+    if not hasattr(classifier, "rules_"):
+        return {}
+    return {"n_words": len({rule.word for rules in classifier.rules_ for rule in rules})}
+
+
+def _score_rounds(
+    unit: Unit, classifier: Any, *parts: tuple[Any, Corpus | Matrix]
+) -> dict[str, Any]:
+    """Score training and test rows after some rounds and after the last, where a learner can."""
+    wanted = unit.evaluation.get("rounds", ())
+    if not wanted or not hasattr(classifier, "staged_predict"):
+        return {}
+    classes = np.asarray(classifier.classes_)
+    told: dict[str, Any] = {}
+    for name, (X, rows) in zip(("train", "test"), parts, strict=True):
+        stages: dict[int, dict[str, float]] = {}
+        predicted, n = classes, 0
+        for n, predicted in enumerate(islice(classifier.staged_predict(X), wanted[-1]), start=1):
+            if n in wanted:
+                stages[n] = _score(rows.labels, predicted, classes, unit.category)
+        if n not in stages:
+            stages[n] = _score(rows.labels, predicted, classes, unit.category)
+        told["n"] = list(stages)
+        told[name] = {
+            metric: [scores[metric] for scores in stages.values()] for metric in stages[n]
+        }
+    return {"rounds": told}
 
 
 def _builder(unit: Unit, rows: Corpus | Matrix, seed: int) -> Build:
@@ -155,23 +223,21 @@ def _warm_up(recipe: str, build: Build, learnt: Corpus | Matrix) -> None:
     _warm.add((recipe, type(learnt)))
     few = learnt.select(np.linspace(0, len(learnt) - 1, min(len(learnt), _N_WARM_UP), dtype=int))
     with suppress(Exception):  # what is wrong here will be wrong with all the rows, or is not
-        predict(build({}).fit(_content(few), np.asarray(few.labels)), few)
+        predict(build({}).fit(content(few), np.asarray(few.labels)), few)
 
 
-def _tune(unit: Unit, build: Build, learnt: Corpus | Matrix) -> Choice:
-    if not unit.grid:
+def _tune(unit: Unit, build: Build, learnt: Corpus | Matrix, asked: Corpus | Matrix) -> Choice:
+    if not unit.tuning:
         return Choice({}, None, None)
-    metric = unit.tuning["metric"]
+    aim = Aim(unit.tuning["metric"], unit.category, unit.tuning.get("threshold", False))
+    if unit.tuning["kind"] == "test":
+        return choose_by_test(build, unit.grid, learnt, asked, aim)
     grouped = unit.evaluation["kind"] == "grouped"
     kind = resolve_kind(unit.tuning["kind"], build, unit.grid, grouped=grouped)
     if kind != "cv":
-        return choose_by_own_votes(kind, build, unit.grid, learnt, metric)
+        return choose_by_own_votes(kind, build, unit.grid, learnt, aim)
     inner = Evaluation(kind="grouped" if grouped else "stratified", folds=unit.tuning["folds"])
-    return choose_by_folds(build, unit.grid, learnt, split(learnt, inner, unit.seed), metric)
-
-
-def _content(rows: Corpus | Matrix) -> Any:
-    return rows.texts if isinstance(rows, Corpus) else rows.X
+    return choose_by_folds(build, unit.grid, learnt, split(learnt, inner, unit.seed), aim)
 
 
 def _describe(error: BaseException | Warning | str) -> str:

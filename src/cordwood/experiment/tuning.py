@@ -3,6 +3,14 @@
 The same answer as scikit-learn's `GridSearchCV`, but words are counted once for all candidates
 which prepare them alike, and a learner's own votes for its training rows do where it has them:
 out-of-bag those of bagged trees, leave-one-out those of lazy learners.
+
+The F1 of one category is that of the votes of all folds together. Its mean over folds would be
+moved most by those which hold none of a rare category [1]_.
+
+References
+----------
+.. [1] Forman, Scholz (2010). Apples-to-apples in cross-validation studies: pitfalls in classifier
+   performance measurement. SIGKDD Explorations 12.
 """
 
 import json
@@ -14,13 +22,15 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
+from cordwood.experiment.preparation import prepare
+from cordwood.experiment.scores import HALF, category_scores, find_threshold, take_votes
 from cordwood.text.corpus import Corpus, Matrix
 from cordwood.workflow import score
 
 Build = Callable[[Mapping[str, Any]], Pipeline]
 Division = tuple[NDArray[np.intp], NDArray[np.intp]]
-Kind = Literal["cv", "oob", "loo"]
-"""By what candidates are told apart: folds, out-of-bag votes, leave-one-out votes."""
+Kind = Literal["cv", "oob", "loo", "test"]
+"""By what candidates are told apart: folds, out-of-bag or leave-one-out votes, the test rows."""
 
 
 class Choice(NamedTuple):
@@ -33,13 +43,34 @@ class Choice(NamedTuple):
     score : float or None
         Its score within the training rows: the mean over folds, or that of the learner's own
         votes; None where there was nothing to choose.
-    kind : {"cv", "oob", "loo"} or None
+    kind : {"cv", "oob", "loo", "test"} or None
         By what it was told from the others.
+    threshold : float or None
+        The probability from which on a row is of the category, where it was sought.
     """
 
     params: dict[str, Any]
     score: float | None
     kind: Kind | None
+    threshold: float | None = None
+
+
+class Aim(NamedTuple):
+    """What candidates are judged by.
+
+    Parameters
+    ----------
+    metric : {"micro_f1", "macro_f1", "f1"}
+        The score.
+    category : str, optional
+        The class that "f1" is about.
+    threshold : bool
+        Whether each candidate is judged at the threshold that is best for it.
+    """
+
+    metric: str
+    category: str | None = None
+    threshold: bool = False
 
 
 def choose_by_folds(
@@ -47,7 +78,7 @@ def choose_by_folds(
     grid: Mapping[str, Sequence[Any]],
     rows: Corpus | Matrix,
     divisions: Sequence[Division],
-    metric: str,
+    aim: Aim,
 ) -> Choice:
     """Choose the parameters that score best in cross-validation.
 
@@ -61,7 +92,7 @@ def choose_by_folds(
         What to learn from.
     divisions : sequence of (ndarray, ndarray)
         Positions of the rows to learn from and of those to score, for each fold.
-    metric : {"micro_f1", "macro_f1"}
+    aim : Aim
         What to choose by.
 
     Returns
@@ -71,25 +102,69 @@ def choose_by_folds(
     """
     candidates = list(ParameterGrid(dict(grid)))
     scores = np.empty((len(candidates), len(divisions)))
+    pooled = np.empty((len(candidates), len(rows)))  # the category's votes, where it is about one
     for fold, (train, test) in enumerate(divisions):
         learnt, asked = rows.select(train), rows.select(test)
-        for positions, prepare in _group(build, candidates):
-            X = prepare.fit(learnt)
-            X_asked = prepare.apply(asked)
-            for position in positions:
-                classifier = build(candidates[position])[-1].fit(X, np.asarray(learnt.labels))
-                votes = classifier.predict_proba(X_asked)
-                scores[position, fold] = _score(asked.labels, votes, classifier.classes_, metric)
-    return _best(candidates, scores.mean(axis=1), "cv")
+        for position, votes, classes in _vote(build, candidates, learnt, asked):
+            if aim.metric == "f1":
+                pooled[position, test] = take_votes(votes, classes, aim.category)
+            else:
+                scores[position, fold] = _score(asked.labels, votes, classes, aim)
+    if aim.metric != "f1":
+        return _best(candidates, scores.mean(axis=1), "cv")
+    return _choose_pooled(candidates, np.asarray(rows.labels) == aim.category, pooled, aim)
+
+
+def _choose_pooled(
+    candidates: Sequence[dict[str, Any]],
+    truth: NDArray[np.bool_],
+    pooled: NDArray[np.float64],
+    aim: Aim,
+) -> Choice:
+    """Choose by the category's votes of all folds together."""
+    thresholds = [find_threshold(truth, votes) if aim.threshold else HALF for votes in pooled]
+    scores = [
+        category_scores(truth, votes > threshold).f1
+        for votes, threshold in zip(pooled, thresholds, strict=True)
+    ]
+    best = _best(candidates, np.array(scores), "cv")
+    if not aim.threshold:
+        return best
+    return best._replace(threshold=thresholds[int(np.argmax(scores))])
+
+
+def choose_by_test(
+    build: Build,
+    grid: Mapping[str, Sequence[Any]],
+    learnt: Corpus | Matrix,
+    asked: Corpus | Matrix,
+    aim: Aim,
+) -> Choice:
+    """Choose the parameters that score best on the very rows that are asked about.
+
+    No result, but an upper bound of what any choice of parameters could reach.
+
+    Parameters
+    ----------
+    build, grid, aim
+        As for `choose_by_folds`, without a threshold.
+    learnt, asked : Corpus or Matrix
+        Training rows and test rows.
+    """
+    candidates = list(ParameterGrid(dict(grid)))
+    scores = np.empty(len(candidates))
+    for position, votes, classes in _vote(build, candidates, learnt, asked):
+        scores[position] = _score(asked.labels, votes, classes, aim)
+    return _best(candidates, scores, "test")
 
 
 def resolve_kind(
-    kind: Kind | Literal["auto"],
+    kind: Literal["cv", "oob", "loo", "auto"],
     build: Build,
     grid: Mapping[str, Sequence[Any]],
     *,
     grouped: bool = False,
-) -> Kind:
+) -> Literal["cv", "oob", "loo"]:
     """Find out by what a learner's candidates can be told apart.
 
     Parameters
@@ -132,7 +207,7 @@ def choose_by_own_votes(
     build: Build,
     grid: Mapping[str, Sequence[Any]],
     rows: Corpus | Matrix,
-    metric: str,
+    aim: Aim,
 ) -> Choice:
     """Choose the parameters that score best by each learner's own votes for its training rows.
 
@@ -142,8 +217,8 @@ def choose_by_own_votes(
         Out-of-bag votes, from `oob_decision_function_`, or leave-one-out votes, from
         `loo_decision_function()`. Rows without votes, which no tree has left out or whose
         neighbours tell nothing, count for nothing.
-    build, grid, rows, metric
-        As for `choose_by_folds`.
+    build, grid, rows, aim
+        As for `choose_by_folds`, without a threshold.
 
     Returns
     -------
@@ -153,15 +228,15 @@ def choose_by_own_votes(
     candidates = list(ParameterGrid(dict(grid)))
     labels = np.asarray(rows.labels)
     scores = np.zeros(len(candidates))
-    for positions, prepare in _group(build, candidates):
-        X = prepare.fit(rows)
+    for positions in _group(candidates):
+        X = prepare(build(candidates[positions[0]]), rows).X
         for position in positions:
             classifier = build(candidates[position])[-1]
             votes = _OWN_VOTES[kind](classifier, X, labels)
             # Ours are NaN for rows without votes, scikit-learn's are zero.
             known = votes.sum(axis=1) > 0
             if known.any():
-                scores[position] = _score(labels[known], votes[known], classifier.classes_, metric)
+                scores[position] = _score(labels[known], votes[known], classifier.classes_, aim)
     return _best(candidates, scores, kind)
 
 
@@ -189,44 +264,39 @@ _OWN_VOTES: Mapping[str, Callable[[Any, Any, NDArray[Any]], NDArray[Any]]] = {
 }
 
 
-class _Preparation:
-    """The steps of a pipeline before its classifier, which may be none."""
+def _vote(
+    build: Build,
+    candidates: Sequence[Mapping[str, Any]],
+    learnt: Corpus | Matrix,
+    asked: Corpus | Matrix,
+) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+    """Yield each candidate's position, its votes for rows that it has not seen, and the classes."""
+    labels = np.asarray(learnt.labels)
+    for positions in _group(candidates):
+        prepared = prepare(build(candidates[positions[0]]), learnt, asked)
+        for position in positions:
+            classifier = build(candidates[position])[-1].fit(prepared.X, labels)
+            yield position, classifier.predict_proba(prepared.X_asked), classifier.classes_
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._steps = pipeline[:-1] if len(pipeline) > 1 else None
 
-    def fit(self, rows: Corpus | Matrix) -> Any:
-        X = _content(rows)
-        return X if self._steps is None else self._steps.fit_transform(X, np.asarray(rows.labels))
-
-    def apply(self, rows: Corpus | Matrix) -> Any:
-        X = _content(rows)
-        return X if self._steps is None else self._steps.transform(X)
-
-
-def _group(
-    build: Build, candidates: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[list[int], _Preparation]]:
+def _group(candidates: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
     """Bring together the candidates that differ in nothing but the classifier."""
     groups: dict[str, list[int]] = {}
     for position, candidate in enumerate(candidates):
         own = {param: candidate[param] for param in candidate if not _is_classifiers(param)}
         groups.setdefault(json.dumps(own, sort_keys=True), []).append(position)
-    for positions in groups.values():
-        yield positions, _Preparation(build(candidates[positions[0]]))
+    yield from groups.values()
 
 
 def _is_classifiers(param: str) -> bool:
     return param.startswith("classifier__")
 
 
-def _content(rows: Corpus | Matrix) -> Any:
-    return rows.texts if isinstance(rows, Corpus) else rows.X
-
-
-def _score(truth: Any, votes: NDArray[Any], classes: NDArray[Any], metric: str) -> float:
-    predicted = classes[np.argmax(votes, axis=1)].tolist()
-    return float(getattr(score(list(truth), predicted, classes.tolist()), metric))
+def _score(truth: Any, votes: NDArray[Any], classes: NDArray[Any], aim: Aim) -> float:
+    predicted = classes[np.argmax(votes, axis=1)]
+    if aim.metric == "f1":
+        return category_scores(np.asarray(truth) == aim.category, predicted == aim.category).f1
+    return float(getattr(score(list(truth), predicted.tolist(), classes.tolist()), aim.metric))
 
 
 def _best(candidates: Sequence[dict[str, Any]], scores: NDArray[np.float64], kind: Kind) -> Choice:

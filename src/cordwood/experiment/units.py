@@ -17,6 +17,8 @@ from cordwood.experiment.plan import Plan
 _SCHEME = 1
 
 _LABELS = ("dataset", "learner")
+# Told where they are set only, so that units which are older than they are keep their keys.
+_TOLD_IF_SET = ("category", "positives")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +44,16 @@ class Unit:
         Parameters of `TextVectorizer`, for `cordwood.recipes.make`; empty for rows of numbers and
         for recipes that prepare text in a way of their own.
     evaluation : dict
-        `kind`, `folds` and `test_share` of the plan's evaluation.
+        `kind`, `folds` and `test_share` of the plan's evaluation, and `rounds` if there are any.
     tuning : dict
-        `kind` and `folds` of the plan's tuning, and the `metric`; empty where nothing is tuned.
+        `kind` and `folds` of the plan's tuning, and the `metric`, and `threshold` if it is true;
+        empty where nothing is tuned.
     seed : int
         The plan's.
+    category : str, optional
+        The class whose own F1 is scored, if the data set has one.
+    positives : int, optional
+        How many training rows of the category are learnt from at most.
 
     Examples
     --------
@@ -73,10 +80,13 @@ class Unit:
     evaluation: dict[str, Any]
     tuning: dict[str, Any]
     seed: int
+    category: str | None = None
+    positives: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Give all fields as plain JSON."""
-        return asdict(self)
+        """Give all fields as plain JSON, without the optional ones that are not set."""
+        fields = asdict(self)
+        return {k: v for k, v in fields.items() if k not in _TOLD_IF_SET or v is not None}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
@@ -97,15 +107,16 @@ def expand(plan: Plan) -> tuple[Unit, ...]:
     Returns
     -------
     tuple of Unit
-        By data set, repeat, fold, share and learner.
+        By data set, repeat, fold, share or number of positives, and learner.
     """
     evaluation = plan.evaluation
     return tuple(
-        _make_unit(plan, dataset, learner, repeat, fold, share)
+        _make_unit(plan, dataset, learner, repeat, fold, share, positives)
         for dataset in plan.datasets
         for repeat in range(evaluation.repeats)
         for fold in range(evaluation.folds)
         for share in evaluation.shares
+        for positives in evaluation.positives or (None,)
         for learner in plan.learners
     )
 
@@ -141,10 +152,17 @@ def key(unit: Unit, fingerprint: str) -> str:
 
 
 def _make_unit(
-    plan: Plan, dataset: Dataset, learner: Learner, repeat: int, fold: int, share: float
+    plan: Plan,
+    dataset: Dataset,
+    learner: Learner,
+    repeat: int,
+    fold: int,
+    share: float,
+    positives: int | None,
 ) -> Unit:
     numeric = dataset.kind == "numeric"
     grid = _fitting({**learner.grid, **(learner.numeric_grid if numeric else {})}, numeric)
+    tuned = bool(grid) or plan.tuning.threshold
     return Unit(
         dataset=dataset.name,
         learner=learner.name,
@@ -155,9 +173,13 @@ def _make_unit(
         params=_fitting(learner.params, numeric),
         grid=grid,
         text=dict(dataset.text) if recipes.find(learner.recipe).text == "settable" else {},
-        evaluation=plan.evaluation.model_dump(include={"kind", "folds", "test_share"}),
-        tuning={**plan.tuning.model_dump(), "metric": plan.metric} if grid else {},
+        evaluation=plan.evaluation.model_dump(
+            mode="json", include={"kind", "folds", "test_share", "rounds"}
+        ),
+        tuning={**plan.tuning.model_dump(), "metric": plan.metric} if tuned else {},
         seed=plan.seed,
+        category=dataset.category,
+        positives=positives,
     )
 
 

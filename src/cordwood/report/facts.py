@@ -36,9 +36,13 @@ def list_facts(plan: Plan, summary: Summary) -> Iterator[str]:
     """
     protocol = f" (protocol `{plan.protocol}`)" if plan.protocol else ""
     yield f"Evaluation{protocol}: {_describe_evaluation(plan.evaluation)}; seed {plan.seed}"
+    for source, names in _group_by_source(plan).items():
+        yield f"Categories of {source}, each against all other rows: {', '.join(names)}"
+    by = f"by {metric_name(plan.metric)} {_describe_tuning(plan.tuning)}"
     if tuned := tuned_learners(plan):
-        by = _describe_tuning(plan.tuning)
-        yield f"Tuning: {', '.join(tuned)}, by {metric_name(plan.metric)} in {by}"
+        yield f"Tuning: {', '.join(tuned)}, {by}"
+    if plan.tuning.threshold:
+        yield f"Thresholds of probability: of all learners, {by}"
     for settings, names in _group_by_text(plan).items():
         yield f"Text of {', '.join(names)}: {settings}"
     if sources := sorted(set(_find_sources(plan))):
@@ -69,16 +73,31 @@ def describe_done(summary: Summary) -> str:
 
 def _describe_evaluation(evaluation: Evaluation) -> str:
     told = _KINDS[evaluation.kind].format(**evaluation.model_dump())
-    if evaluation.repeats > 1:
+    if evaluation.repeats > 1 and not evaluation.positives:
         told += f", drawn {evaluation.repeats} times"
     if len(evaluation.shares) > 1:
         shares = ", ".join(f"{share:.0%}" for share in evaluation.shares)
         told += f"; learnt from {shares} of the training rows, the last in the tables"
+    if evaluation.positives:
+        kept = ", ".join(f"{n:,}" for n in evaluation.positives)
+        told += f"; learnt from at most {kept} rows of the category, the last in the tables"
+        told += f", drawn {evaluation.repeats} times" if evaluation.repeats > 1 else ""
     return told
 
 
 def _describe_tuning(tuning: Tuning) -> str:
-    return _OWN_SCORES.get(tuning.kind, "") + f"{tuning.folds} folds of the training rows"
+    if tuning.kind == "test":
+        return "on the test rows themselves, which gives an upper bound and no result"
+    return "in " + _OWN_SCORES.get(tuning.kind, "") + f"{tuning.folds} folds of the training rows"
+
+
+def _group_by_source(plan: Plan) -> dict[str, list[str]]:
+    """List the categories by the data sets that they are of."""
+    groups: dict[str, list[str]] = {}
+    for dataset in plan.datasets:
+        if dataset.category is not None:
+            groups.setdefault(dataset.path or dataset.known_as, []).append(dataset.category)
+    return groups
 
 
 def _group_by_text(plan: Plan) -> dict[str, list[str]]:
@@ -87,7 +106,10 @@ def _group_by_text(plan: Plan) -> dict[str, list[str]]:
     for dataset in plan.datasets:
         if dataset.kind == "text":
             settings = ", ".join(f"{name} `{value}`" for name, value in dataset.text.items())
-            groups.setdefault(settings or "as each recipe has it", []).append(dataset.name)
+            named = groups.setdefault(settings or "as each recipe has it", [])
+            name = dataset.name if dataset.category is None else dataset.known_as
+            if name not in named:
+                named.append(name)
     return groups
 
 

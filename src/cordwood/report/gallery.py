@@ -1,7 +1,7 @@
 """The gallery: all pictures that a comparison has the results for, in one folder."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
@@ -9,19 +9,18 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from cordwood.errors import CordwoodError
-from cordwood.experiment.curves import LearningCurve
+from cordwood.experiment.curves import RoundCurve
 from cordwood.experiment.ranks import nemenyi
 from cordwood.experiment.rendering import metric_name
-from cordwood.experiment.table import Comparison
+from cordwood.experiment.table import Comparison, Curves
 from cordwood.report.plots import (
     draw_critical_difference,
     draw_learning_curves,
+    draw_round_curves,
     draw_time_against_effectiveness,
     save,
 )
-
-Curves = Mapping[tuple[str, str], LearningCurve]
-"""By data set and learner, as `cordwood.experiment.table.learning_curves` gives them."""
+from cordwood.report.results import Section, list_pictures
 
 
 class Gallery(NamedTuple):
@@ -61,7 +60,7 @@ def write_gallery(
     written: list[Path] = []
     left_out: dict[str, None] = {}
     for metric in comparison.metrics:
-        for draw in (_draw_times, _draw_ranks, _draw_curves):
+        for draw in (_draw_times, _draw_ranks, _draw_curves, _draw_rounds):
             try:
                 for name, figure in draw(comparison, metric, curves[metric]):
                     path = _free_path(folder, f"{name}_{metric}", written)
@@ -70,6 +69,38 @@ def write_gallery(
             except CordwoodError as error:
                 left_out[str(error)] = None
     return Gallery(tuple(written), tuple(left_out))
+
+
+def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Path, ...]:
+    """Draw the pictures that a page of results shows; see `cordwood.report.results.make_page`.
+
+    Parameters
+    ----------
+    sections : iterable of Section
+        Those of the page.
+    folder : path
+        Where the pictures go; it is made if need be. Files of the same names are replaced.
+
+    Returns
+    -------
+    tuple of Path
+        The files.
+    """
+    written = []
+    for section in sections:
+        for picture in list_pictures(section):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            path = Path(folder, picture.file)
+            look = {"title": picture.dataset, "metric": picture.metric}
+            if picture.kind == "rounds":
+                rounds = _rounds_of(section.comparison, picture.metric, picture.dataset)
+                save(draw_round_curves(rounds, **look), path)
+            else:
+                curves = section.curves[picture.metric]
+                own = {name: curves[picture.dataset, name] for name in section.comparison.learners}
+                save(draw_learning_curves(own, **look), path)
+            written.append(path)
+    return tuple(written)
 
 
 def _draw_times(
@@ -108,6 +139,23 @@ def _draw_curves(
         if any(point.n for curve in own.values() for point in curve.points):
             name = f"learning_curves_{dataset}"
             yield name, draw_learning_curves(own, title=dataset, metric=metric)
+
+
+def _draw_rounds(
+    comparison: Comparison, metric: str, curves: Curves
+) -> Iterator[tuple[str, Figure]]:
+    for dataset in comparison.datasets:
+        if own := _rounds_of(comparison, metric, dataset):
+            yield f"rounds_{dataset}", draw_round_curves(own, title=dataset, metric=metric)
+
+
+def _rounds_of(comparison: Comparison, metric: str, dataset: str) -> dict[str, RoundCurve]:
+    places = {name: (metric, dataset, name) for name in comparison.learners}
+    return {
+        name: comparison.rounds[place]
+        for name, place in places.items()
+        if place in comparison.rounds
+    }
 
 
 def _free_path(folder: Path, name: str, taken: Collection[Path]) -> Path:

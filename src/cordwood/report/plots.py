@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cordwood import atomic
 from cordwood.errors import CordwoodError
-from cordwood.experiment.curves import LearningCurve
+from cordwood.experiment.curves import LearningCurve, RoundCurve
 from cordwood.experiment.ranks import Nemenyi
 from cordwood.experiment.rendering import metric_name
 from cordwood.experiment.table import Comparison
@@ -56,12 +56,12 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 def draw_learning_curves(
     curves: Mapping[str, LearningCurve], *, title: str = "", metric: str = "micro_f1"
 ) -> Figure:
-    """Draw scores by training share, a line for each learner.
+    """Draw scores by what was learnt from, a line for each learner.
 
     Parameters
     ----------
     curves : mapping of str to LearningCurve
-        By learner, for one data set; shares without a score are left out.
+        By learner, for one data set; amounts without a score are left out.
     title : str
         Above the picture, such as the name of the data set.
     metric : str
@@ -73,20 +73,60 @@ def draw_learning_curves(
         The bars are one standard error of the mean to each side.
     """
     figure, axes = _new_figure(6.4, max(4.0, 0.2 * len(curves) + 1.5))
+    counted = any(curve.by == "positives" for curve in curves.values())
     ends: dict[int, Point] = {}
     for position, curve in enumerate(curves.values()):
         points = [point for point in curve.points if point.n]
         if not points:
             continue
-        x = [100 * point.share for point in points]
+        x = [point.amount if counted else 100 * point.amount for point in points]
         y = [100 * point.mean for point in points]
         error = [100 * point.sd / math.sqrt(point.n) if point.n > 1 else 0.0 for point in points]
         axes.errorbar(x, y, error, elinewidth=0.8, markersize=5, linewidth=1.5, **_look(position))
         ends[position] = (x[-1], y[-1])
     if not ends:
         raise CordwoodError("there is no learning curve to draw: no unit has been done yet")
-    axes.set_xlim(0, 103)
-    axes.set_xlabel("share of the training rows, %")
+    if counted:
+        _scale_counts(axes)
+        axes.set_xlabel("training rows of the category that were kept")
+    else:
+        axes.set_xlim(0, 103)
+        axes.set_xlabel("share of the training rows, %")
+    axes.set_ylabel(f"{metric_name(metric)}, %")
+    axes.set_title(title, loc="left", parse_math=False)
+    _label_ends(figure, axes, ends, list(curves))
+    return figure
+
+
+def draw_round_curves(
+    curves: Mapping[str, RoundCurve], *, title: str = "", metric: str = "micro_f1"
+) -> Figure:
+    """Draw scores by rounds, a line for each learner's test rows and a thin one for training rows.
+
+    Parameters
+    ----------
+    curves : mapping of str to RoundCurve
+        By learner, for one data set.
+    title : str
+        Above the picture, such as the name of the data set.
+    metric : str
+        What the scores are.
+
+    Returns
+    -------
+    Figure
+        Where a line ends early, so did the learner's rounds.
+    """
+    figure, axes = _new_figure(6.4, 4.0)
+    ends: dict[int, Point] = {}
+    for position, curve in enumerate(curves.values()):
+        train, test = (100 * np.array(scores) for scores in (curve.train, curve.test))
+        look = _look(position)
+        axes.plot(curve.rounds, test, linewidth=1.5, markersize=4, **look)
+        axes.plot(curve.rounds, train, linewidth=0.8, linestyle=":", color=look["color"])
+        ends[position] = (curve.rounds[-1], float(test[-1]))
+    _scale_counts(axes)
+    axes.set_xlabel("rounds; dotted: training rows")
     axes.set_ylabel(f"{metric_name(metric)}, %")
     axes.set_title(title, loc="left", parse_math=False)
     _label_ends(figure, axes, ends, list(curves))
@@ -285,6 +325,13 @@ def _scale_seconds(axes: Axes, seconds: Sequence[float]) -> None:
     steps = (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)
     axes.xaxis.set_major_locator(LogLocator(subs=steps))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _scale_counts(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 

@@ -6,9 +6,10 @@ has not been run is said to be so.
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from statistics import median
+from typing import Literal, NamedTuple
 
 from cordwood.experiment.ledger import Ledger
 from cordwood.experiment.plan import Plan, load_plan
@@ -22,7 +23,14 @@ from cordwood.experiment.rendering import (
     metric_name,
 )
 from cordwood.experiment.run import Summary, collect
-from cordwood.experiment.table import Cell, Comparison, compare
+from cordwood.experiment.table import (
+    CATEGORY_METRICS,
+    Cell,
+    Comparison,
+    Curves,
+    compare,
+    learning_curves,
+)
 from cordwood.report.explanations import Explanation, find_explanations, load_explanations
 from cordwood.report.facts import (
     PARTS,
@@ -62,12 +70,37 @@ class Section(NamedTuple):
         The units and their records.
     comparison : Comparison
         What these come to.
+    curves : mapping of str to Curves
+        The learning curves by each metric of the comparison.
     """
 
     stem: str
     plan: Plan
     summary: Summary
     comparison: Comparison
+    curves: Mapping[str, Curves]
+
+
+class Picture(NamedTuple):
+    """A picture on the page.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file.
+    caption : str
+        What it shows.
+    kind : {"rounds", "amounts"}
+        Scores by rounds, or by what was learnt from.
+    metric, dataset : str
+        Which scores.
+    """
+
+    file: str
+    caption: str
+    kind: Literal["rounds", "amounts"]
+    metric: str
+    dataset: str
 
 
 class Difference(NamedTuple):
@@ -102,14 +135,19 @@ class Page(NamedTuple):
         Large differences that nothing explains.
     idle : tuple of Explanation
         Explanations of differences that are not large, or are not there.
+    sections : tuple of Section
+        The plans, for `cordwood.report.gallery.write_pictures`.
     """
 
     text: str
     n_open: int
     idle: tuple[Explanation, ...]
+    sections: tuple[Section, ...]
 
 
-def make_page(head: str, plans: str | Path, ledgers: str | Path, links: str) -> Page:
+def make_page(
+    head: str, plans: str | Path, ledgers: str | Path, links: str, pictures: str = "pictures"
+) -> Page:
     """Write the page of results.
 
     Parameters
@@ -123,6 +161,8 @@ def make_page(head: str, plans: str | Path, ledgers: str | Path, links: str) -> 
         has not been run.
     links : str
         Where the plans are, seen from the page, such as ``../benchmarks/plans``.
+    pictures : str
+        Where the pictures are, likewise.
 
     Returns
     -------
@@ -141,14 +181,31 @@ def make_page(head: str, plans: str | Path, ledgers: str | Path, links: str) -> 
         head.strip(),
         _READING,
         _draw_overview(sections),
-        *(_draw_section(section, links) for section in sections),
+        *(_draw_section(section, links, pictures) for section in sections),
         _draw_differences(differences, used),
     ]
     return Page(
         text="\n\n".join(blocks) + "\n",
         n_open=sum(not difference.explanations for difference in differences),
         idle=tuple(e for e in explanations if e not in used),
+        sections=tuple(sections),
     )
+
+
+def list_pictures(section: Section) -> Iterator[Picture]:
+    """List the pictures of a plan: for each data set, the curves that there are results for."""
+    comparison = section.comparison
+    for metric in comparison.metrics:
+        for dataset in comparison.datasets:
+            place = {"metric": metric, "dataset": dataset}
+            stem = re.sub(r"[^\w-]", "_", f"{section.stem}-{dataset}-{metric}")
+            score = f"{metric_name(metric)} on {dataset}"
+            if any((metric, dataset, name) in comparison.rounds for name in comparison.learners):
+                yield Picture(f"{stem}-rounds.svg", f"{score} by rounds", "rounds", **place)
+            curves = [section.curves[metric][dataset, name] for name in comparison.learners]
+            if any(sum(point.n > 0 for point in curve.points) > 1 for curve in curves):
+                by = "rows of the category" if curves[0].by == "positives" else "training rows"
+                yield Picture(f"{stem}-amounts.svg", f"{score} by {by}", "amounts", **place)
 
 
 def _list_plans(folder: Path) -> list[Path]:
@@ -159,7 +216,11 @@ def _read_section(path: Path, ledgers: Path) -> Section:
     plan = load_plan(path, absent_data=True)
     summary = collect(plan, Ledger(ledgers / f"{path.stem}.jsonl"))
     comparison = compare(summary.records, summary.planned, protocol=plan.protocol)
-    return Section(path.stem, plan, summary, comparison)
+    curves = {
+        metric: learning_curves(summary.records, summary.planned, metric=metric)
+        for metric in comparison.metrics
+    }
+    return Section(path.stem, plan, summary, comparison, curves)
 
 
 def _find_differences(
@@ -185,7 +246,7 @@ def _draw_overview(sections: Sequence[Section]) -> str:
         f"| [{escape_markdown(plan.name)}](#{_anchor(plan.name)}) | {len(plan.datasets)} "
         f"| {len(plan.learners)} | {describe_done(summary)} "
         f"| {format_time(total_seconds(summary))} |"
-        for _, plan, summary, _ in sections
+        for _, plan, summary, _, _ in sections
     ]
     header = "| plan | data sets | learners | units done | processor time |"
     return "\n".join([header, "|:--|--:|--:|--:|--:|", *rows])
@@ -202,17 +263,48 @@ def _anchor(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def _draw_section(section: Section, links: str) -> str:
+def _draw_section(section: Section, links: str, pictures: str) -> str:
     file = f"{section.stem}.toml"
     facts = [f"Plan: [`{file}`]({links}/{file})", *list_facts(section.plan, section.summary)]
-    blocks = [
-        f"## {escape_markdown(section.plan.name)}",
-        "\n".join(f"- {fact}" for fact in facts),
-        draw_markdown(_result_grid(section.comparison, tuned_learners(section.plan))),
-    ]
+    blocks = [f"## {escape_markdown(section.plan.name)}", "\n".join(f"- {fact}" for fact in facts)]
+    shown = (f"![{each.caption}]({pictures}/{each.file})" for each in list_pictures(section))
+    if section.comparison.metrics == CATEGORY_METRICS:
+        return "\n\n".join([*blocks, draw_markdown(_category_grid(section.comparison)), *shown])
+    blocks.append(draw_markdown(_result_grid(section.comparison, tuned_learners(section.plan))))
     if any(len(summary.datasets) > 1 for summary in section.comparison.summaries.values()):
         blocks.append(draw_markdown(_summary_grid(section.comparison)))
-    return "\n\n".join(blocks)
+    return "\n\n".join([*blocks, *shown])
+
+
+def _category_grid(comparison: Comparison) -> Grid:
+    """Lay out categories and learners crosswise, the more of them downwards."""
+    (metric,) = comparison.metrics
+    datasets, learners = comparison.datasets, comparison.learners
+    n_sets = max(len(comparison.summaries[metric, name].datasets) for name in learners)
+    downwards = len(learners) > len(datasets)
+    header = (
+        "learner" if downwards else "category",
+        *datasets,
+        f"mean, {n_sets} of {len(datasets)}",
+        "average rank",
+        "words, median",
+    )
+    columns = [tuple(map(Entry, header))]
+    for name in learners:
+        summary = comparison.summaries[metric, name]
+        words = [comparison.n_words[d, name] for d in datasets if (d, name) in comparison.n_words]
+        columns.append(
+            (
+                Entry(name),
+                *(_draw_own(comparison.cells[metric, dataset, name]) for dataset in datasets),
+                _draw_number(100 * summary.mean),
+                _draw_number(summary.rank),
+                Entry(f"{median(words):.0f}" if words else ""),
+            )
+        )
+    lines = columns if downwards else list(zip(*columns, strict=True))
+    head, *rows = lines
+    return Grid("", tuple(entry.text for entry in head), tuple(rows))
 
 
 def _result_grid(comparison: Comparison, tuned: Collection[str]) -> Grid:

@@ -1,0 +1,114 @@
+"""Preparation: what comes before a classifier, done once for all who want the same.
+
+Learners of a plan mostly prepare the same rows in the same way. What was made last is kept in this
+process, up to a certain size, with the seconds that it took, so that the times of learning and
+answering can be told as if it had been made anew.
+"""
+
+import hashlib
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from cordwood.experiment.effort import Seconds, timed
+from cordwood.text.corpus import Corpus, Matrix
+
+_MOST_BYTES = 256_000_000
+
+
+class Prepared(NamedTuple):
+    """Rows as a classifier takes them.
+
+    Parameters
+    ----------
+    X, X_asked : array or sparse matrix
+        The rows to learn from and those to ask about; None if there are no such.
+    fitting, applying : Seconds
+        What they took when they were made.
+    """
+
+    X: Any
+    X_asked: Any
+    fitting: Seconds
+    applying: Seconds
+
+    @property
+    def n_bytes(self) -> int:
+        """Their size."""
+        return _count_bytes(self.X) + _count_bytes(self.X_asked)
+
+
+_kept: OrderedDict[str, Prepared] = OrderedDict()
+
+
+def prepare(
+    pipeline: Pipeline, learnt: Corpus | Matrix, asked: Corpus | Matrix | None = None
+) -> Prepared:
+    """Fit the steps before a pipeline's classifier, of which there may be none, and apply them.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Unfitted; its last step is not looked at.
+    learnt : Corpus or Matrix
+        Labelled rows to fit the steps on.
+    asked : Corpus or Matrix, optional
+        Further ones.
+
+    Returns
+    -------
+    Prepared
+        The same as from an earlier call that was about the same.
+    """
+    if len(pipeline) == 1:
+        return _make(pipeline, learnt, asked)
+    name = _name(pipeline, learnt, asked)
+    if name in _kept:
+        _kept.move_to_end(name)
+        return _kept[name]
+    made = _make(pipeline, learnt, asked)
+    _kept[name] = made
+    while sum(prepared.n_bytes for prepared in _kept.values()) > _MOST_BYTES:
+        _kept.popitem(last=False)
+    return made
+
+
+def forget() -> None:
+    """Give back the memory of all that is kept."""
+    _kept.clear()
+
+
+def content(rows: Corpus | Matrix) -> Any:
+    """Give the texts or the numbers of rows."""
+    return rows.texts if isinstance(rows, Corpus) else rows.X
+
+
+def _make(pipeline: Pipeline, learnt: Corpus | Matrix, asked: Corpus | Matrix | None) -> Prepared:
+    steps = pipeline[:-1] if len(pipeline) > 1 else None
+    with timed() as fitting:
+        X = content(learnt)
+        if steps is not None:
+            X = steps.fit_transform(X, np.asarray(learnt.labels))
+    with timed() as applying:
+        X_asked = None if asked is None else content(asked)
+        if steps is not None and asked is not None:
+            X_asked = steps.transform(X_asked)
+    return Prepared(X, X_asked, fitting, applying)
+
+
+def _name(pipeline: Pipeline, learnt: Corpus | Matrix, asked: Corpus | Matrix | None) -> str:
+    """Hash all that the steps can depend on."""
+    told = [
+        repr((type(step), sorted(step.get_params().items()))) for _, step in pipeline.steps[:-1]
+    ]
+    rows = [learnt.fingerprint(), "" if asked is None else asked.fingerprint()]
+    return hashlib.sha256(repr([*told, *rows]).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _count_bytes(X: Any) -> int:
+    if X is None:
+        return 0
+    arrays = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (np.asarray(X),)
+    return sum(int(array.nbytes) for array in arrays)
