@@ -16,6 +16,7 @@ from pydantic import Field, StrictInt, StrictStr, ValidationError, field_validat
 from cordwood import recipes
 from cordwood.errors import CordwoodError
 from cordwood.experiment.datasets import DatasetInfo, list_datasets
+from cordwood.experiment.effects import find_gaps
 from cordwood.experiment.faults import describe, join
 from cordwood.experiment.parts import (
     Dataset,
@@ -54,7 +55,12 @@ class Plan(Table):
         their own (`lr`). In a plan that was read, each data set has them, with its own on top.
     datasets, learners
         At least one of each; see `Dataset` and `Learner`.
+    factors : tuple of str
+        Parameters that are true or false, of which the learners have every combination: the effect
+        of each, and of several together, is told. None, by default.
     """
+
+    _told_if_set = frozenset({"factors"})
 
     name: StrictStr = "comparison"
     protocol: StrictStr | None = None
@@ -65,6 +71,7 @@ class Plan(Table):
     text: dict[str, Any] = {}
     datasets: tuple[Dataset, ...]
     learners: tuple[Learner, ...]
+    factors: tuple[StrictStr, ...] = ()
 
     @field_validator("text")
     @classmethod
@@ -396,6 +403,8 @@ def _find_clashes(plan: Plan) -> Iterator[str]:
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield f"{names.count(name)} {what} have the name {name!r}; give each its own"
     yield from _find_missing_categories(plan)
+    if plan.factors:
+        yield from find_gaps(plan.factors, plan.learners)
     for learner in plan.learners:
         if learner.recipe not in recipes.names() or recipes.find(learner.recipe).text != "none":
             continue

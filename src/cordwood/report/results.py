@@ -11,6 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, NamedTuple
 
+from cordwood.experiment.effects import find_effects
+from cordwood.experiment.factorial import Effect
 from cordwood.experiment.ledger import Ledger
 from cordwood.experiment.plan import Plan, load_plan
 from cordwood.experiment.rendering import (
@@ -56,6 +58,11 @@ points are listed at the end, each with what explains it, or as open. *(3 of 5)*
 are done, and the learner takes no part in bold, means and ranks there. *not run*: none is. Seconds
 are processor time for one part, in one thread: to choose parameters, to learn with the chosen ones,
 and to answer."""
+
+_EFFECTS = """\
+Share of the scores' variation that each switch explains, alone and together, and in brackets by how
+many points switching it on changes the score, with its 95 % interval; the rest is between the test
+parts."""
 
 
 class Section(NamedTuple):
@@ -273,7 +280,36 @@ def _draw_section(section: Section, links: str, pictures: str) -> str:
     blocks.append(draw_markdown(_result_grid(section.comparison, tuned_learners(section.plan))))
     if any(len(summary.datasets) > 1 for summary in section.comparison.summaries.values()):
         blocks.append(draw_markdown(_summary_grid(section.comparison)))
+    if section.plan.factors:
+        blocks += [_EFFECTS, draw_markdown(_effect_grid(section))]
     return "\n\n".join([*blocks, *shown])
+
+
+def _effect_grid(section: Section) -> Grid:
+    """Lay out what each factor, and several together, do on each data set."""
+    plan, records = section.plan, section.summary.records
+    header: list[str] = []
+    rows = []
+    for metric in section.comparison.metrics:
+        for dataset, found in find_effects(plan.factors, plan.learners, records, metric).items():
+            names = [" and ".join(effect.factors) for effect in found.effects]
+            header = ["data set", "score", *names, "test parts"]
+            rows.append(
+                (
+                    Entry(dataset),
+                    Entry(metric_name(metric)),
+                    *(Entry(_draw_effect(effect)) for effect in found.effects),
+                    Entry(f"{found.error_share:.0%}"),
+                )
+            )
+    return Grid("", tuple(header), tuple(rows), n_names=2)
+
+
+def _draw_effect(effect: Effect) -> str:
+    """Write a share of variation, and by how many points switching on changes the score."""
+    points = [100 * 2 * value for value in (effect.effect, effect.high - effect.effect)]
+    change = f"{points[0]:+.2f} ± {points[1]:.2f}".replace("-", _MINUS)
+    return f"{effect.share:.0%} ({change})"
 
 
 def _category_grid(comparison: Comparison) -> Grid:
