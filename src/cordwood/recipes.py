@@ -70,31 +70,29 @@ class Recipe(NamedTuple):
     numeric_grid: Mapping[str, tuple[Any, ...]] = {}
 
 
-def _make_peer(
-    package: str, name: str, *, recipe: str = "", distribution: str = "", **params: Any
-) -> Any:
-    """Make a classifier of a package that not everybody has."""
+def _find_peer(recipe: str, package: str, module: str, name: str) -> Any:
+    """Find a class of a package that not everybody has."""
     try:
-        module = import_module(package)
+        return getattr(import_module(module), name)
     except ImportError as error:
-        wanted = distribution or package
         raise CordwoodError(
-            f"recipe {recipe or package!r} needs the package {wanted}, which is not installed; "
-            f"install it with: pip install {wanted}"
+            f"recipe {recipe!r} needs the package {package}, which is not installed; "
+            f"install it with: pip install {package}"
         ) from error
-    return getattr(module, name)(**params)
 
 
 def _make_lightgbm() -> Any:
     # One way of counting, so that the number of threads cannot change a model.
     same = {"deterministic": True, "force_col_wise": True}
     params = {"n_estimators": 200, "verbosity": -1, "n_jobs": -1}
-    return PeerClassifier(_make_peer("lightgbm", "LGBMClassifier", **params, **same))
+    peer = _find_peer("lightgbm", "lightgbm", "lightgbm", "LGBMClassifier")
+    return PeerClassifier(peer(**params, **same))
 
 
 def _make_xgboost() -> Any:
     params = {"n_estimators": 200, "max_depth": 5, "learning_rate": 0.1, "n_jobs": -1}
-    return PeerClassifier(_make_peer("xgboost", "XGBClassifier", **params), dense=True)
+    peer = _find_peer("xgboost", "xgboost", "xgboost", "XGBClassifier")
+    return PeerClassifier(peer(**params), dense=True)
 
 
 def _make_regression() -> Any:
@@ -106,19 +104,12 @@ def _make_regression() -> Any:
 
 
 def _make_balanced_forest() -> Any:
-    # The package is not called as its module is.
-    forest = _make_peer(
-        "imblearn.ensemble",
-        "BalancedRandomForestClassifier",
-        recipe="brf",
-        distribution="imbalanced-learn",
-        n_estimators=200,
-        sampling_strategy="all",
-        replacement=True,
-        bootstrap=False,
-        n_jobs=-1,
+    peer = _find_peer(
+        "brf", "imbalanced-learn", "imblearn.ensemble", "BalancedRandomForestClassifier"
     )
-    return PeerClassifier(forest)
+    return PeerClassifier(
+        peer(200, sampling_strategy="all", replacement=True, bootstrap=False, n_jobs=-1)
+    )
 
 
 def _make_ngrams() -> FeatureUnion:

@@ -284,10 +284,10 @@ def test_queries_that_are_no_counts_are_named():
         model.predict(-X)
 
 
-@pytest.mark.parametrize("max_features", ["sqrt", "log2", 7, 0.2, None])
-def test_features_are_counted_as_in_other_forests(max_features):
-    lazy = LazyForestClassifier(max_features=max_features)
-    other = forests.RandomForestClassifier(max_features=max_features)
-    numbers = np.arange(1, 300)
-    expected = [other._count_features(int(number)) for number in numbers]
-    assert lazy._count_features(numbers).tolist() == expected
+@pytest.mark.parametrize("max_features", ["sqrt", "log2", 3, 0.2, None])
+def test_features_are_counted_as_in_scikit_learns_forests(max_features):
+    model = LazyForestClassifier(5, 5, max_features=max_features).fit(X, Y)
+    for number in (3, 17, 64, 120):
+        forest = ensemble.RandomForestClassifier(1, max_features=max_features)
+        tree = forest.fit(X[:, :number], Y)[0]
+        assert model._path_rules(5).quota[number] == tree.max_features_

@@ -205,3 +205,18 @@ def test_no_convergence_is_said_once():
     with pytest.warns(ConvergenceWarning) as caught:
         LinearSVMClassifier(max_iter=2, loss="hinge", random_state=0).fit(X, y)
     assert len(caught) == 1
+
+
+def test_a_slope_that_is_given_is_taken_and_changes_no_answer():
+    X, y = load_iris(return_X_y=True)
+    fitted, chosen = (LinearSVMClassifier(random_state=0, slope=s).fit(X, y) for s in (None, 2.5))
+    assert chosen.slope_ == 2.5
+    assert np.array_equal(chosen.coef_, fitted.coef_)
+    assert np.array_equal(chosen.predict(X), fitted.predict(X))
+    assert np.allclose(chosen.predict_proba(X), softmax(2.5 * fitted.decision_function(X), axis=1))
+
+
+@pytest.mark.parametrize("slope", [0, -1.0, np.inf, np.nan, "steep"])
+def test_a_slope_that_is_none_is_refused(slope):
+    with pytest.raises(ValueError, match="slope must be None or a number above zero; got"):
+        LinearSVMClassifier(slope=slope).fit([[0.0], [1.0]], [0, 1])

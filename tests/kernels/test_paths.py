@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from cordwood.kernels.frozen import read_only
 from cordwood.kernels.neighborhood import sort, stratum_of
 from cordwood.kernels.paths import fingerprint, vote
 from cordwood.trees.paths import PathRules, allocate, collect
-from cordwood.trees.records import read_only
 
 SCRIPT = "import test_paths; print(test_paths.digest({kind!r}))"
 

@@ -4,7 +4,6 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 
@@ -32,8 +31,8 @@ def number_copies(X: Any) -> NDArray[np.intp]:
 
 def _find_keys(X: Any) -> Iterable[Hashable]:
     """Give something for each row that only its copies have."""
-    if sp.issparse(X):
-        rows = sp.csr_matrix(X, copy=True)
+    if hasattr(X, "tocsr"):
+        rows = X.tocsr(copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
         bounds = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
@@ -42,7 +41,8 @@ def _find_keys(X: Any) -> Iterable[Hashable]:
             for first, last in bounds
         )
     if hasattr(X, "itertuples"):
-        return X.itertuples(index=False, name=None)
+        tuples: Iterable[Hashable] = X.itertuples(index=False, name=None)
+        return tuples
     if getattr(X, "ndim", 1) == 2:
         rows = np.asarray(X)
         if rows.dtype == object:

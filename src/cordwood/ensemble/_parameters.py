@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 
 def balance(
@@ -30,6 +31,41 @@ def check_number(name: str, value: Any, least: int) -> None:
 def check_share(name: str, value: Any) -> None:
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
         raise ValueError(f"{name} must be a whole number or a share in (0, 1]; got {value!r}")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs)):
+        raise ValueError(f"n_jobs must be None or a whole number other than zero; got {n_jobs!r}")
+
+
+def check_state(random_state: Any) -> np.random.RandomState:
+    """Give the generator that a `random_state` stands for."""
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
+            f"got {random_state!r}"
+        ) from error
+    return generator
+
+
+def count_features(wanted: Any, n_features: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tell how many features `max_features` comes to, for each number of features."""
+    if wanted is None:
+        return n_features
+    if isinstance(wanted, str):
+        check_choice("max_features", wanted, ("sqrt", "log2"))
+        some: NDArray[Any] = (
+            np.sqrt(n_features) if wanted == "sqrt" else np.log2(np.maximum(n_features, 1))
+        )
+    elif isinstance(wanted, Integral):
+        check_number("max_features", wanted, 1)
+        some = np.minimum(int(wanted), n_features)
+    else:
+        check_share("max_features", wanted)
+        some = float(wanted) * n_features
+    return np.maximum(1, np.asarray(some).astype(np.int64))
 
 
 def count_rows(name: str, value: Any, n_docs: int, least: int) -> int:

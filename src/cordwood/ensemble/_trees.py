@@ -1,19 +1,21 @@
 """What all ensembles of trees share: the trees' parameters, weights of rows, seeds."""
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import compute_class_weight
 
 from cordwood.ensemble._base import BaseVotingClassifier
 from cordwood.ensemble._parameters import (
     balance,
     check_choice,
+    check_jobs,
     check_number,
-    check_share,
+    check_state,
+    count_features,
     count_rows,
 )
 from cordwood.trees.check import check_forest
@@ -53,13 +55,7 @@ class BaseTreesClassifier(BaseVotingClassifier):
 
         For trees that are kept, too, so that a forest continued equals one grown in one go.
         """
-        try:
-            state = check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(
-                "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
-                f"got {self.random_state!r}"
-            ) from error
+        state = check_state(self.random_state)
         return np.asarray(state.randint(SEEDS, size=(self.n_estimators, 2), dtype=np.int64))
 
     def _find_seen(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -79,10 +75,7 @@ class BaseTreesClassifier(BaseVotingClassifier):
         """Check the parameters and turn them into what the engine goes by."""
         check_choice("criterion", self.criterion, ("gini", "entropy", "log_loss"))
         check_number("n_estimators", self.n_estimators, 1)
-        if not (self.n_jobs is None or (isinstance(self.n_jobs, Integral) and self.n_jobs)):
-            raise ValueError(
-                f"n_jobs must be None or a whole number other than zero; got {self.n_jobs!r}"
-            )
+        check_jobs(self.n_jobs)
         if self.max_depth is not None:
             check_number("max_depth", self.max_depth, 1)
         share = self.min_weight_fraction_leaf
@@ -107,18 +100,7 @@ class BaseTreesClassifier(BaseVotingClassifier):
         return self.criterion != "gini"
 
     def _count_features(self, n_features: int) -> int:
-        wanted = self.max_features
-        if wanted is None:
-            return n_features
-        if isinstance(wanted, str):
-            check_choice("max_features", wanted, ("sqrt", "log2"))
-            root = np.sqrt(n_features) if wanted == "sqrt" else np.log2(n_features)
-            return max(1, int(root))
-        if isinstance(wanted, Integral):
-            check_number("max_features", wanted, 1)
-            return min(int(wanted), n_features)
-        check_share("max_features", wanted)
-        return max(1, int(wanted * n_features))
+        return int(count_features(self.max_features, np.array(n_features)))
 
     def _class_weights(
         self, codes: NDArray[np.uint32], weights: NDArray[np.float64]

@@ -1,6 +1,5 @@
 """Lazy forests: for each query a forest of its own, on its nearest neighbours."""
 
-from numbers import Integral
 from queue import SimpleQueue
 from typing import Any, Self
 
@@ -8,15 +7,19 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from cordwood.ensemble._base import BaseVotingClassifier, as_rows
-from cordwood.ensemble._parameters import check_choice, check_number, check_share
+from cordwood.ensemble._parameters import (
+    check_choice,
+    check_jobs,
+    check_number,
+    check_state,
+    count_features,
+)
+from cordwood.ensemble._trees import SEEDS
 from cordwood.neighbors.index import METRICS, build, choose_metric, query
 from cordwood.trees.paths import Neighborhood, PathRules, allocate, check_rows, collect, vote
-
-_SEEDS = 2**63 - 1
 
 # Neighbours are numbered in 16 bits, and there is one number more than neighbours.
 _MOST_NEIGHBORS = 2**16 - 1
@@ -215,23 +218,13 @@ class LazyForestClassifier(BaseVotingClassifier):
         check_choice("metric", self.metric, ("auto", *METRICS))
         rows = as_rows(X.tocsr())
         self.metric_ = choose_metric(rows) if self.metric == "auto" else self.metric
-        self.seed_ = self._draw_seed()
+        self.seed_ = int(check_state(self.random_state).randint(SEEDS, dtype=np.int64))
         self._indptr = rows.indptr.astype(np.int64)
         self._indices, self._data, self._codes = rows.indices, rows.data, codes
         self._prepare()
         # These complain of parameters now, not when the first query comes.
         self._path_rules(self._count_neighbors(self.n_neighbors))
         self._count_threads(1)
-
-    def _draw_seed(self) -> int:
-        try:
-            state = check_random_state(self.random_state)
-        except ValueError as error:
-            raise ValueError(
-                "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
-                f"got {self.random_state!r}"
-            ) from error
-        return int(state.randint(_SEEDS, dtype=np.int64))
 
     def _prepare(self) -> None:
         """Make of the stored rows what is made faster than stored."""
@@ -289,10 +282,7 @@ class LazyForestClassifier(BaseVotingClassifier):
         )
 
     def _count_threads(self, n_queries: int) -> int:
-        if not (self.n_jobs is None or (isinstance(self.n_jobs, Integral) and self.n_jobs)):
-            raise ValueError(
-                f"n_jobs must be None or a whole number other than zero; got {self.n_jobs!r}"
-            )
+        check_jobs(self.n_jobs)
         return int(min(effective_n_jobs(self.n_jobs), max(1, -(-n_queries // _QUERIES))))
 
     def _count_neighbors(self, wanted: Any) -> int:
@@ -319,26 +309,10 @@ class LazyForestClassifier(BaseVotingClassifier):
             bootstrap=self.trees == "random",
             random_cut=self.trees == "extra",
             entropy=entropy,
-            quota=self._count_features(numbers),
+            quota=count_features(self.max_features, numbers),
             log_factorial=np.cumsum(np.log(np.maximum(numbers, 1))),
             x_log_x=logs if entropy else logs[:0],
         )
-
-    def _count_features(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tell how many features a node draws, for each number that there may be."""
-        wanted = self.max_features
-        if wanted is None:
-            return numbers
-        if isinstance(wanted, str):
-            check_choice("max_features", wanted, ("sqrt", "log2"))
-            some = np.sqrt(numbers) if wanted == "sqrt" else np.log2(np.maximum(numbers, 1))
-        elif isinstance(wanted, Integral):
-            check_number("max_features", wanted, 1)
-            some = np.minimum(wanted, numbers)
-        else:
-            check_share("max_features", wanted)
-            some = wanted * numbers
-        return np.maximum(1, np.asarray(some).astype(np.int64))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -349,7 +323,7 @@ class LazyForestClassifier(BaseVotingClassifier):
         if hasattr(self, "_codes"):
             # A file may come from a stranger, and kernels do not check bounds.
             check_choice("metric_", self.metric_, METRICS)
-            if not isinstance(self.seed_, int) or not 0 <= self.seed_ <= _SEEDS:
+            if not isinstance(self.seed_, int) or not 0 <= self.seed_ <= SEEDS:
                 raise ValueError(
                     f"seed_ must be a whole number up to 2**63 - 1; got {self.seed_!r}"
                 )

@@ -6,6 +6,8 @@ way the side without zero is in the list, and only that side is counted.
 
 Lists are sorted by value, the greatest first. Most have one value only and are in the order of the
 documents, which are numbered class by class: counting these takes no table of classes.
+
+What is done for each word is written into the kernel: a call takes as long as a short list.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -44,7 +46,7 @@ class Crowd(NamedTuple):
     total: Int
 
 
-@piece
+@inlined
 def weigh(doc: Words, live: Ints, first: Int, last: Int) -> Int:
     """Add up what the documents of a list weigh in the node."""
     weight = 0
@@ -53,7 +55,7 @@ def weigh(doc: Words, live: Ints, first: Int, last: Int) -> Int:
     return weight
 
 
-@piece
+@inlined
 def keep(
     doc: Words,
     value: Singles,
@@ -73,7 +75,7 @@ def keep(
     return n
 
 
-@piece
+@inlined
 def halve(one: Float, other: Float) -> Float:
     """Find the cut in the middle of two values: what is not above it is on the lower one's side."""
     low, high = min(one, other), max(one, other)
@@ -81,7 +83,7 @@ def halve(one: Float, other: Float) -> Float:
     return middle if middle < high else low
 
 
-@piece
+@inlined
 def draw_cut(state: Seed, one: Float, other: Float) -> Float:
     """Draw a cut evenly between two values."""
     low, high = min(one, other), max(one, other)

@@ -150,7 +150,7 @@ def fill_bag(
     return heaviest
 
 
-@piece
+@inlined
 def count_classes(counts: Ints) -> Int:
     """Count the classes that are left."""
     n = 0
@@ -293,12 +293,12 @@ def search(
 def sift(hood: Record, state: Seed, stratum: Int, n_active: Int, n_drawn: Int, total: Int) -> Int:
     """Draw words of a stratum, and find those that can be cut; count them.
 
-    A word found constant is constant further down the path: it changes places with the last one
-    that is active, and is active no longer.
+    A word found constant is constant further down the path: it stays in front of the others, where
+    words are active no longer.
     """
     active, start, doc, live = hood.active, hood.start, hood.doc, hood.live
-    found, constant, is_even = hood.found, hood.constant, hood.is_even
-    at = np.uint32(hood.border[stratum])
+    found, is_even = hood.found, hood.is_even
+    at = np.uint32(hood.border[stratum + 1] - hood.alive[stratum])
     for i in range(np.uint32(n_drawn)):
         here, there = np.uint32(at + i), np.uint32(at + i + below(state, n_active - i))
         active[here], active[there] = active[there], active[here]
@@ -317,16 +317,15 @@ def sift(hood: Record, state: Seed, stratum: Int, n_active: Int, n_drawn: Int, t
         found[n_found] = w
         hood.weight[n_found] = weight
         n_found = np.uint32(n_found + np.uint32(can_be_cut))
-        constant[n_constant] = at + i
+        active[np.uint32(at + n_constant)] = w
         n_constant = np.uint32(n_constant + np.uint32(not can_be_cut))
-    for j in range(np.int64(n_constant) - 1, -1, -1):
-        hood.alive[stratum] -= 1
-        here, there = constant[j], np.uint32(at + hood.alive[stratum])
-        active[here], active[there] = active[there], active[here]
+    for i in range(n_found):
+        active[np.uint32(at + n_constant + i)] = found[i]
+    hood.alive[stratum] -= n_constant
     return n_found
 
 
-@piece
+@inlined
 def offer(best: Floats, rating: Float, word: Int, cut: Float, state: Seed) -> None:
     """Make a cut the best so far, if it is better; any of equal ones with the same probability.
 

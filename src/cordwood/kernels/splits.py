@@ -75,20 +75,6 @@ def purity(entropy: bool, logs: Floats, count: Floats) -> Float:
 
 
 @piece
-def bound(entropy: bool, logs: Floats, purity: Float, total: Float, weight: Float) -> Float:
-    """Bound the score of any cut whose short side weighs at most `weight`.
-
-    No side scores higher than one of a single class that leaves its class for good. The bound
-    grows with the weight only up to a quarter of the node; beyond that there is none.
-    """
-    if 4.0 * weight >= total:
-        return np.inf
-    if entropy:
-        return (purity - x_log_x(weight, logs) - x_log_x(total - weight, logs)) / _SLACK
-    return (weight + (purity - weight * weight) / (total - weight)) * _SLACK
-
-
-@piece
 def is_hopeless(
     entropy: bool, logs: Floats, purity: Float, total: Float, weight: Float, best: Float
 ) -> bool:

@@ -1,19 +1,18 @@
 """Build an index of rows once, then ask it for the rows nearest to others."""
 
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood.kernels.frozen import read_only
 from cordwood.kernels.nearest import find_by_angle, find_by_distance, weigh
 
 METRICS = ("words", "cosine", "euclidean")
 
 # From this share of the rows on, adding a whole column is faster than walking its list.
 _DENSE_SHARE = 0.25
-
-Array = TypeVar("Array", bound=NDArray[np.generic])
 
 
 class AngleIndex(NamedTuple):
@@ -103,7 +102,7 @@ def build(X: sp.csr_matrix, metric: str) -> Index:
     """
     indptr = X.indptr.astype(np.int64)
     if metric == "euclidean":
-        return DistanceIndex(_frozen(indptr), _frozen(X.indices), _frozen(X.data))
+        return DistanceIndex(read_only(indptr), read_only(X.indices), read_only(X.data))
     n_rows, n_columns = X.shape
     in_rows = np.bincount(X.indices, minlength=n_columns)
     idf = np.ones(n_columns)
@@ -117,13 +116,13 @@ def build(X: sp.csr_matrix, metric: str) -> Index:
     dense = np.ascontiguousarray(columns[:, frequent].toarray().T)
     columns = columns.multiply(sp.csr_matrix(place < 0)).tocsc() if len(frequent) else columns
     return AngleIndex(
-        idf=_frozen(idf),
+        idf=read_only(idf),
         log_counts=metric == "words",
-        start=_frozen(columns.indptr.astype(np.uint64)),
-        posting=_frozen(columns.indices.astype(np.uint32)),
-        weight=_frozen(columns.data),
-        place=_frozen(place),
-        dense=_frozen(dense),
+        start=read_only(columns.indptr.astype(np.uint64)),
+        posting=read_only(columns.indices.astype(np.uint32)),
+        weight=read_only(columns.data),
+        place=read_only(place),
+        dense=read_only(dense),
     )
 
 
@@ -169,14 +168,14 @@ def query(
     ids = np.empty((n_queries, n_neighbors), np.int32)
     found = np.empty((n_queries, n_neighbors))
     scores, keys = np.zeros(index.n_rows), np.empty(n_neighbors, np.int64)
-    asked = (_frozen(indptr), _frozen(X.indices))
-    groups = (_frozen(own), _frozen(group))
+    asked = (read_only(indptr), read_only(X.indices))
+    groups = (read_only(own), read_only(group))
     if isinstance(index, AngleIndex):
-        values = _frozen(_weigh(X, indptr, index.idf, index.log_counts))
+        values = read_only(_weigh(X, indptr, index.idf, index.log_counts))
         find_by_angle(index, *asked, values, *groups, scores, keys, ids, found)
         return ids, np.maximum(1.0 - found, 0.0)
     x = np.zeros(n_columns)
-    find_by_distance(index, *asked, _frozen(X.data), *groups, x, scores, keys, ids, found)
+    find_by_distance(index, *asked, read_only(X.data), *groups, x, scores, keys, ids, found)
     return ids, np.sqrt(np.maximum(-found, 0.0))
 
 
@@ -189,16 +188,11 @@ def _weigh(
             f'{X.data.min():g}; give counts, or fit with metric="cosine" or metric="euclidean"'
         )
     out = np.empty(X.nnz, np.float32)
-    weigh(_frozen(indptr), _frozen(X.indices), _frozen(X.data), _frozen(idf), log_counts, out)
+    weigh(
+        read_only(indptr), read_only(X.indices), read_only(X.data), read_only(idf), log_counts, out
+    )
     return out
 
 
 def _are_counts(data: NDArray[np.float32]) -> bool:
     return bool((data >= 1).all())
-
-
-def _frozen(array: Array) -> Array:
-    """Give a read-only view: kernels are compiled for those, as arrays from files may be."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

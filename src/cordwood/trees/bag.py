@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.kernels.bag import draw, draw_weighted
-from cordwood.trees.records import read_only
+from cordwood.kernels.frozen import read_only
 
 
 def draw_counts(seed: int, n_docs: int, n_draws: int) -> NDArray[np.uint32]:

@@ -9,11 +9,12 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from cordwood.kernels.frozen import read_only
 from cordwood.kernels.grow import grow
 from cordwood.kernels.jit import announced
 from cordwood.kernels.walk import reach as reach_rows
 from cordwood.kernels.walk import vote as vote_rows
-from cordwood.trees.records import NARROW, WIDE, Forest, Rows, Rules, Table, read_only
+from cordwood.trees.records import NARROW, WIDE, Forest, Rows, Rules, Table
 from cordwood.trees.scratch import Block, Scratch, allocate, allocate_block
 
 # The greatest level of the kernel's eight-bit weights.

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood.kernels.frozen import read_only
 from cordwood.kernels.leaves import add_votes, answer
 from cordwood.trees.forest import freeze
-from cordwood.trees.records import Forest, read_only
+from cordwood.trees.records import Forest
 
 
 def find_answers(forest: Forest, leaves: NDArray[np.int32], n_classes: int) -> NDArray[np.int32]:

@@ -6,11 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood.kernels.frozen import read_only
 from cordwood.kernels.jit import announced
 from cordwood.kernels.neighborhood import N_STRATA
 from cordwood.kernels.paths import fingerprint_rows
 from cordwood.kernels.paths import vote as vote_paths
-from cordwood.trees.records import read_only
 
 
 class Rows(NamedTuple):
@@ -66,7 +66,7 @@ class Neighborhood(NamedTuple):
     """Working arrays of one thread: the neighbours of a query, and a path through a tree of them.
 
     By word of the neighbourhood: `column`, `length`, `start`, `is_even`, `x`, `active`, and of
-    those drawn `found`, `weight`, `constant`; by entry: `doc`, `value`; by column: `place`; by
+    those drawn `found`, `weight`; by entry: `doc`, `value`; by column: `place`; by
     neighbour: `row`, `label`, `live`, `kept`, `kept_value`; by class: `class_of`, `number`,
     `counts`, `side`; by stratum: `border`, `alive`, `reach`.
     """
@@ -79,7 +79,6 @@ class Neighborhood(NamedTuple):
     active: NDArray[np.uint32]
     found: NDArray[np.uint32]
     weight: NDArray[np.int64]
-    constant: NDArray[np.uint32]
     doc: NDArray[np.uint16]
     value: NDArray[np.float32]
     kept: NDArray[np.uint16]
@@ -191,7 +190,6 @@ def allocate(rows: Rows, n_classes: int, n_neighbors: int) -> Neighborhood:
         active=np.empty(n_words, np.uint32),
         found=np.empty(n_places, np.uint32),
         weight=np.empty(n_places, np.int64),
-        constant=np.empty(n_places, np.uint32),
         doc=np.empty(n_room, np.uint16),
         value=np.empty(n_room, np.float32),
         kept=np.empty(n_neighbors + 1, np.uint16),

@@ -11,7 +11,8 @@ from cordwood.kernels.encode import (
     spread_dense,
     spread_rows,
 )
-from cordwood.trees.records import Table, read_only
+from cordwood.kernels.frozen import read_only
+from cordwood.trees.records import Table
 
 # A feature that more than this share of the documents has is looked up document by document: its
 # list would be as long as the node, and would have to be made again for every node.

@@ -12,8 +12,9 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from cordwood.kernels import turned as kernels
+from cordwood.kernels.frozen import read_only
 from cordwood.kernels.walk import BLOCK
-from cordwood.trees.records import Forest, Rows, read_only
+from cordwood.trees.records import Forest, Rows
 from cordwood.trees.scratch import Block, allocate_block
 
 # Rows that a thread takes at a time, whole blocks of the kernel; few trees are soon done with them.
