@@ -68,6 +68,12 @@ class RandomForestClassifier(BaseForestClassifier):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, where `X` had any.
 
+    Notes
+    -----
+    With `bootstrap`, rows are drawn evenly, and their weights multiply how often they were drawn, as
+    in scikit-learn before 1.9; since then it draws them in proportion to their weights. Drawn
+    evenly, each row is out of bag for a third of the trees, whatever its weight.
+
     References
     ----------
     .. [1] Breiman (2001). Random forests. Machine Learning 45.
