@@ -70,8 +70,8 @@ class RandomForestClassifier(BaseForestClassifier):
 
     Notes
     -----
-    With `bootstrap`, rows are drawn evenly, and their weights multiply how often they were drawn, as
-    in scikit-learn before 1.9; since then it draws them in proportion to their weights. Drawn
+    With `bootstrap`, rows are drawn evenly, and their weights multiply how often they were drawn,
+    as in scikit-learn before 1.9; since then it draws them in proportion to their weights. Drawn
     evenly, each row is out of bag for a third of the trees, whatever its weight.
 
     References
