@@ -90,7 +90,9 @@ class Cluster:
         if not isinstance(error, CordwoodError):  # after which there is nobody to talk to
             with suppress(OSError):
                 self._client.run(shelf.put_away, workers=list(self._workers), on_error="ignore")
-        with _hushed("distributed.client"):  # it logs that it no longer tries to connect again
+        # It logs that it no longer tries to connect again; and trips over an attempt that is just
+        # running out of time.
+        with _hushed("distributed.client"), suppress(RuntimeError):
             self._client.close()
 
     def carry_out(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Trial]]:
