@@ -1,6 +1,5 @@
 """Meta-features: what members of a stack say of training rows that they have not learnt from."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -99,8 +98,3 @@ def fill(rows: NDArray[np.float64], prior: NDArray[np.float64]) -> int:
     unknown = np.isnan(rows).any(axis=1)
     rows[unknown] = prior
     return int(unknown.sum())
-
-
-def join(blocks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Put the members' rows side by side."""
-    return np.hstack(blocks)

@@ -103,19 +103,8 @@ def _name(pipeline: Pipeline, learnt: Corpus | Matrix, asked: Corpus | Matrix | 
     told = [
         repr((type(step), sorted(step.get_params().items()))) for _, step in pipeline.steps[:-1]
     ]
-    rows = [_digest(learnt), "" if asked is None else _digest(asked)]
-    return _hash(repr([*told, *rows]))
-
-
-def _digest(rows: Corpus | Matrix) -> str:
-    """Hash texts and labels in a few large pieces, which `fingerprint` does row by row."""
-    if isinstance(rows, Matrix):
-        return rows.fingerprint()
-    return _hash("".join(rows.texts)) + _hash(repr([*map(len, rows.texts), rows.labels]))
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    rows = [learnt.fingerprint(), "" if asked is None else asked.fingerprint()]
+    return hashlib.sha256(repr([*told, *rows]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _count_bytes(X: Any) -> int:
