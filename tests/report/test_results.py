@@ -1,19 +1,21 @@
 import csv
 import importlib.util
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
 import pytest
 
 from cordwood.errors import CordwoodError
+from cordwood.experiment.factorial import factorial_effects
 from cordwood.experiment.ledger import Ledger
 from cordwood.experiment.plan import load_plan
 from cordwood.experiment.protocols import published
 from cordwood.experiment.rendering import draw_markdown
 from cordwood.experiment.run import run
 from cordwood.experiment.table import compare
-from cordwood.report.results import _category_grid, list_pictures, make_page
+from cordwood.report.results import _category_grid, _draw_effect, list_pictures, make_page
 
 ROOT = Path(__file__).parents[2]
 SETS = ("webkb", "yelp")
@@ -317,3 +319,12 @@ def test_the_page_shows_the_pictures_that_are_drawn(rare, tmp_path):
 def test_pages_without_curves_have_no_pictures(page):
     assert "![" not in page.text
     assert [p for section in page.sections for p in list_pictures(section)] == []
+
+
+def test_effects_are_told_as_shares_and_as_points():
+    # Jain's example: 15, 45, 25 and 75 are 40, and 20, 10 and 5 to either side of it.
+    found = factorial_effects([[[15], [25]], [[45], [75]]], ["memory", "cache"])
+    told = [_draw_effect(replace(e, low=e.effect - 1, high=e.effect + 1)) for e in found.effects]
+    assert told == ["76% (+4000.00 ± 200.00)", "19% (+2000.00 ± 200.00)", "5% (+1000.00 ± 200.00)"]
+    worse = replace(found.effects[0], effect=-0.01, low=-0.015, high=-0.005)
+    assert _draw_effect(worse) == "76% (\N{MINUS SIGN}2.00 ± 1.00)"
