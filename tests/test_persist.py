@@ -444,7 +444,7 @@ class Reduced:
         (os.stat_result, "os.stat_result"),
         (map, "builtins.map"),
     ],
-    ids=repr,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_nothing_that_could_act_is_opened(thing, named, saved, tmp_path):
     for payload in (carry(thing), thing, [thing]):

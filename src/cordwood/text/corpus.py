@@ -149,5 +149,5 @@ def _length(column: Any) -> int:
 
 def _take(column: Any, positions: NDArray[np.intp]) -> Any:
     if isinstance(column, tuple):
-        return tuple(column[position] for position in positions)
+        return tuple(map(column.__getitem__, positions.tolist()))
     return column[positions]
