@@ -13,6 +13,7 @@ from cordwood.ensemble.boosted import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy import LazyForestClassifier
 from cordwood.ensemble.linear import LinearSVMClassifier
+from cordwood.ensemble.nearest import NeighborsClassifier
 from cordwood.ensemble.stacking import OOBStackingClassifier
 from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.persist import load, save
@@ -24,6 +25,7 @@ ESTIMATORS = [
     ExtraTreesClassifier(10, random_state=0),
     LPUBoostClassifier(),
     LazyForestClassifier(20, 10, random_state=0),
+    NeighborsClassifier(20),
     LinearSVMClassifier(random_state=0),
     OOBStackingClassifier(
         [("forest", RandomForestClassifier(5, random_state=0)), ("linear", LogisticRegression())],

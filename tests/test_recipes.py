@@ -22,6 +22,7 @@ from cordwood.cli.main import main
 from cordwood.ensemble.linear import LinearSVMClassifier
 from cordwood.errors import CordwoodError, ModelFileError
 from cordwood.persist import load, save
+from cordwood.recipes import table
 from cordwood.text.vectorizer import TextVectorizer
 
 TOPICS = {
@@ -46,7 +47,8 @@ def peer(name):
     )
 
 
-QUICK = {"hgb": {"max_iter": 10}}
+_SHORT = {f"{name}__n_estimators": 10 for name in ("broof", "bert", "lazy", "lxt")}
+QUICK = {"hgb": {"max_iter": 10}, "forests": _SHORT, "stack": _SHORT}
 
 ALL = [peer(name) for name in recipes.names()]
 READERS = [peer(name) for name in recipes.names() if recipes.find(name).text != "none"]
@@ -61,7 +63,7 @@ def one_thread():
 
 @pytest.mark.parametrize("name", READERS)
 def test_every_recipe_that_reads_learns_texts(name):
-    model = recipes.make(name, seed=0, n_jobs=1).fit(TEXTS, LABELS)
+    model = recipes.make(name, seed=0, n_jobs=1, **QUICK.get(name, {})).fit(TEXTS, LABELS)
     assert model.predict(["salt soup bread", "team goal", "a comet star"]).tolist() == [*TOPICS]
     votes = model.predict_proba(["salt soup", "unseen", ""])
     assert votes.shape == (3, 3)
@@ -90,7 +92,8 @@ def test_what_is_said_to_be_savable_is(name, words, tmp_path):
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
 def test_every_recipe_learns_numbers(name, scale, container):
-    if container is not np.asarray and (name == "hgb" or (name == "nb" and scale)):
+    counts = name == "nb" or "nb" in recipes.find(name).members
+    if container is not np.asarray and (name == "hgb" or (counts and scale)):
         pytest.skip("takes dense rows only, as documented")
     X = container(np.repeat([[3.0, 0.0], [0.0, 5.0]], 30, axis=0))
     y = np.repeat(["left", "right"], 30)
@@ -187,7 +190,7 @@ def test_a_missing_package_is_named_with_its_install_line(name, package, monkeyp
     def refuse(package):
         raise builtins.ModuleNotFoundError(f"No module named {package!r}")
 
-    monkeypatch.setattr(recipes, "import_module", refuse)
+    monkeypatch.setattr(table, "import_module", refuse)
     with pytest.raises(CordwoodError, match=rf"recipe '{name}' needs .*: pip install {package}$"):
         recipes.make(name)
 
@@ -217,7 +220,7 @@ def test_neighbours_are_the_nearest_by_cosine():
     ours = recipes.make("knn", words=False, scale=False, n_neighbors=7).fit(X, y)
     twin = KNeighborsClassifier(7, metric="cosine", weights="distance").fit(X, y)
     rows = X[:40] + 0.1
-    np.testing.assert_array_equal(ours.predict_proba(rows), twin.predict_proba(rows))
+    np.testing.assert_allclose(ours.predict_proba(rows), twin.predict_proba(rows), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -314,12 +317,88 @@ def test_a_full_name_is_the_classifiers_where_words_have_one_too():
 
 def test_a_short_name_of_two_steps_is_refused(monkeypatch):
     recipe = recipes.find("svm")._replace(classifier=TextVectorizer)
-    monkeypatch.setitem(recipes._RECIPES, "twice", recipe)
+    monkeypatch.setitem(recipes.RECIPES, "twice", recipe)
     with pytest.raises(CordwoodError, match="write words__norm or classifier__norm$"):
         recipes.make("twice", norm="l1")
     assert recipes.make("twice", words__norm="l1")["words"].norm == "l1"
     with pytest.raises(CordwoodError, match="write ngrams__word__min_df or ngrams__char__min_df$"):
         recipes.make("lr", min_df=1)
+
+
+def test_a_stack_is_made_of_recipes():
+    pipeline = recipes.make("stack", text={"min_df": 2}, seed=3, n_jobs=2)
+    stack = pipeline["classifier"]
+    names = ["broof", "lazy", "bert", "lxt", "svm", "nb", "knn", "rf", "xt"]
+    assert [name for name, _ in stack.estimators] == names
+    members = dict(stack.estimators)
+    assert {name: members[name]["words"].weighting for name in ("svm", "knn", "rf")} == {
+        "svm": "tfidf",
+        "knn": "tfidf",
+        "rf": "tf",
+    }
+    assert {member["words"].min_df for member in members.values()} == {2}
+    assert {members[name]["classifier"].n_jobs for name in ("rf", "bert", "knn")} == {2}
+    assert (stack.random_state, stack.n_jobs) == (3, 2)
+    seeds = {
+        name: members[name]["classifier"].random_state for name in names if name not in "nbknn"
+    }
+    assert len(set(seeds.values())) == len(seeds)
+    fewer = dict(recipes.make("stack", members=["rf", "svm"], seed=3)["classifier"].estimators)
+    assert fewer["rf"]["classifier"].random_state == seeds["rf"]
+
+
+def test_members_and_combiner_of_a_stack_can_be_chosen():
+    pipeline = recipes.make(
+        "quick", members=["lr", "nb"], combiner="rf", text={"min_df": 2}, seed=1, nb__alpha=0.5
+    )
+    stack = pipeline["classifier"]
+    members = dict(stack.estimators)
+    assert list(members) == ["lr", "nb"]
+    assert list(members["lr"].named_steps) == ["ngrams", "classifier"]
+    assert members["nb"]["classifier"].alpha == 0.5
+    assert (stack.final_estimator.n_estimators, stack.final_estimator.random_state) == (200, 1)
+    assert recipes.full_name("quick", "members") == "members"
+    assert recipes.full_name("stack", "cv") == "classifier__cv"
+    full = recipes.full_name("stack", "rf__max_features")
+    assert full == "classifier__rf__classifier__max_features"
+    full = recipes.full_name("quick", "lr__C", members=["lr"])
+    assert full == "classifier__lr__classifier__estimator__C"
+    made = recipes.make("quick", words=False, members=["svm", "nb"])["classifier"]
+    assert [list(member.named_steps) for _, member in made.estimators] == [
+        ["scaler", "classifier"],
+        ["scaler", "classifier"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"members": ["smv"]}, "there is no recipe 'smv'; did you mean 'svm'"),
+        ({"members": "svm"}, "recipe 'stack': members is 'svm', but must list recipes"),
+        ({"members": []}, r"members is \[\], but must list recipes"),
+        ({"members": ["nb", "nb"]}, "members has 'nb' more than once"),
+        ({"members": ["nb", "quick"]}, "member 'quick' is a stack itself"),
+        ({"combiner": "votings"}, "there is no combiner 'votings'; did you mean 'voting'"),
+        ({"svm__c": 1}, "recipe 'svm' has no parameter 'c'; did you mean 'C'"),
+        ({"rf__max_features": 1}, "write words__max_features or classifier__max_features"),
+        ({"C": 1}, "recipe 'stack' has no parameter 'C', but members have one; write svm__C$"),
+        ({"pass_through": 1}, "recipe 'stack' has no parameter .*; did you mean 'passthrough'"),
+    ],
+)
+def test_wrong_parts_of_a_stack_are_named(params, sentence):
+    with pytest.raises(CordwoodError, match=sentence):
+        recipes.make("stack", **params)
+
+
+@pytest.mark.parametrize("combiner", sorted(table.COMBINERS))
+def test_every_combiner_learns_and_can_be_saved(combiner, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = recipes.make(
+        "quick", words=False, members=["nb", "knn"], combiner=combiner, seed=0, n_jobs=1
+    ).fit(X, y)
+    assert model.score(X, y) > 0.85
+    loaded = load(save(model, tmp_path / "model"))
+    assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
 
 
 @pytest.mark.parametrize("call", [recipes.make, recipes.describe, recipes.find, recipes.grid])

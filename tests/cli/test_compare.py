@@ -79,7 +79,7 @@ def test_pictures_are_drawn_and_what_is_not_is_said(folder, capsys):
     wrote, not_drawn = capsys.readouterr().out.splitlines()[-2:]
     assert wrote.split(maxsplit=1) == ["wrote", f"2 pictures to {folder / 'pictures'}"]
     assert not_drawn.startswith("not drawn critical difference: it takes two data sets")
-    assert not_drawn.endswith("; learning curves: the plan has no shares")
+    assert not_drawn.endswith("; learning curves: the plan has neither shares nor positives")
 
 
 def test_pictures_without_matplotlib_are_refused_before_anything_runs(folder, capsys, monkeypatch):
@@ -115,6 +115,14 @@ def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
     assert sorted(folder.iterdir()) == before
 
 
+def test_quick_takes_a_data_set_by_its_name(capsys, monkeypatch):
+    monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
+    assert main(["compare", "--quick", "dataset:sklearn:wine", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["units"], record["failed"]) == (6, 0)
+    assert {cell["dataset"] for cell in record["cells"]} == {"sklearn:wine"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -125,6 +133,11 @@ def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
         (["--quick", "{folder}/things.csv", "--text", "words"], 1, 'no column "words"'),
         (["{plan}", "--plots", "{plan}"], 1, "is a file; name a folder for the pictures"),
         (["{plan}", "--plots", "{folder}/no/where"], 1, "there is no folder"),
+        (["{plan}", "--ledger", "{plan}"], 1, "plan.toml would be overwritten while it is read"),
+        (["{plan}", "-j", "0"], 2, "--jobs is 0; give a number from 1 on, or -1 for all cores"),
+        (["{plan}", "--test", "t"], 2, "Invalid value for '--test': 't' is not one of"),
+        (["--quick", "dataset:wine"], 1, "there is no data set 'wine'"),
+        (["--quick", "dataset:sklearn:wine", "--text", "t"], 1, "text names a column"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(folder, capsys, arguments, code, sentence):

@@ -1,7 +1,7 @@
 import pytest
 
 from cordwood.cli.console import Console
-from cordwood.cli.watch import watch
+from cordwood.cli.watch import describe, watch
 from cordwood.experiment.ledger import Ledger
 from cordwood.experiment.plan import parse_plan
 from cordwood.experiment.run import run
@@ -79,3 +79,23 @@ def test_failures_that_are_tried_again_are_not_done(tmp_path, monkeypatch, retry
     monkeypatch.setattr(Console, "bars", lambda _: Context(recorder))
     with watch(Console(), PLAN, ledger, retry_errors=retry):
         assert recorder.bars["sklearn:iris"][:2] == (done, 6)
+
+
+UNIT = {"dataset": "tin", "learner": "svm", "repeat": 0, "fold": 0, "share": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("differs", "name"),
+    [
+        ({}, "tin, svm, fold 1"),
+        ({"repeat": 1, "fold": 2}, "tin, svm, repeat 2, fold 3"),
+        ({"share": 0.125}, "tin, svm, fold 1, 12.5 % of the rows"),
+        ({"positives": 3}, "tin, svm, fold 1, 3 positives"),
+    ],
+)
+def test_units_that_differ_have_lines_that_differ(differs, name):
+    unit = {**UNIT, **differs}
+    assert describe({"unit": unit, "error": "no"}) == f"{name}: failed: no"
+    scores = {"f1": 0.5, "micro_f1": 0.75}
+    done = {"unit": unit, "scores": scores, "fit_wall_seconds": 1.0, "predict_wall_seconds": 0.5}
+    assert describe(done) == f"{name}: F1 50.00, micro-F1 75.00, 1.5 s"

@@ -258,7 +258,7 @@ def test_values_that_are_no_probabilities_are_refused(combiner, value, simulate)
         (DecisionTemplates("S5"), "similarity must be one of 'S1', .*'N'; got 'S5'"),
         (SCANN(tol=1), "tol must be a number between zero and one; got 1"),
         (VariationalGaussian("exact"), "method must be one of .*; got 'exact'"),
-        (VariationalGaussian(max_iter=0), "max_iter must be a whole number above zero; got 0"),
+        (VariationalGaussian(max_iter=0), "max_iter must be a whole number of at least 1; got 0"),
         (VariationalGaussian(tol=0), "tol must be a number above zero; got 0"),
         (VariationalGaussian(prior_scatter=-1), "prior_scatter must be a number above zero"),
         (VariationalGaussian(tol="small"), "tol must be a number above zero; got 'small'"),

@@ -5,13 +5,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
 
-from cordwood.ensemble.baselines import (
-    NaiveBayesClassifier,
-    NeighborsClassifier,
-    PeerClassifier,
-)
+from cordwood.ensemble.baselines import NaiveBayesClassifier, PeerClassifier
 from cordwood.errors import CordwoodError
 
 
@@ -67,25 +62,6 @@ def test_naive_bayes_says_whether_it_takes_negative_numbers(variant):
             model.fit(X, y)
     else:
         assert model.fit(X, y).predict(X).tolist() == y
-
-
-@pytest.mark.parametrize("weights", ["uniform", "distance"])
-def test_neighbours_are_scikit_learns(weights):
-    X, y = load_iris(return_X_y=True)
-    params = {"metric": "cosine", "weights": weights}
-    ours, twin = (
-        kind(7, **params).fit(X, y) for kind in (NeighborsClassifier, KNeighborsClassifier)
-    )
-    rows = X[:40] + 0.1
-    np.testing.assert_array_equal(ours.predict_proba(rows), twin.predict_proba(rows))
-
-
-def test_more_neighbours_than_rows_are_all_rows():
-    X = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
-    model = NeighborsClassifier(300, metric="cosine").fit(X, ["a", "a", "b"])
-    np.testing.assert_allclose(model.predict_proba([[0.0, 2.0]]), [[2 / 3, 1 / 3]])
-    assert model.kneighbors()[1].shape == (3, 2)
-    assert model.n_neighbors == 300
 
 
 def test_xgboost_reads_absent_entries_as_zeros():

@@ -129,6 +129,20 @@ def test_the_seed_and_only_the_seed_changes_the_answers():
     assert answers[0].tobytes() != answers[2].tobytes()
 
 
+def test_parameters_that_are_set_after_the_fit_are_those_of_a_new_fit():
+    fitted = LazyForestClassifier(300, 40, random_state=2).fit(X[TRAIN], Y[TRAIN])
+    for params in (
+        {"n_neighbors": 30},
+        {"n_estimators": 3},
+        {"trees": "extra"},
+        {"max_features": 5, "criterion": "entropy"},
+    ):
+        fitted.set_params(**params)
+        anew = clone(fitted).fit(X[TRAIN], Y[TRAIN])
+        expected = anew.predict_proba(X[TEST])
+        assert fitted.predict_proba(X[TEST]).tobytes() == expected.tobytes()
+
+
 def test_it_learns():
     model = LazyForestClassifier(60, 60, random_state=0).fit(X[TRAIN], Y[TRAIN])
     assert model.score(X[TEST], Y[TEST]) > 0.6
@@ -214,6 +228,44 @@ def test_leaving_everything_out_is_an_error():
         model.loo_decision_function(["x", "x"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.loo_decision_function([0, 1, 2])
+
+
+@each_kind
+@pytest.mark.parametrize("grouped", [False, True])
+def test_some_rows_are_left_out_as_they_are_among_all(trees, grouped):
+    groups = np.arange(400) // 3 if grouped else None
+    model = LazyForestClassifier(40, 10, trees=trees, random_state=5).fit(X, Y)
+    whole = model.loo_decision_function(groups)
+    rows = np.random.default_rng(0).permutation(400)[:70]
+    some = model.loo_decision_function(groups, rows)
+    assert some.tobytes() == whole[rows].tobytes()
+    assert model.loo_decision_function(groups, rows=[7, 7]).tobytes() == whole[[7, 7]].tobytes()
+    assert model.loo_decision_function(groups, rows=[]).shape == (0, 4)
+
+
+def test_a_row_asked_alone_is_answered_by_the_frequencies_of_all_others():
+    data = np.array([[1, 1, 0], [1, 2, 0], [2, 1, 0], [0, 0, 5]])
+    model = LazyForestClassifier(3, 5).fit(data, [0, 0, 1, 1])
+    np.testing.assert_allclose(model.loo_decision_function(rows=[3]), [[2 / 3, 1 / 3]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([0, 4], "rows has the position 4, and the 4 training rows are at 0 to 3"),
+        ([-1], "rows has the position -1"),
+        (np.array([2**63], np.uint64), "rows has the position 9223372036854775808"),
+        ([0.0, 1.0], "array of float64 of shape \\(2,\\)"),
+        ([True, False, True, True], "for a mask, give np.flatnonzero"),
+        (["0"], "rows must be a list of positions"),
+        (2, "rows must be a list of positions"),
+        ([[0, 1]], "of shape \\(1, 2\\)"),
+    ],
+)
+def test_rows_that_are_no_positions_of_training_rows_are_an_error(rows, said):
+    model = LazyForestClassifier(3, 5).fit([[1, 1], [1, 2], [2, 1], [2, 2]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=said):
+        model.loo_decision_function(rows=rows)
 
 
 # --- neighbours, files, errors ----------------------------------------------------------------

@@ -314,3 +314,40 @@ def test_wrong_parameters_are_named(params, message):
 def test_pipelines_with_nothing_before_the_classifier_are_members_too():
     model = stack([("a", Pipeline([("skip", "passthrough"), ("bayes", bayes())]))], linear())
     assert model.fit(X, Y).score(X, Y) > 0.9
+
+
+def test_without_own_rows_all_members_are_cross_validated():
+    members = [("forest", forest(50)), ("lazy", LazyForestClassifier(30, 20, random_state=0))]
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=1).split(X, Y))
+    model = stack(members, bayes(), cv=folds, own_rows=False).fit(X, Y)
+    assert model.meta_source_ == {"forest": "cv", "lazy": "cv"}
+    expected = [
+        cross_val_predict(member, X, Y, cv=folds, method="predict_proba") for _, member in members
+    ]
+    np.testing.assert_array_equal(model.meta_features_, np.hstack(expected))
+
+
+class CountingBayes(MultinomialNB):
+    """Naive Bayes that counts how often any of its kind was fitted."""
+
+    n_fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        CountingBayes.n_fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+def test_what_members_came_to_can_be_kept(tmp_path):
+    members = [("counting", CountingBayes()), ("forest", forest())]
+    plain = stack(members, bayes()).fit(X, Y)
+    n_fits, CountingBayes.n_fits = CountingBayes.n_fits, 0
+    assert n_fits == 6  # five folds, and all rows
+    first = stack(members, linear(), memory=str(tmp_path)).fit(X, Y)
+    again = stack([*members, ("more", bayes())], bayes(), memory=str(tmp_path)).fit(X, Y)
+    assert CountingBayes.n_fits == 6
+    again.set_params(more="drop").fit(X, Y)
+    assert CountingBayes.n_fits == 6
+    assert first.meta_features_.tobytes() == plain.meta_features_.tobytes()
+    assert again.predict_proba(PIXELS).tobytes() == plain.predict_proba(PIXELS).tobytes()
+    again.fit(X[1:], Y[1:])
+    assert CountingBayes.n_fits == 12

@@ -230,6 +230,21 @@ def test_a_wrong_evaluation_is_refused(evaluation, sentence):
             "tuning.kind is 'bag', but can be 'cv', 'oob', 'loo', 'auto' or 'test'",
         ),
         ({"tuning": {"folds": 1}}, "tuning.folds is 1, but should be greater than or equal to 2"),
+        (
+            {"tuning": {"kind": "loo", "sample": 1}},
+            "tuning.sample is 1, but should be greater than or equal to 2",
+        ),
+        (
+            {"tuning": {"kind": "loo", "sample": 0.1}},
+            "tuning.sample is 0.1, but must be a whole number",
+        ),
+        (
+            {"tuning": {"sample": 1000}},
+            "tuning sample is of leave-one-out votes, by kind 'loo' or 'auto', and the kind is "
+            "'cv'; change one of them, or leave sample out",
+        ),
+        ({"tuning": {"kind": "oob", "sample": 1000}}, "tuning sample is of leave-one-out votes"),
+        ({"tuning": {"kind": "test", "sample": 1000}}, "tuning sample is of leave-one-out votes"),
         ({"text": {"mindf": 2}}, "text: there is no key 'mindf'; did you mean 'min_df'?"),
         (
             {"text": {"preset": "socail"}},
@@ -344,7 +359,7 @@ def test_a_missing_package_is_said_before_anything_runs(monkeypatch):
     def refuse(package):
         raise ModuleNotFoundError(package)
 
-    monkeypatch.setattr(recipes, "import_module", refuse)
+    monkeypatch.setattr(recipes.table, "import_module", refuse)
     assert refusal(learners=[{"recipe": "xgboost"}]).endswith("pip install xgboost")
 
 

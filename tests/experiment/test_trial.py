@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_info
 
 from cordwood import recipes
+from cordwood.ensemble.lazy import LazyForestClassifier
 from cordwood.errors import DataError
 from cordwood.experiment import trial
 from cordwood.experiment.datasets import load_dataset
@@ -21,12 +22,12 @@ iris = load_dataset("sklearn:iris")
 division = split(iris, Evaluation(folds=3), seed=0)[0]
 
 
-def make_unit(recipe="svm", evaluation=None, **tables):
+def make_unit(recipe="svm", evaluation=None, tuning=None, **tables):
     learner = {"recipe": recipe, **tables}
     plan = {
         "datasets": [{"name": "sklearn:iris"}],
         "evaluation": evaluation or {"folds": 3},
-        "tuning": {"folds": 3, "kind": "oob"},
+        "tuning": tuning or {"folds": 3, "kind": "oob"},
         "learners": [learner],
     }
     return expand(parse_plan(plan))[0]
@@ -75,6 +76,39 @@ def test_out_of_bag_where_it_can_be_and_folds_elsewhere():
         kinds.append(carry_out(unit, iris, division, 0).outcome["tuned_by"])
     assert kinds == ["oob", "cv", "oob"]
     assert carry_out(make_unit(), iris, division, 0).outcome["tuned_by"] is None
+
+
+@pytest.mark.parametrize(("sample", "n_asked"), [({}, 100), ({"sample": 30}, 30)])
+def test_tuning_by_leave_one_out_asks_a_sample_and_learns_from_all(monkeypatch, sample, n_asked):
+    asked = []
+    answer = LazyForestClassifier.loo_decision_function
+
+    def watch(model, groups=None, rows=None):
+        asked.append((len(model.kneighbors(n_neighbors=1)[0]), rows.tolist()))
+        return answer(model, groups, rows)
+
+    monkeypatch.setattr(LazyForestClassifier, "loo_decision_function", watch)
+    tuning = {"kind": "auto", **sample}
+    few = {"n_estimators": 5}
+    unit = make_unit("lazy", tuning=tuning, params=few, grid={"n_neighbors": [2, 9]})
+    assert carry_out(unit, iris, division, 0).outcome["tuned_by"] == "loo"
+    (n_learnt, rows), other = asked
+    assert other == (n_learnt, rows)  # both candidates are asked the same
+    assert (n_learnt, len(set(rows))) == (100, n_asked)
+    labels = np.array(iris.labels)[division.train][rows]
+    assert np.ptp(np.unique(labels, return_counts=True)[1]) <= 2
+    assert carry_out(replace(unit, seed=1), iris, division, 0).outcome["tuned_by"] == "loo"
+    assert (asked[-1][1] != rows) == bool(sample)
+
+
+def test_a_sample_leaves_out_of_bag_votes_alone():
+    scores = []
+    for sample in ({}, {"sample": 30}):
+        grid = {"max_depth": [1, 2]}
+        unit = make_unit("rf", tuning={"kind": "auto", **sample}, grid=grid)
+        outcome = carry_out(unit, iris, division, 0).outcome
+        scores.append((outcome["tuned_by"], outcome["tuning_score"], outcome["params"]))
+    assert scores[0] == scores[1] and scores[0][0] == "oob"
 
 
 @pytest.mark.parametrize("kind", ["grouped", "stratified"])

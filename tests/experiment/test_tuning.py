@@ -14,6 +14,7 @@ from cordwood.experiment.tuning import (
     choose_by_folds,
     choose_by_own_votes,
     resolve_kind,
+    sample_rows,
 )
 from cordwood.text.corpus import Corpus
 
@@ -100,11 +101,11 @@ def test_rows_that_no_tree_has_left_out_do_not_count(corpus, recipe):
 class LazyNeighbors(KNeighborsClassifier):
     """Votes of each row's neighbours, itself left out."""
 
-    def loo_decision_function(self):
+    def loo_decision_function(self, rows=slice(None)):
         neighbours = self.kneighbors(return_distance=False)
         votes = np.eye(len(self.classes_))[self._y[neighbours]].mean(axis=1)
         votes[self.silent] = np.nan
-        return votes
+        return votes[rows]
 
     silent = np.array([], dtype=int)
 
@@ -143,6 +144,40 @@ def test_rows_without_leave_one_out_votes_do_not_count(monkeypatch):
     # A candidate that has no vote for any row is the worst, and no error.
     monkeypatch.setattr(LazyNeighbors, "silent", slice(None))
     assert choose_by_own_votes("loo", lazy, grid, iris, Aim("micro_f1")).score == 0.0
+
+
+def test_a_sample_has_its_share_of_each_class_and_its_own_seed(corpus):
+    labels = np.array(corpus.labels)
+    sample = sample_rows(corpus, 40, seed=0)
+    assert len(set(sample.tolist())) == 40 and (np.diff(sample) > 0).all()
+    for label in "xyz":
+        assert abs((labels[sample] == label).sum() - (labels == label).mean() * 40) < 1
+    assert set(sample) < set(sample_rows(corpus, 41, seed=0))
+    assert sample_rows(corpus, 40, seed=0).tolist() == sample.tolist()
+    assert sample_rows(corpus, 40, seed=1).tolist() != sample.tolist()
+    assert sample_rows(corpus, 150, seed=0) is sample_rows(corpus, None, seed=0) is None
+
+
+def test_only_the_rows_of_a_sample_are_scored_and_all_are_learnt_from():
+    iris = load_dataset("sklearn:iris")
+    labels = np.array(iris.labels)
+    asked = sample_rows(iris, 60, seed=0)
+    ks = [1, 30, 90, 120]
+    scores = []
+    for k in ks:
+        # Each row of the sample by all the other rows, also those that are not in it.
+        left_out = [(np.delete(np.arange(150), row), [row]) for row in asked]
+        right = [
+            KNeighborsClassifier(k).fit(iris.X[rest], labels[rest]).predict(iris.X[row])
+            == labels[row]
+            for rest, row in left_out
+        ]
+        scores.append(np.mean(right))
+    grid = {"classifier__n_neighbors": ks}
+    choice = choose_by_own_votes("loo", lazy, grid, iris, Aim("micro_f1"), asked)
+    assert choice.score == pytest.approx(max(scores), rel=1e-12)
+    assert choice.params == {"classifier__n_neighbors": ks[int(np.argmax(scores))]}
+    assert len(set(scores)) > 1
 
 
 @pytest.mark.parametrize(

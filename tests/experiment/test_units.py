@@ -53,6 +53,16 @@ def test_a_unit_says_all_that_decides_its_result():
     assert unit.seed == 3
 
 
+def test_a_unit_tells_of_a_sample_where_there_is_one():
+    for kind in ("loo", "auto"):
+        with_sample, without = (
+            units(learners=[TUNED], tuning={"kind": kind, **sample})[0]
+            for sample in ({"sample": 50}, {})
+        )
+        assert with_sample.tuning == {**without.tuning, "sample": 50}
+        assert key(with_sample, "data") != key(without, "data")
+
+
 def test_units_survive_json():
     (unit, *_) = units(learners=[TUNED], text={"ngram_range": [1, 2]})
     assert Unit.from_json(json.loads(json.dumps(unit.to_json()))) == unit
@@ -116,6 +126,7 @@ def test_a_key_is_the_same_for_ever():
         {"name": "another title"},
         {"metric": "macro_f1"},
         {"tuning": {"folds": 3}},
+        {"tuning": {"kind": "loo", "sample": 50}},
         {"evaluation": {"repeats": 3}},
         {"evaluation": {"kind": "repeated"}},
         {"datasets": ["docstrings", "sklearn:iris"]},

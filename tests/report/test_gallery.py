@@ -62,7 +62,7 @@ def test_critical_difference_is_left_out_with_the_reason(tmp_path, options, draw
     differences, curves = left_out
     assert differences.startswith("critical difference: it takes two data sets")
     assert differences.endswith(reason)
-    assert curves == "learning curves: the plan has no shares"
+    assert curves == "learning curves: the plan has neither shares nor positives"
 
 
 def test_a_learner_without_results_is_left_out_of_the_ranks(tmp_path):

@@ -1,5 +1,4 @@
 import math
-import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from cordwood.report.plots import (
     draw_learning_curves,
     draw_round_curves,
     draw_time_against_effectiveness,
-    save,
 )
 
 
@@ -202,19 +200,3 @@ def test_critical_difference_needs_something_to_compare():
         draw_critical_difference(nemenyi([[0.9]]), ["a"])
     with pytest.raises(ValueError, match="1 names for 2 ranks"):
         draw_critical_difference(nemenyi([[0.9, 0.8]]), ["a"])
-
-
-def test_svg_is_one_and_the_same_each_time(tmp_path):
-    comparison = make_comparison({"a": (0.9, 2.0), "b": (0.8, 1.0)})
-    for name in ("one.svg", "two.svg"):
-        save(draw_time_against_effectiveness(comparison), tmp_path / name)
-    content = (tmp_path / "one.svg").read_bytes()
-    assert content == (tmp_path / "two.svg").read_bytes()
-    assert ET.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
-
-
-def test_other_formats_are_refused(tmp_path):
-    figure = draw_time_against_effectiveness(make_comparison({"a": (0.9, 2.0)}))
-    with pytest.raises(CordwoodError, match="svg"):
-        save(figure, tmp_path / "plot.png")
-    assert not list(tmp_path.iterdir())

@@ -1,1 +1,1 @@
-"""The `cordwood` command: one file per command, each parses, calls one function and prints."""
+"""The `cordwood` command: `commands` says what each takes, a file of its name does its work."""

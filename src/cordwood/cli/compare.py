@@ -4,17 +4,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from cordwood import atomic
-from cordwood.cli import options
+from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console, count
 from cordwood.cli.sink import check_target
+from cordwood.cli.source import PREFIX
 from cordwood.cli.watch import watch
 from cordwood.errors import CordwoodError
 from cordwood.experiment import rendering
@@ -35,126 +35,24 @@ DRESSES = {
 }
 
 
-class Test(StrEnum):
-    """How learners are told from the best."""
-
-    PAIRED_T = "paired_t"
-    CORRECTED_T = "corrected_t"
-    WILCOXON = "wilcoxon"
-
-
-PlanFile = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="PLAN",
-        help="A TOML file that says which learners are compared on which data sets, and how.",
-        show_default=False,
-    ),
-]
-Quick = Annotated[
-    str | None,
-    typer.Option(
-        "--quick",
-        metavar="DATA",
-        help="Compare our recipes with the usual baselines on this file, without a plan.",
-        show_default=False,
-    ),
-]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--ledger",
-        metavar="FILE",
-        help="Where results are kept: what is in it is not done again. [default: PLAN's name with "
-        ".jsonl; with --quick, nothing is kept]",
-        show_default=False,
-    ),
-]
-Jobs = Annotated[
-    int,
-    typer.Option("--jobs", "-j", metavar="NUMBER", help="Units at a time; -1 for all cores."),
-]
-ClusterAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Let the workers of a Dask cluster do the units, such as tcp://host:8786.",
-        show_default=False,
-    ),
-]
-Show = Annotated[
-    bool, typer.Option("--show", help="Do nothing; only show what the ledger has of the plan.")
-]
-RetryErrors = Annotated[
-    bool, typer.Option("--retry-errors", help="Try again what has failed before.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write the tables to a .md, .csv or .tex file as well.",
-        show_default=False,
-    ),
-]
-Plots = Annotated[
-    Path | None,
-    typer.Option(
-        "--plots",
-        metavar="FOLDER",
-        help="Draw time against effectiveness, critical differences and learning curves, as SVG.",
-        show_default=False,
-    ),
-]
-ByTest = Annotated[
-    Test,
-    typer.Option(
-        "--test",
-        metavar="paired_t|corrected_t|wilcoxon",
-        help="How learners are told from the best of a data set: as the papers do, with the "
-        "correction for overlapping training rows, or by signed ranks.",
-    ),
-]
-
-
-def compare(
-    plan: PlanFile = None,
-    quick: Quick = None,
-    text: options.TextColumns = None,
-    label: options.LabelColumn = None,
-    ledger: LedgerFile = None,
-    output: Output = None,
-    plots: Plots = None,
-    jobs: Jobs = 1,
-    cluster: ClusterAddress = None,
-    show: Show = False,
-    retry_errors: RetryErrors = False,
-    test: ByTest = Test.PAIRED_T,
-    data_dir: options.DataDir = None,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """May be stopped at any moment, even killed: the same command goes on where it was. Several
-    may run on one ledger.
-
-    Example: cordwood compare --quick reviews.csv --text body --label topic
-    """
-    console = Console(as_json=json, quiet=quiet)
+def compare(asked: Compare) -> None:
+    """Run a plan, and show, write and draw what came out."""
+    console = Console(as_json=asked.json, quiet=asked.quiet)
+    output, plots = asked.output, asked.plots
     if output is not None:
         check_target(output)
         if output.suffix.lower() not in DRESSES:
             raise typer.BadParameter(f"{output.name!r} must end in .md, .csv or .tex")
+    if asked.jobs == 0:
+        raise typer.BadParameter("--jobs is 0; give a number from 1 on, or -1 for all cores")
     gallery = None if plots is None else _find_gallery(plots)
-    todo = _plan(plan, quick, text, label, data_dir, absent_data=show)
+    todo = _plan(asked)
     start = time.perf_counter()
-    with _ledger(plan, ledger) as book:
-        if show:
-            summary = collect(todo, book)
-        else:
-            summary = _run(console, todo, book, data_dir, jobs, cluster, retry_errors)
-    comparison = tabulate(summary.records, summary.planned, test=test.value, protocol=todo.protocol)
+    with _ledger(asked) as book:
+        summary = collect(todo, book) if asked.show else _run(console, todo, book, asked)
+    comparison = tabulate(
+        summary.records, summary.planned, test=asked.test.value, protocol=todo.protocol
+    )
     _show(console, comparison, summary, time.perf_counter() - start)
     if output is not None:
         with atomic.write(output) as file:
@@ -174,63 +72,51 @@ def compare(
     )
 
 
-def _plan(
-    plan: Path | None,
-    quick: str | None,
-    text: list[str] | None,
-    label: str | None,
-    data_dir: Path | None,
-    *,
-    absent_data: bool,
-) -> Plan:
-    if (plan is None) == (quick is None):
+def _plan(asked: Compare) -> Plan:
+    if (asked.plan is None) == (asked.quick is None):
         raise typer.BadParameter("name a PLAN, or a data file with --quick DATA")
-    if plan is not None:
-        if text or label:
+    columns = {"text": asked.text, "label": asked.label}
+    named = {name: value for name, value in columns.items() if value}
+    if asked.plan is not None:
+        if named:
             raise typer.BadParameter("--text and --label belong to --quick; a plan has its own")
-        return load_plan(plan, data_dir=data_dir, absent_data=absent_data)
-    columns = {"text": text, "label": label}
-    dataset = {"path": quick, **{name: value for name, value in columns.items() if value}}
+        return load_plan(asked.plan, data_dir=asked.data_dir, absent_data=asked.show)
+    quick = str(asked.quick)
+    known = quick.startswith(PREFIX)
+    dataset = {"name": quick.removeprefix(PREFIX)} if known else {"path": quick}
     return parse_plan(
         {
             "name": "quick",
             "evaluation": {"folds": QUICK_FOLDS},
-            "datasets": [dataset],
+            "datasets": [{**dataset, **named}],
             "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
         },
-        data_dir=data_dir,
+        data_dir=asked.data_dir,
     )
 
 
 @contextmanager
-def _ledger(plan: Path | None, path: Path | None) -> Iterator[Ledger]:
-    if path is None and plan is not None:
-        path = plan.with_suffix(".jsonl")
+def _ledger(asked: Compare) -> Iterator[Ledger]:
+    path = asked.ledger
+    if path is None and asked.plan is not None:
+        path = asked.plan.with_suffix(".jsonl")
     if path is not None:
-        check_target(path)
+        check_target(path, inputs=[] if asked.plan is None else [asked.plan])
         yield Ledger(path)
         return
     with tempfile.TemporaryDirectory(prefix="cordwood-") as folder:
         yield Ledger(Path(folder, "quick.jsonl"))
 
 
-def _run(
-    console: Console,
-    plan: Plan,
-    ledger: Ledger,
-    data_dir: Path | None,
-    jobs: int,
-    cluster: str | None,
-    retry_errors: bool,
-) -> Summary:
-    with watch(console, plan, ledger, retry_errors=retry_errors) as watcher:
+def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> Summary:
+    with watch(console, plan, ledger, retry_errors=asked.retry_errors) as watcher:
         return run(
             plan,
             ledger,
-            data_dir=data_dir,
-            n_jobs=jobs,
-            cluster=cluster,
-            retry_errors=retry_errors,
+            data_dir=asked.data_dir,
+            n_jobs=asked.jobs,
+            cluster=asked.cluster,
+            retry_errors=asked.retry_errors,
             progress=watcher.progress,
             on_record=watcher.record,
         )

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
-from cordwood.cli import options
+from cordwood.cli.commands import Datasets
 from cordwood.cli.console import Console
 from cordwood.cli.sink import JSON_LINES, check_suffix, check_target, open_rows
 from cordwood.errors import DataError
@@ -17,46 +17,21 @@ from cordwood.text.corpus import Corpus, Matrix
 N_SAMPLES = 3
 SAMPLE_LETTERS = 60
 
-Name = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="NAME",
-        help="The data set to look into; without a name, all are listed.",
-        show_default=False,
-    ),
-]
-Export = Annotated[
-    Path | None,
-    typer.Option(
-        "--export",
-        metavar="FILE",
-        help="Write the data set's rows to a .csv or .jsonl file.",
-        show_default=False,
-    ),
-]
 
-
-def datasets(
-    name: Name = None,
-    export: Export = None,
-    data_dir: options.DataDir = None,
-    json: options.Json = False,
-) -> None:
-    """Commands that take DATA take a data set of this list as dataset:NAME.
-
-    Example: cordwood datasets docstrings --export docstrings.csv
-    """
-    console = Console(as_json=json)
+def datasets(asked: Datasets) -> None:
+    """List the data sets, or show and export one."""
+    console = Console(as_json=asked.json)
+    name, export = asked.name, asked.export
     if name is None:
         if export is not None:
             raise typer.BadParameter("--export needs the NAME of a data set")
-        _list(console, data_dir)
+        _list(console, asked.data_dir)
         return
     if export is not None:
         check_suffix(export)
         check_target(export)
     with console.progress(f"loading {name}") as progress:
-        rows = load_dataset(name, data_dir=data_dir, progress=progress)
+        rows = load_dataset(name, data_dir=asked.data_dir, progress=progress)
     if export is not None:
         _export(name, rows, export)
     _show(console, name, rows)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cordwood import recipes, workflow
-from cordwood.cli import options
+from cordwood.cli.commands import Demo
 from cordwood.cli.console import Console
 from cordwood.cli.scores import show_scores
 from cordwood.experiment.docstrings import collect_docstrings
@@ -17,13 +17,9 @@ N_EXAMPLES = 3
 EXAMPLE_LETTERS = 40
 
 
-def demo(json: options.Json = False) -> None:
-    """Trains on documentation strings of the installed libraries, labelled by what they document,
-    and shows how well it labels those that it has not seen.
-
-    Example: cordwood demo
-    """
-    console = Console(as_json=json)
+def demo(asked: Demo) -> None:
+    """Train on one part of the documentation strings and show how well the other is labelled."""
+    console = Console(as_json=asked.json)
     start = time.perf_counter()
     with console.progress("reading documentation strings") as progress:
         rows = collect_docstrings(progress=progress)

@@ -1,45 +1,17 @@
 """`cordwood evaluate`: a model's labels against the true ones."""
 
 from cordwood import persist, workflow
-from cordwood.cli import options
+from cordwood.cli.commands import Evaluate
 from cordwood.cli.console import Console
 from cordwood.cli.scores import show_scores
 from cordwood.cli.source import Source
 
 
-def evaluate(
-    model: options.Model,
-    data: options.Data,
-    text: options.TextColumns = None,
-    label: options.LabelColumn = None,
-    id: options.IdColumn = None,
-    part: options.Part = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    on_bad_rows: options.BadRows = options.OnBadRows.RAISE,
-    data_dir: options.DataDir = None,
-    json: options.Json = False,
-) -> None:
-    """Prints micro F1 (with one label a row: the accuracy), macro F1, precision, recall and F1
-    of each class, and the confusion table.
-
-    Example: cordwood evaluate reviews.cordwood held-out.csv
-    """
-    console = Console(as_json=json)
-    source = Source(
-        data=data,
-        text=text,
-        label=label,
-        id=id,
-        part=part,
-        encoding=encoding,
-        format=format,
-        delimiter=delimiter,
-        on_bad_rows=on_bad_rows,
-        data_dir=data_dir,
-    )
-    fitted, card = persist.load(model), persist.read_card(model)
+def evaluate(asked: Evaluate) -> None:
+    """Show how well a model labels rows whose labels are known."""
+    console = Console(as_json=asked.json)
+    source = Source.of(asked)
+    fitted, card = persist.load(asked.model), persist.read_card(asked.model)
     rows = source.remember(card.columns).read(console, two_classes=False)
     source.show(console, rows)
     seen = rows.fingerprint() == card.fingerprint
@@ -50,9 +22,9 @@ def evaluate(
     show_scores(console, evaluation)
     console.answer(
         {
-            "model": str(model),
-            "data": data,
-            "part": part,
+            "model": str(asked.model),
+            "data": asked.data,
+            "part": asked.part,
             "skipped": len(rows.skipped),
             "trained_on_these_rows": seen,
             **evaluation.to_dict(),

@@ -78,7 +78,8 @@ def report(error: Exception) -> int:
 
 def _usage_sentence(error: Any) -> str:
     path = error.ctx.command_path if error.ctx else "cordwood"
-    message = str(error.format_message()).rstrip(".")
+    # Newer versions of typer say of values what pydantic says.
+    message = str(error.format_message()).rstrip(".").replace("Value error, ", "")
     return f"{message} (see {path} --help)"
 
 

@@ -1,52 +1,30 @@
-"""The command `cordwood`: knows the commands by name and loads one only when it is called.
+"""The command `cordwood`: parses a command's record, then loads the module that does its work.
 
-Heavy imports sit at the top of the command that needs them, so that `cordwood --help` is quick.
+Heavy imports sit at the top of the modules that need them, and what is parsed needs none of them,
+so that `cordwood --help` and `cordwood COMMAND --help` are quick.
 """
 
 import inspect
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import cordwood
 from cordwood.cli import failure
+from cordwood.cli.commands import RECORDS
 
 COMMANDS = {
-    "demo": "See the whole thing work, on text that is on every machine.",
-    "train": "Learn from labelled rows and write a model file.",
-    "predict": "Label new rows with a model.",
-    "evaluate": "Compare a model's labels with the true ones.",
-    "compare": "Compare learners on data sets, with statistics that hold.",
-    "datasets": "List the data sets within reach, look into one, or export it.",
+    name: inspect.cleandoc(str(record.__doc__)).partition("\n\n")[0]
+    for name, record in RECORDS.items()
 }
 
-
-class Commands(TyperGroup):
-    """Commands that stand in for the real ones until one of them is called."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Load the command that is about to run."""
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, load_command(str(name)), rest
-
-
-def load_command(name: str) -> Any:
-    """Import a command's module and make the command out of its function of the same name."""
-    holder = typer.Typer(rich_markup_mode=None, add_completion=False)
-    function = getattr(import_module(f"cordwood.cli.{name}"), name)
-    details = inspect.getdoc(function)
-    holder.command(name, help=f"{COMMANDS[name]}\n\n{details}")(function)
-    return typer.main.get_command(holder)
-
-
 app = typer.Typer(
-    cls=Commands,
     rich_markup_mode=None,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -80,8 +58,24 @@ def options(
         logging.getLogger("cordwood").setLevel(logging.DEBUG)
 
 
-for _name, _summary in COMMANDS.items():
-    app.command(_name, help=_summary)(lambda: None)
+def _work(name: str, record: type[Any]) -> Callable[..., None]:
+    """Make the function that typer sees: it takes what the record takes, and does the work."""
+
+    @wraps(record, updated=())
+    def work(**given: Any) -> None:
+        module = import_module(f"cordwood.cli.{name}")
+        getattr(module, name)(record(**given))
+
+    return work
+
+
+for _name, _record in RECORDS.items():
+    app.command(_name)(_work(_name, _record))
+
+
+def load_command(name: str) -> Any:
+    """Give one command with its parameters, as typer makes it."""
+    return typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
 
 
 def main(arguments: Sequence[str]) -> int:

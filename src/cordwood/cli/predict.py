@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from cordwood import persist, workflow
-from cordwood.cli import failure, options
+from cordwood.cli import failure
+from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
 from cordwood.cli.sink import check_suffix, check_target, open_rows
 from cordwood.cli.source import Source, batches, skipped_sentence
@@ -21,74 +20,22 @@ from cordwood.text.rows import RowStream
 BATCH_ROWS = 1000
 DECIMALS = 6
 
-Output = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="The .csv or .jsonl file to write; one that stands there is replaced. "
-        "- is standard output.",
-    ),
-]
-AllProbabilities = Annotated[
-    bool,
-    typer.Option(
-        "--all-probabilities",
-        help="Write the probability of every class, in columns called probability:CLASS.",
-    ),
-]
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        help="Print JSON lines instead of CSV; with -o FILE, one JSON object that sums up.",
-    ),
-]
 
-
-def predict(
-    model: options.Model,
-    data: options.Data,
-    output: Output = "-",
-    all_probabilities: AllProbabilities = False,
-    text: options.TextColumns = None,
-    id: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    on_bad_rows: options.BadRows = options.OnBadRows.RAISE,
-    data_dir: options.DataDir = None,
-    json: Json = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Writes id, label and the label's probability for each row, in the order of the rows, a
-    batch at a time: a file may be larger than memory.
-
-    Example: cordwood predict reviews.cordwood new.csv -o labels.csv
-    """
-    target = None if output == "-" else Path(output)
+def predict(asked: Predict) -> None:
+    """Write the label of each row and its probability."""
+    target = None if asked.output == "-" else Path(asked.output)
     if target is not None:
         check_suffix(target)
-        check_target(target, inputs=[data, model])
+        check_target(target, inputs=[asked.data, asked.model])
     # A bar would stand among rows that are printed to the same terminal.
     mixed = target is None and sys.stdout.isatty()
-    console = Console(as_json=json, quiet=quiet or mixed)
-    source = Source(
-        data=data,
-        text=text,
-        id=id,
-        encoding=encoding,
-        format=format,
-        delimiter=delimiter,
-        on_bad_rows=on_bad_rows,
-        data_dir=data_dir,
-    )
-    fitted, card = persist.load(model), persist.read_card(model)
+    console = Console(as_json=asked.json, quiet=asked.quiet or mixed)
+    source = Source.of(asked)
+    fitted, card = persist.load(asked.model), persist.read_card(asked.model)
     start = time.perf_counter()
-    with console.progress(f"labelling {data}") as progress:
+    with console.progress(f"labelling {asked.data}") as progress:
         rows = source.remember(card.columns).open(progress)
-        counts = _write(fitted, rows, target, all_probabilities, json)
+        counts = _write(fitted, rows, target, asked.all_probabilities, asked.json)
     seconds = time.perf_counter() - start
     n_skipped = rows.n_skipped if isinstance(rows, RowStream) else len(rows.skipped)
     if n_skipped:
@@ -99,9 +46,9 @@ def predict(
     console.fact("wrote", f"{target}: {counts.total():,} rows, in {seconds:.1f} s")
     console.answer(
         {
-            "model": str(model),
-            "data": data,
-            "output": output,
+            "model": str(asked.model),
+            "data": asked.data,
+            "output": asked.output,
             "rows": counts.total(),
             "skipped": n_skipped,
             "labels": dict(counts.most_common()),

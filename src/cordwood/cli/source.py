@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self, cast
 
 import typer
 
+from cordwood.cli.commands import Evaluate, Predict, Train
 from cordwood.cli.console import Console, count
 from cordwood.cli.options import OnBadRows
 from cordwood.errors import DataError
@@ -44,6 +45,12 @@ class Source:
         given = [name for name in (*_COLUMNS, "format", "delimiter") if getattr(self, name)]
         if self.dataset is not None and given:
             raise typer.BadParameter(f"{self.data} needs no --{given[0]}; leave it out")
+
+    @classmethod
+    def of(cls, asked: Train | Predict | Evaluate) -> Self:
+        """Take what a command was asked to read; its options are called as the fields are."""
+        names = [field.name for field in fields(cls) if hasattr(asked, field.name)]
+        return cls(**{name: getattr(asked, name) for name in names})
 
     @property
     def dataset(self) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from cordwood.cli.console import Bars, Console
+from cordwood.cli.console import Bars, Console, count
 from cordwood.experiment.ledger import Ledger
 from cordwood.experiment.plan import Plan
 from cordwood.experiment.run import collect
@@ -78,8 +78,7 @@ def watch(console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool) -
 
 def describe(record: Mapping[str, Any]) -> str:
     """Say in one line what a unit came to."""
-    unit = record["unit"]
-    what = f"{unit['dataset']}, {unit['learner']}, fold {unit['fold'] + 1}"
+    what = _name(record["unit"])
     if "error" in record:
         return f"{what}: failed: {record['error']}"
     scores = record["scores"]
@@ -90,3 +89,16 @@ def describe(record: Mapping[str, Any]) -> str:
         if key in scores
     )
     return f"{what}: {told}{seconds:.1f} s"
+
+
+def _name(unit: Mapping[str, Any]) -> str:
+    """Name a unit by all in which those of a learner on a data set may differ."""
+    parts = [unit["dataset"], unit["learner"]]
+    if unit["repeat"]:
+        parts.append(f"repeat {unit['repeat'] + 1}")
+    parts.append(f"fold {unit['fold'] + 1}")
+    if unit["share"] < 1:
+        parts.append(f"{100 * unit['share']:g} % of the rows")
+    if unit.get("positives"):
+        parts.append(count(unit["positives"], "positive"))
+    return ", ".join(parts)

@@ -1,7 +1,6 @@
 """What all combiners share: the meta matrix, seen as members times classes, and how they answer."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -152,9 +151,3 @@ def decide(members: Floats) -> Floats:
     best = members == members.max(axis=2, keepdims=True)
     votes: Floats = best / best.sum(axis=2, keepdims=True)
     return votes
-
-
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Complain of a value of a parameter that is none of the choices."""
-    if value not in tuple(choices):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")

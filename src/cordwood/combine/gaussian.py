@@ -1,7 +1,7 @@
 """A Gaussian for each class, under a prior that holds it up where a class has few rows."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,8 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
-from cordwood.combine._base import BaseCombiner, Codes, Floats, check_choice
+from cordwood.checks import check_choice, check_number
+from cordwood.combine._base import BaseCombiner, Codes, Floats
 
 
 class _Gaussian(NamedTuple):
@@ -139,8 +140,7 @@ class VariationalGaussian(BaseCombiner):
 
     def _learn(self, X: Floats, codes: Codes, weights: Floats) -> None:
         check_choice("method", self.method, ("conjugate", "variational"))
-        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a whole number above zero; got {self.max_iter!r}")
+        check_number("max_iter", self.max_iter, 1)
         for name in ("prior_scatter", "tol"):
             value = getattr(self, name)
             if not isinstance(value, Real) or not 0 < float(value) < np.inf:

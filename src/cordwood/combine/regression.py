@@ -4,7 +4,8 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import gen_batches
 
-from cordwood.combine._base import BaseCombiner, Codes, Floats, as_members, check_choice
+from cordwood.checks import check_choice
+from cordwood.combine._base import BaseCombiner, Codes, Floats, as_members
 
 _N_ROWS = 4096
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from sklearn.utils import gen_batches
 
-from cordwood.combine._base import BaseCombiner, Codes, Floats, check_choice, check_probabilities
+from cordwood.checks import check_choice
+from cordwood.combine._base import BaseCombiner, Codes, Floats, check_probabilities
 
 _N_ROWS = 256  # that many at once stay in the processor's cache
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from cordwood.combine._base import BaseCombiner, Codes, Floats, as_members, check_choice, decide
+from cordwood.checks import check_choice
+from cordwood.combine._base import BaseCombiner, Codes, Floats, as_members, decide
 
 # What the mean of the members counts beside a rule that leaves ties: less than any vote.
 _TIE = 1e-6

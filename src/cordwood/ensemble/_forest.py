@@ -12,8 +12,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._sklearn import make_tree
+from cordwood.checks import check_choice, check_number, check_share
 from cordwood.ensemble._base import as_rows
-from cordwood.ensemble._parameters import balance, check_choice, check_number, check_share
+from cordwood.ensemble._parameters import balance
 from cordwood.ensemble._trees import BaseTreesClassifier
 from cordwood.trees import bag
 from cordwood.trees.forest import grow_forest, join, vote

@@ -1,11 +1,12 @@
-"""Parameters of forests: what they may be, and what they come to on given rows."""
+"""Parameters of forests: what they come to on given rows."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+
+from cordwood.checks import check_choice, check_number, check_share
 
 
 def balance(
@@ -16,38 +17,6 @@ def balance(
     present = of_class > 0
     balanced = counts.sum() / (present.sum() * np.where(present, of_class, 1.0))
     return np.where(present, balanced, 0.0)
-
-
-def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
-
-
-def check_number(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
-
-
-def check_share(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
-        raise ValueError(f"{name} must be a whole number or a share in (0, 1]; got {value!r}")
-
-
-def check_jobs(n_jobs: Any) -> None:
-    if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs)):
-        raise ValueError(f"n_jobs must be None or a whole number other than zero; got {n_jobs!r}")
-
-
-def check_state(random_state: Any) -> np.random.RandomState:
-    """Give the generator that a `random_state` stands for."""
-    try:
-        generator: np.random.RandomState = check_random_state(random_state)
-    except ValueError as error:
-        raise ValueError(
-            "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
-            f"got {random_state!r}"
-        ) from error
-    return generator
 
 
 def count_features(wanted: Any, n_features: NDArray[np.int64]) -> NDArray[np.int64]:

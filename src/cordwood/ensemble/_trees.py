@@ -8,16 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
+from cordwood.checks import check_choice, check_jobs, check_number, check_state
 from cordwood.ensemble._base import BaseVotingClassifier
-from cordwood.ensemble._parameters import (
-    balance,
-    check_choice,
-    check_jobs,
-    check_number,
-    check_state,
-    count_features,
-    count_rows,
-)
+from cordwood.ensemble._parameters import balance, count_features, count_rows
 from cordwood.trees.check import check_forest
 from cordwood.trees.records import Forest, Rules
 

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from cordwood._sklearn import check_sample_weight
-from cordwood.ensemble._parameters import check_choice, check_number
+from cordwood.checks import check_choice, check_number
 from cordwood.rules.link import apply_common, apply_sides, fit_common, fit_sides
 from cordwood.rules.presence import Documents, deal, find_present, merge, set_task
 from cordwood.rules.records import Floats, Task, WordRules, add_votes, check_rules, make_constant

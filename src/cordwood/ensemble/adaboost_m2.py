@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cordwood.checks import check_choice
 from cordwood.ensemble._base import as_rows
-from cordwood.ensemble._parameters import check_choice
 from cordwood.ensemble._trees import BaseTreesClassifier
 from cordwood.trees import bag
 from cordwood.trees.forest import freeze, grow_forest, join, reach

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Tags, check_array, check_X_y
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
@@ -100,21 +99,6 @@ _VARIANTS = {
     "complement": ComplementNB,
     "gaussian": _GaussianBayes,
 }
-
-
-class NeighborsClassifier(KNeighborsClassifier):
-    """Scikit-learn's nearest neighbours, with at most as many of them as there are rows.
-
-    A grid with 300 neighbours would otherwise fail on a small fold.
-    """
-
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """Find the nearest rows; see `KNeighborsClassifier`."""
-        # A row is no neighbour of its own where no other rows are given.
-        most = self.n_samples_fit_ - (X is None)
-        return super().kneighbors(X, min(n_neighbors or self.n_neighbors, most), return_distance)
 
 
 class PeerClassifier(ClassifierMixin, BaseEstimator):

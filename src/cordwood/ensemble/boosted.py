@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cordwood.checks import check_choice, check_number
 from cordwood.ensemble._base import as_rows
 from cordwood.ensemble._boosting import UPDATES, Scheme, normalize
 from cordwood.ensemble._course import FAILURES, Course, Data, boost
-from cordwood.ensemble._parameters import check_choice, check_number
 from cordwood.ensemble._trees import SEEDS, BaseTreesClassifier
 from cordwood.trees.forest import join, vote
 from cordwood.trees.leaves import take_trees

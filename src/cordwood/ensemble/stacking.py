@@ -2,12 +2,12 @@
 
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, TransformerMixin, clone, is_classifier
 from sklearn.model_selection import (
@@ -29,14 +29,16 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_is_fitted,
+    check_memory,
     has_fit_parameter,
     validate_data,
 )
 
 from cordwood._sklearn import BaseComposition, check_sample_weight
+from cordwood.checks import check_number
 from cordwood.ensemble import _meta
 from cordwood.ensemble._leakage import find_leakage
-from cordwood.ensemble._parameters import check_number
+from cordwood.ensemble._tasks import carry_out
 from cordwood.ensemble._views import look, seat
 from cordwood.ensemble.forests import RandomForestClassifier
 
@@ -65,13 +67,22 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         fewer where all classes are smaller), a splitter of scikit-learn, or pairs of training and
         test rows. With "prefit" the members are fitted already, on other rows than those given to
         `fit`.
+    own_rows : bool, default=True
+        Whether members' own answers out of bag, and those that leave a row out, are used where
+        there are any. Without, all members are fitted anew in cross-validation, as scikit-learn's
+        `StackingClassifier` has it, in two to three times the time.
     passthrough : bool, default=False
         Whether the combiner sees the rows as well, which must be numbers then.
     check_leakage : bool, default=True
         Whether to try on a sample that the members' answers to training rows are no better than
         those to new rows, and to warn if they are; see `leakage_`.
+    memory : str or object with the interface of joblib.Memory, optional
+        Where to keep what members came to: a stack of the same members with another combiner, or
+        with some members more, is then fitted without fitting them again. As in scikit-learn's
+        `Pipeline`; by default nothing is kept.
     n_jobs : int, optional
-        Number of threads, over members and folds. It changes the time, never the result.
+        Number of threads, over members and folds; members with an `n_jobs` of their own go one
+        after another instead. It changes the time, never the result.
     random_state : int, RandomState or None, default=None
         Seed of the folds, of the sample for `leakage_` and of the default combiner.
 
@@ -137,16 +148,20 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         final_estimator: Any = None,
         *,
         cv: int | str | BaseCrossValidator | Iterable[Fold] = 5,
+        own_rows: bool = True,
         passthrough: bool = False,
         check_leakage: bool = True,
+        memory: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
         self.cv = cv
+        self.own_rows = own_rows
         self.passthrough = passthrough
         self.check_leakage = check_leakage
+        self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -233,10 +248,14 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         if _has_features(X):
             validate_data(self, X, skip_check_array=True, reset=False)
         seen = [look(view, X) for view in self._views]
+        ask = check_memory(self.memory).cache(_meta.ask)
         return np.hstack(
-            Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-                delayed(_meta.ask)(model, seen[place], self.classes_)
-                for model, place in zip(self._models, self._places, strict=True)
+            carry_out(
+                (
+                    (model, partial(ask, model, seen[place], self.classes_))
+                    for model, place in zip(self._models, self._places, strict=True)
+                ),
+                self.n_jobs,
             )
         )
 
@@ -353,14 +372,21 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         self._views, rows, self._places, rests = seat([member for _, member in members], X)
         self._last_steps = [_name_last(member) for _, member in members]
         seen = [rows[place] for place in self._places]
-        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-        self._models = run(
-            delayed(_meta.fit_member)(rest, Z, y, weights)
-            for rest, Z in zip(rests, seen, strict=True)
+        remember = check_memory(self.memory).cache
+        fit, read, answer = map(remember, (_meta.fit_member, _meta.read_rows, _meta.answer_fold))
+        self._models = carry_out(
+            (
+                (rest, partial(fit, rest, Z, y, weights))
+                for rest, Z in zip(rests, seen, strict=True)
+            ),
+            self.n_jobs,
         )
-        sources = [_meta.find_source(model, grouped=groups is not None) for model in self._models]
+        sources = [
+            _meta.find_source(model, grouped=groups is not None) if self.own_rows else "cv"
+            for model in self._models
+        ]
         blocks = [
-            _meta.read_rows(model, source, groups, self.classes_)
+            read(model, source, groups, self.classes_)
             if source != "cv"
             else np.full((len(y), len(self.classes_)), np.nan)
             for model, source in zip(self._models, sources, strict=True)
@@ -371,9 +397,15 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
             if source == "cv"
             for fold in folds
         ]
-        answers = run(
-            delayed(_meta.answer_fold)(rests[member], seen[member], y, weights, fold, self.classes_)
-            for member, fold in refits
+        answers = carry_out(
+            (
+                (
+                    rests[member],
+                    partial(answer, rests[member], seen[member], y, weights, fold, self.classes_),
+                )
+                for member, fold in refits
+            ),
+            self.n_jobs,
         )
         for (member, (_, test)), answer in zip(refits, answers, strict=True):
             blocks[member][test] = answer

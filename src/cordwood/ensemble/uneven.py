@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cordwood.ensemble._parameters import check_choice, check_number
+from cordwood.checks import check_choice, check_number
 from cordwood.ensemble._word_rules import BaseWordRuleClassifier, Machine, check_least
 from cordwood.rules.boosting import UPDATES, boost
 from cordwood.rules.generation import READINGS, bound_costs, generate

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -22,11 +23,12 @@ _STATUS = Path("/proc/self/status")
 _FORGET = Path("/proc/self/clear_refs")
 
 
+@dataclass
 class Seconds:
     """Seconds of work, which are there when its `with` block has ended; see `timed`."""
 
-    cpu: float
-    wall: float
+    cpu: float = 0.0
+    wall: float = 0.0
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 
 from cordwood.errors import DataError
+from cordwood.experiment.members import MEMBERS
 from cordwood.experiment.parts import Dataset, Evaluation
 from cordwood.experiment.plan import Plan
 from cordwood.experiment.preparation import forget
@@ -113,9 +114,10 @@ def find(name: Name) -> Material | None:
 
 
 def put_away() -> None:
-    """Give back the memory of the data set at hand, and of all that was prepared of it."""
+    """Give back the memory of the data set at hand, and of all that was made of it."""
     _at_hand.clear()
     forget()
+    MEMBERS.turn_to(None)
 
 
 def _name(fingerprint: str, evaluation: Evaluation, seed: int) -> Name:

@@ -142,18 +142,28 @@ class Tuning(Table):
         Whether the probability from which on a row counts as one of the category is chosen as
         well, in the folds of the cross-validation, in the place of one half. Only with the metric
         "f1"; also for learners without a grid.
+    sample : int, optional
+        How many training rows are asked for their leave-one-out votes at most, drawn from each
+        class alike; all of them by default. What a row is answered by are still all the others.
+        Only with the kinds "loo" and "auto", and of no effect on learners without such votes.
     """
 
-    _told_if_set = frozenset({"threshold"})
+    _told_if_set = frozenset({"threshold", "sample"})
 
     kind: Literal["cv", "oob", "loo", "auto", "test"] = "cv"
     folds: StrictInt = Field(default=5, ge=2)
     threshold: StrictBool = False
+    sample: StrictInt | None = Field(default=None, ge=2)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.threshold and self.kind != "cv":
             raise ValueError(f"threshold is chosen by kind 'cv' only, not by {self.kind!r}")
+        if self.sample is not None and self.kind not in ("loo", "auto"):
+            raise ValueError(
+                "sample is of leave-one-out votes, by kind 'loo' or 'auto', and the kind is "
+                f"{self.kind!r}; change one of them, or leave sample out"
+            )
         return self
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -358,9 +359,11 @@ def _resolve_learner(
     if "paper" in grid:
         grid = recipes.grid(learner.recipe)
         numeric_grid = {**recipes.find(learner.recipe).numeric_grid, **numeric_grid}
-    params = _full_names(learner.recipe, learner.params, f"{where}, params", faults)
-    grid = _full_names(learner.recipe, grid, f"{where}, grid", faults)
-    numeric_grid = _full_names(learner.recipe, numeric_grid, f"{where}, numeric_grid", faults)
+    members = learner.params.get("members")
+    name = partial(_full_names, learner.recipe, members, faults)
+    params = name(learner.params, f"{where}, params")
+    grid = name(grid, f"{where}, grid")
+    numeric_grid = name(numeric_grid, f"{where}, numeric_grid")
     tuned = {**grid, **numeric_grid}
     for param in params.keys() & tuned.keys():
         faults.append(f"{where}: {param} is both in params and in grid; leave one out")
@@ -377,12 +380,12 @@ def _listed(grid: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _full_names(
-    recipe: str, params: Mapping[str, Any], where: str, faults: list[str]
+    recipe: str, members: Any, faults: list[str], params: Mapping[str, Any], where: str
 ) -> dict[str, Any]:
     found = {}
     for param, value in params.items():
         try:
-            full = recipes.full_name(recipe, param)
+            full = recipes.full_name(recipe, param, members=members)
         except CordwoodError as error:
             faults.append(f"{where}: {error}")
             continue

@@ -15,11 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
 from cordwood.errors import CordwoodError
 from cordwood.experiment.effort import PeakMemory, timed
+from cordwood.experiment.members import MEMBERS
 from cordwood.experiment.parts import Evaluation
 from cordwood.experiment.preparation import content, prepare
 from cordwood.experiment.scores import category_scores, take_votes
@@ -32,6 +34,7 @@ from cordwood.experiment.tuning import (
     choose_by_own_votes,
     choose_by_test,
     resolve_kind,
+    sample_rows,
 )
 from cordwood.experiment.units import Unit
 from cordwood.text.corpus import Corpus, Matrix
@@ -104,17 +107,22 @@ def _attempt(unit: Unit, rows: Corpus | Matrix, division: Split, seed: int) -> T
     pipeline = build(choice.params)
     prepared = prepare(pipeline, learnt, asked)
     classifier = pipeline[-1]
-    with timed() as fitting:
-        classifier.fit(prepared.X, np.asarray(learnt.labels))
-    with timed() as predicting:
+    if recipes.find(unit.recipe).members:
+        classifier.set_params(memory=MEMBERS)
+        MEMBERS.turn_to((unit.dataset, unit.repeat, unit.fold, unit.share, unit.positives))
+    with timed() as fitting, MEMBERS.saving() as saved_in_fitting:
+        classifier.fit(
+            prepared.X, np.asarray(learnt.labels), **_find_groups(unit, classifier, learnt)
+        )
+    with timed() as predicting, MEMBERS.saving() as saved_in_predicting:
         votes = classifier.predict_proba(prepared.X_asked)
     peak = memory.read()
     classes = np.asarray(classifier.classes_)
     codes = _decide(votes, classes, unit.category, choice.threshold)
     times = {
         "tune": (tuning,),
-        "fit": (prepared.fitting, fitting),
-        "predict": (prepared.applying, predicting),
+        "fit": (prepared.fitting, fitting, saved_in_fitting),
+        "predict": (prepared.applying, predicting, saved_in_predicting),
     }
     outcome = {
         "scores": _score(asked.labels, classes[codes], classes, unit.category),
@@ -137,6 +145,13 @@ def _attempt(unit: Unit, rows: Corpus | Matrix, division: Split, seed: int) -> T
         "classes": classes,
     }
     return Trial(outcome, predictions)
+
+
+def _find_groups(unit: Unit, classifier: Any, learnt: Corpus | Matrix) -> dict[str, Any]:
+    """Give groups to a learner that keeps them together, where the evaluation does."""
+    if unit.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
+        return {"groups": learnt.groups}
+    return {}
 
 
 def _decide(
@@ -199,6 +214,9 @@ def _builder(unit: Unit, rows: Corpus | Matrix, seed: int) -> Build:
         if param.rpartition("__")[2] != "n_jobs"
     }
     words = isinstance(rows, Corpus)
+    # Of the plan, where it is that of members as well, which stacks can only share if they draw
+    # alike.
+    seed = unit.seed if recipes.find(unit.recipe).members else seed
     # As `workflow.train` has it: sparse rows are comparable as they are.
     scale = isinstance(rows, Matrix) and not sp.issparse(rows.X)
 
@@ -235,7 +253,9 @@ def _tune(unit: Unit, build: Build, learnt: Corpus | Matrix, asked: Corpus | Mat
     grouped = unit.evaluation["kind"] == "grouped"
     kind = resolve_kind(unit.tuning["kind"], build, unit.grid, grouped=grouped)
     if kind != "cv":
-        return choose_by_own_votes(kind, build, unit.grid, learnt, aim)
+        n_most = unit.tuning.get("sample") if kind == "loo" else None
+        sample = sample_rows(learnt, n_most, unit.seed)
+        return choose_by_own_votes(kind, build, unit.grid, learnt, aim, sample)
     inner = Evaluation(kind="grouped" if grouped else "stratified", folds=unit.tuning["folds"])
     return choose_by_folds(build, unit.grid, learnt, split(learnt, inner, unit.seed), aim)
 

@@ -24,6 +24,7 @@ from sklearn.pipeline import Pipeline
 
 from cordwood.experiment.preparation import prepare
 from cordwood.experiment.scores import HALF, category_scores, find_threshold, take_votes
+from cordwood.experiment.splits import Split, shrink
 from cordwood.text.corpus import Corpus, Matrix
 from cordwood.workflow import score
 
@@ -202,12 +203,43 @@ def resolve_kind(
     return "cv"
 
 
+def sample_rows(rows: Corpus | Matrix, n_most: int | None, seed: int) -> NDArray[np.intp] | None:
+    """Draw rows to tune by, from each class alike.
+
+    Parameters
+    ----------
+    rows : Corpus or Matrix
+        What is learnt from.
+    n_most : int or None
+        How many to draw.
+    seed : int
+        The plan's.
+
+    Returns
+    -------
+    ndarray or None
+        Their positions in rising order, as `cordwood.experiment.splits.shrink` keeps rows: a
+        greater sample contains the smaller ones. None if it takes all rows.
+
+    Examples
+    --------
+    >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaaabb"))
+    >>> [corpus.labels[row] for row in sample_rows(corpus, 3, seed=0)]
+    ['a', 'a', 'b']
+    """
+    if n_most is None or n_most >= len(rows):
+        return None
+    everything = Split(np.arange(len(rows)), np.arange(0))
+    return shrink(rows, everything, n_most / len(rows), seed).train
+
+
 def choose_by_own_votes(
     kind: Literal["oob", "loo"],
     build: Build,
     grid: Mapping[str, Sequence[Any]],
     rows: Corpus | Matrix,
     aim: Aim,
+    asked: NDArray[np.intp] | None = None,
 ) -> Choice:
     """Choose the parameters that score best by each learner's own votes for its training rows.
 
@@ -219,6 +251,9 @@ def choose_by_own_votes(
         neighbours tell nothing, count for nothing.
     build, grid, rows, aim
         As for `choose_by_folds`, without a threshold.
+    asked : ndarray, optional
+        Positions of the rows whose votes are asked for; all rows, by default. Learners are
+        fitted to all of them in any case.
 
     Returns
     -------
@@ -227,16 +262,18 @@ def choose_by_own_votes(
     """
     candidates = list(ParameterGrid(dict(grid)))
     labels = np.asarray(rows.labels)
+    asked = np.arange(len(rows)) if asked is None else asked
     scores = np.zeros(len(candidates))
     for positions in _group(candidates):
         X = prepare(build(candidates[positions[0]]), rows).X
         for position in positions:
             classifier = build(candidates[position])[-1]
-            votes = _OWN_VOTES[kind](classifier, X, labels)
+            votes = _OWN_VOTES[kind](classifier, X, labels, asked)
             # Ours are NaN for rows without votes, scikit-learn's are zero.
             known = votes.sum(axis=1) > 0
             if known.any():
-                scores[position] = _score(labels[known], votes[known], classifier.classes_, aim)
+                truth = labels[asked[known]]
+                scores[position] = _score(truth, votes[known], classifier.classes_, aim)
     return _best(candidates, scores, kind)
 
 
@@ -245,20 +282,25 @@ def _has_out_of_bag_votes(classifier: Any) -> bool:
     return "oob_score" in params and bool(params.get("bootstrap", True))
 
 
-def _vote_out_of_bag(classifier: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
+def _vote_out_of_bag(
+    classifier: Any, X: Any, labels: NDArray[Any], asked: NDArray[np.intp]
+) -> NDArray[Any]:
     fitted = classifier.set_params(oob_score=True).fit(X, labels)
-    return np.asarray(fitted.oob_decision_function_)
+    return np.asarray(fitted.oob_decision_function_)[asked]
 
 
 def _has_leave_one_out_votes(classifier: Any) -> bool:
     return hasattr(classifier, "loo_decision_function")
 
 
-def _leave_one_out(classifier: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(classifier.fit(X, labels).loo_decision_function())
+def _leave_one_out(
+    classifier: Any, X: Any, labels: NDArray[Any], asked: NDArray[np.intp]
+) -> NDArray[Any]:
+    # To fit a lazy learner is to store its rows, which takes little beside its votes.
+    return np.asarray(classifier.fit(X, labels).loo_decision_function(rows=asked))
 
 
-_OWN_VOTES: Mapping[str, Callable[[Any, Any, NDArray[Any]], NDArray[Any]]] = {
+_OWN_VOTES: Mapping[str, Callable[[Any, Any, NDArray[Any], NDArray[np.intp]], NDArray[Any]]] = {
     "oob": _vote_out_of_bag,
     "loo": _leave_one_out,
 }

@@ -188,5 +188,5 @@ def _fitting(params: Mapping[str, Any], numeric: bool) -> dict[str, Any]:
     return {
         param: value
         for param, value in params.items()
-        if not numeric or param.startswith("classifier__")
+        if not numeric or not param.startswith(("words__", "ngrams__"))
     }

@@ -13,12 +13,12 @@ from cordwood.experiment.curves import RoundCurve
 from cordwood.experiment.ranks import nemenyi
 from cordwood.experiment.rendering import metric_name
 from cordwood.experiment.table import Comparison, Curves
+from cordwood.report.canvas import save
 from cordwood.report.plots import (
     draw_critical_difference,
     draw_learning_curves,
     draw_round_curves,
     draw_time_against_effectiveness,
-    save,
 )
 from cordwood.report.results import Section, list_pictures
 
@@ -131,7 +131,7 @@ def _draw_curves(
     comparison: Comparison, metric: str, curves: Curves
 ) -> Iterator[tuple[str, Figure]]:
     if all(len(curve.points) < 2 for curve in curves.values()):
-        raise CordwoodError("learning curves: the plan has no shares")
+        raise CordwoodError("learning curves: the plan has neither shares nor positives")
     if not any(point.n for curve in curves.values() for point in curve.points):
         raise CordwoodError("learning curves: no unit is done")
     for dataset in comparison.datasets:

@@ -1,14 +1,12 @@
 """The subsets of a stack's members in a picture: their diversity against their effectiveness.
 
-Needs matplotlib, which the extra ``plots`` installs; `cordwood.report.plots.save` writes it.
+Needs matplotlib, which the extra ``plots`` installs; `cordwood.report.canvas.save` writes it.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -16,13 +14,11 @@ from cordwood.diversity import pareto_front
 from cordwood.errors import CordwoodError
 from cordwood.experiment.rendering import metric_name
 from cordwood.experiment.subsets import SubsetScore
-from cordwood.report import labels
+from cordwood.report import canvas, labels
+from cordwood.report.canvas import FONT, PALE
 
-# Blue and vermilion of Okabe and Ito, which colour-blind readers can tell apart.
-_FRONT, _WHOLE = "#0072B2", "#D55E00"
-_GREY, _PALE = "#999999", "#dddddd"
-_FONT = 9.0
-_POINTS_PER_INCH = 72.0
+_FRONT, _WHOLE = canvas.COLOURS[:2]
+_GREY = "#999999"
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +63,7 @@ def draw_subsets(
     above.set_xlabel("double fault: rows that two members both get wrong, mean over pairs, %")
     above.set_ylabel(f"{metric_name(metric)}, %")
     above.plot(*points.T, ".", color=_GREY, markersize=4)
-    steps = _steps(points[front])
+    steps = canvas.steps(points[front])
     above.plot(*steps.T, color=_FRONT, linewidth=1)
     above.plot(*points[front].T, "o", color=_FRONT, markersize=5)
     names = {position: str(number) for number, position in enumerate(front, start=1)}
@@ -84,23 +80,11 @@ def draw_subsets(
 def _new_figure(n_members: int) -> tuple[Figure, Axes, Axes]:
     """Make room for the dots and, below, for a line for each member."""
     heights = (4.0, 0.3 + 0.18 * n_members)
-    figure = Figure(figsize=(6.4, sum(heights) + 0.4), layout="constrained")
-    FigureCanvasAgg(figure)  # measures the labels
+    figure = canvas.new_figure(6.4, sum(heights) + 0.4)
     above, below = figure.subplots(2, height_ratios=heights)
-    for axes in (above, below):
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-    above.grid(color=_PALE, linewidth=0.6)
+    canvas.dress(above)
     above.margins(0.06)
     return figure, above, below
-
-
-def _steps(front: Floats) -> Floats:
-    """List the corners of the line that says what can be had at so much diversity."""
-    corners = [front[0]]
-    for before, after in pairwise(front):
-        corners += [np.array([after[0], before[1]]), after]
-    return np.array(corners)
 
 
 def _draw_membership(axes: Axes, members: Sequence[str], front: Sequence[Sequence[str]]) -> None:
@@ -109,7 +93,7 @@ def _draw_membership(axes: Axes, members: Sequence[str], front: Sequence[Sequenc
     lines = range(len(members))
     absent = [(n, line) for n in numbers for line in lines if members[line] not in front[n - 1]]
     present = [(n, line) for n in numbers for line in lines if members[line] in front[n - 1]]
-    for dots, colour, size in ((absent, _PALE, 3), (present, _FRONT, 6)):
+    for dots, colour, size in ((absent, PALE, 3), (present, _FRONT, 6)):
         if dots:
             axes.plot(*zip(*dots, strict=True), "o", color=colour, markersize=size)
     axes.set_xticks(numbers)
@@ -117,7 +101,7 @@ def _draw_membership(axes: Axes, members: Sequence[str], front: Sequence[Sequenc
     axes.set_ylim(len(members) - 0.5, -0.5)
     axes.set_yticks(lines, labels=members, parse_math=False)
     axes.set_xlabel("members of the numbered subsets", loc="left")
-    axes.tick_params(length=0, labelsize=_FONT)
+    axes.tick_params(length=0, labelsize=FONT)
     axes.spines[:].set_visible(False)
 
 
@@ -125,14 +109,12 @@ def _write_names(
     figure: Figure, axes: Axes, points: Floats, names: Mapping[int, str], steps: Floats
 ) -> None:
     """Write names by some of the points, where they hide no dot and no line."""
-    figure.draw_without_rendering()
-    frame = labels.Box(*axes.get_window_extent().extents)
-    scale = figure.dpi / _POINTS_PER_INCH
+    frame, scale = canvas.measure(figure, axes)
     at = axes.transData.transform(points)
     corners = axes.transData.transform(steps)
     obstacles = [
-        labels.Box(*(np.minimum(a, b) - scale), *(np.maximum(a, b) + scale))
-        for a, b in [*pairwise(corners), *zip(at, at, strict=True)]
+        *canvas.enclose(corners[:-1], corners[1:], scale),
+        *canvas.enclose(at, at, scale),
     ]
     texts = {
         position: axes.annotate(
@@ -140,7 +122,7 @@ def _write_names(
             points[position],
             xytext=(0, 0),
             textcoords="offset points",
-            fontsize=_FONT,
+            fontsize=FONT,
             color=_WHOLE if "all" in name else _FRONT,
         )
         for position, name in names.items()

@@ -1,56 +1,33 @@
 """Pictures of comparisons, as SVG: learning curves, time and effectiveness, critical difference.
 
-Colours can be told apart by colour-blind readers, and each learner has a marker and a label of its
-own as well. Needs matplotlib, which the extra ``plots`` installs.
+Each learner has a colour, a marker and a label of its own. Needs matplotlib, which the extra
+``plots`` installs; `cordwood.report.canvas.save` writes the pictures.
 """
 
 import math
-import os
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from cordwood import atomic
 from cordwood.errors import CordwoodError
 from cordwood.experiment.curves import LearningCurve, RoundCurve
 from cordwood.experiment.ranks import Nemenyi
 from cordwood.experiment.rendering import metric_name
 from cordwood.experiment.table import Comparison
-from cordwood.report import labels
+from cordwood.report import canvas, labels
+from cordwood.report.canvas import COLOURS, FONT
 
-# Okabe and Ito's colours, without the yellow that is lost on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 _LINES = ("-", "--", ":", "-.")
 _GREY = "#666666"
-_FONT = 9.0
 _LEADER = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 1.0, "shrinkB": 5.0}
-_POINTS_PER_INCH = 72.0
 
 Point = tuple[float, float]
-
-
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as SVG, whole or not at all; equal figures make equal files.
-
-    Parameters
-    ----------
-    figure : Figure
-    path : path
-        Its name must end in ``.svg``.
-    """
-    if not os.fspath(path).lower().endswith(".svg"):
-        raise CordwoodError(f"{os.fspath(path)}: plots are SVG; end the name in .svg")
-    with mpl.rc_context({"svg.hashsalt": "cordwood"}), atomic.write(path, "wb") as file:
-        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
 
 
 def draw_learning_curves(
@@ -72,7 +49,7 @@ def draw_learning_curves(
     Figure
         The bars are one standard error of the mean to each side.
     """
-    figure, axes = _new_figure(6.4, max(4.0, 0.2 * len(curves) + 1.5))
+    figure, axes = _new_axes(6.4, max(4.0, 0.2 * len(curves) + 1.5))
     counted = any(curve.by == "positives" for curve in curves.values())
     ends: dict[int, Point] = {}
     for position, curve in enumerate(curves.values()):
@@ -87,7 +64,7 @@ def draw_learning_curves(
     if not ends:
         raise CordwoodError("there is no learning curve to draw: no unit has been done yet")
     if counted:
-        _scale_counts(axes)
+        _scale(axes, (1.0, 2.0, 5.0), "{:,.0f}")
         axes.set_xlabel("training rows of the category that were kept")
     else:
         axes.set_xlim(0, 103)
@@ -117,7 +94,7 @@ def draw_round_curves(
     Figure
         Where a line ends early, so did the learner's rounds.
     """
-    figure, axes = _new_figure(6.4, 4.0)
+    figure, axes = _new_axes(6.4, 4.0)
     ends: dict[int, Point] = {}
     for position, curve in enumerate(curves.values()):
         train, test = (100 * np.array(scores) for scores in (curve.train, curve.test))
@@ -125,7 +102,7 @@ def draw_round_curves(
         axes.plot(curve.rounds, test, linewidth=1.5, markersize=4, **look)
         axes.plot(curve.rounds, train, linewidth=0.8, linestyle=":", color=look["color"])
         ends[position] = (curve.rounds[-1], float(test[-1]))
-    _scale_counts(axes)
+    _scale(axes, (1.0, 2.0, 5.0), "{:,.0f}")
     axes.set_xlabel("rounds; dotted: training rows")
     axes.set_ylabel(f"{metric_name(metric)}, %")
     axes.set_title(title, loc="left", parse_math=False)
@@ -156,10 +133,10 @@ def draw_time_against_effectiveness(
     points = _find_points(comparison, metric, dataset)
     if not points:
         raise CordwoodError("there is nothing to draw: no learner has done all its units yet")
-    figure, axes = _new_figure(6.4, 4.4)
+    figure, axes = _new_axes(6.4, 4.4)
     front = _front(points)
-    steps = _steps([points[name] for name in front])
-    axes.plot(*zip(*steps, strict=True), color=_GREY, linewidth=0.8, linestyle=":")
+    steps = canvas.steps([points[name] for name in front])
+    axes.plot(*steps.T, color=_GREY, linewidth=0.8, linestyle=":")
     for position, name in enumerate(comparison.learners):
         if name in points:
             look = _look(position)
@@ -231,25 +208,22 @@ def draw_critical_difference(
             clip_on=False,
         )
     _draw_ranked(axes, result.ranks, learners, top=bars)
-    axes.text(1, -above, title, fontsize=_FONT + 2, va="bottom", parse_math=False)
+    axes.text(1, -above, title, fontsize=FONT + 2, va="bottom", parse_math=False)
     return figure
 
 
-def _new_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)  # measures the labels
+def _new_axes(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = canvas.new_figure(width, height)
     axes = figure.add_subplot()
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    canvas.dress(axes)
     return figure, axes
 
 
 def _look(position: int) -> dict[str, Any]:
     return {
-        "color": _COLOURS[position % len(_COLOURS)],
+        "color": COLOURS[position % len(COLOURS)],
         "marker": _MARKERS[position % len(_MARKERS)],
-        "linestyle": _LINES[position // len(_COLOURS) % len(_LINES)],
+        "linestyle": _LINES[position // len(COLOURS) % len(_LINES)],
     }
 
 
@@ -257,10 +231,10 @@ def _label_ends(
     figure: Figure, axes: Axes, ends: Mapping[int, Point], names: Sequence[str]
 ) -> None:
     """Write each learner's name right of its line."""
-    frame, scale = _measure(figure, axes)
+    frame, scale = canvas.measure(figure, axes)
     order = sorted(ends, key=lambda position: ends[position][1])
     heights = [axes.transData.transform(ends[position])[1] for position in order]
-    spread = labels.spread(heights, 1.3 * _FONT * scale, frame.bottom, frame.top)
+    spread = labels.spread(heights, 1.3 * FONT * scale, frame.bottom, frame.top)
     for position, height in zip(order, spread, strict=True):
         colour = _look(position)["color"]
         axes.annotate(
@@ -268,7 +242,7 @@ def _label_ends(
             ends[position],
             xytext=(1.04, (height - frame.bottom) / (frame.top - frame.bottom)),
             textcoords="axes fraction",
-            fontsize=_FONT,
+            fontsize=FONT,
             parse_math=False,
             va="center",
             color=colour,
@@ -309,42 +283,29 @@ def _front(points: Mapping[str, Point]) -> list[str]:
     return front
 
 
-def _steps(front: Sequence[Point]) -> list[Point]:
-    """List the corners of the line that says what can be had within so many seconds."""
-    corners = [front[0]]
-    for before, after in pairwise(front):
-        corners += [(after[0], before[1]), after]
-    return corners
-
-
 def _scale_seconds(axes: Axes, seconds: Sequence[float]) -> None:
     low, high = min(seconds), max(seconds)
     margin = max((high / low) ** 0.1, 1.25)
     axes.set_xlim(low / margin, high * margin)
+    _scale(axes, (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,), "{:g}")
+
+
+def _scale(axes: Axes, steps: Sequence[float], form: str) -> None:
+    """Make the axis below logarithmic, with ticks at steps of each power of ten."""
     axes.set_xscale("log")
-    steps = (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,)
     axes.xaxis.set_major_locator(LogLocator(subs=steps))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _scale_counts(axes: Axes) -> None:
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: form.format(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _label_points(
-    figure: Figure, axes: Axes, points: Mapping[str, Point], steps: Sequence[Point]
+    figure: Figure, axes: Axes, points: Mapping[str, Point], steps: NDArray[np.float64]
 ) -> None:
     """Write each learner's name by its marker, and not across the line of steps."""
-    frame, scale = _measure(figure, axes)
+    frame, scale = canvas.measure(figure, axes)
     at = axes.transData.transform(list(points.values()))
-    line = [
-        labels.Box(*(np.minimum(a, b) - scale), *(np.maximum(a, b) + scale))
-        for a, b in pairwise(axes.transData.transform(steps))
-    ]
+    corners = axes.transData.transform(steps)
+    line = canvas.enclose(corners[:-1], corners[1:], scale)
     sizes = [_size(axes, name) for name in points]
     boxes = labels.place(list(map(tuple, at)), sizes, frame, 9 * scale, obstacles=line)
     for (x, y), (name, point), box in zip(at, points.items(), boxes, strict=True):
@@ -355,22 +316,16 @@ def _label_points(
             point,
             xytext=((box.left - x) / scale, ((box.bottom + box.top) / 2 - y) / scale),
             textcoords="offset points",
-            fontsize=_FONT,
+            fontsize=FONT,
             parse_math=False,
             va="center",
             arrowprops={**_LEADER, "color": _GREY} if far else None,
         )
 
 
-def _measure(figure: Figure, axes: Axes) -> tuple[labels.Box, float]:
-    """Give the frame of the axes in pixels, and how many of these make a point."""
-    figure.draw_without_rendering()
-    return labels.Box(*axes.get_window_extent().extents), figure.dpi / _POINTS_PER_INCH
-
-
 def _size(axes: Axes, text: str) -> tuple[float, float]:
     """Measure a label, with room for a letter between it and the next."""
-    drawn = axes.text(0, 0, f"{text}n", fontsize=_FONT, parse_math=False)
+    drawn = axes.text(0, 0, f"{text}n", fontsize=FONT, parse_math=False)
     box = drawn.get_window_extent()
     drawn.remove()
     return box.width, box.height
@@ -380,14 +335,14 @@ def _draw_ranks_axis(axes: Axes, n: int) -> None:
     axes.plot([1, n], [0, 0], color="black", linewidth=1, clip_on=False)
     for rank in range(1, n + 1):
         axes.plot([rank, rank], [0, -0.07], color="black", linewidth=1, clip_on=False)
-        axes.text(rank, -0.1, str(rank), ha="center", va="bottom", fontsize=_FONT)
+        axes.text(rank, -0.1, str(rank), ha="center", va="bottom", fontsize=FONT)
 
 
 def _draw_ruler(axes: Axes, difference: float, n: int) -> None:
     """Draw the critical difference above the ranks, unless it is longer than they are."""
     caption = f"critical difference {difference:.2f}"
     if difference > n - 1:
-        axes.text(1, -0.4, f"{caption}, more than all ranks", va="bottom", fontsize=_FONT)
+        axes.text(1, -0.4, f"{caption}, more than all ranks", va="bottom", fontsize=FONT)
         return
     axes.plot(
         [1, 1 + difference],
@@ -398,7 +353,7 @@ def _draw_ruler(axes: Axes, difference: float, n: int) -> None:
         markersize=7,
         clip_on=False,
     )
-    axes.text(1, -0.47, caption, va="bottom", fontsize=_FONT)
+    axes.text(1, -0.47, caption, va="bottom", fontsize=FONT)
 
 
 def _draw_ranked(
@@ -428,6 +383,6 @@ def _draw_ranked(
             f"{name}  {rank} " if left else f" {rank}  {name}",
             ha="right" if left else "left",
             va="center",
-            fontsize=_FONT,
+            fontsize=FONT,
             parse_math=False,
         )

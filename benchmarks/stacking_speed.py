@@ -1,0 +1,93 @@
+"""What does stacking by out-of-bag rows save, and how far is it ahead of scikit-learn's stack?
+
+    python dev.py bench stacking_speed [--set 20ng] [--members stack|five] [--peer cv|sklearn]
+
+Fit and predict of one fold, texts included, by the processor time of one thread, in turns. With
+``--peer cv`` the same members, with meta-features by cross-validation in the place of their own;
+with ``--peer sklearn`` scikit-learn's `StackingClassifier` over its own forests, extra-trees,
+linear machine (calibrated, for it has no probabilities), naive Bayes and neighbours, each behind
+scikit-learn's vectorizer, beside the same five of ours. Both have five folds and a random forest
+for a combiner. The last line is the quotient.
+"""
+
+import argparse
+from typing import Any
+
+import numpy as np
+from sklearn import ensemble
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
+
+from cordwood import recipes
+from cordwood.experiment.datasets import load_dataset
+from cordwood.experiment.effort import PeakMemory
+from cordwood.experiment.parts import Evaluation
+from cordwood.experiment.splits import split
+from stopwatch import load, measure, print_head, print_row, print_run
+
+FIVE = ["rf", "xt", "svm", "nb", "knn"]
+
+
+def main(name: str, members: str, peer: str, seed: int) -> None:
+    print_run()
+    corpus = load_dataset(name)
+    fold = split(corpus, Evaluation(), seed)[0]
+    learnt, asked = corpus.select(fold.train), corpus.select(fold.test)
+    print(f"{name}: {len(learnt):,} rows to learn from, {len(asked):,} to answer{load()}\n")
+    text = {"preset": "sigir17"}
+    chosen: dict[str, Any] = {} if members == "stack" else {"members": FIVE}
+    common: dict[str, Any] = {"text": text, "seed": seed, "n_jobs": 1, "combiner": "rf", **chosen}
+    ours = recipes.make("stack", check_leakage=False, **common)
+    if peer == "cv":
+        theirs = recipes.make("stack", check_leakage=False, own_rows=False, **common)
+    else:
+        theirs = make_sklearn_stack(seed)
+    few = np.linspace(0, len(learnt) - 1, 300, dtype=int)
+    ours.fit(learnt.select(few).texts, learnt.select(few).labels)  # compiles or loads kernels
+    print_head("stack", "fit, s", "predict, s", "micro-F1")
+    seconds = {}
+    memory = PeakMemory()
+    for title, model in (("own rows", ours), (peer, theirs)):
+        fitting, _ = measure(model.fit, learnt.texts, np.array(learnt.labels))
+        predicting, found = measure(model.predict, asked.texts)
+        seconds[title] = fitting + predicting
+        right = float(np.mean(found == np.array(asked.labels)))
+        print_row(title, f"{fitting:.1f}", f"{predicting:.1f}", f"{100 * right:.2f}")
+    print(f"\npeak memory of the process: {(memory.read() or 0) / 1e6:,.0f} MB")
+    print(f"{peer} over own rows: {seconds[peer] / seconds['own rows']:.1f}")
+
+
+def make_sklearn_stack(seed: int) -> ensemble.StackingClassifier:
+    def tf() -> CountVectorizer:
+        return CountVectorizer(stop_words="english", min_df=6)
+
+    def tfidf() -> TfidfVectorizer:
+        return TfidfVectorizer(stop_words="english", min_df=6, sublinear_tf=True)
+
+    drawn = {"random_state": seed}
+    machine = CalibratedClassifierCV(LinearSVC(**drawn))
+    neighbors = KNeighborsClassifier(30, metric="cosine", weights="distance")
+    members = [
+        ("rf", make_pipeline(tf(), ensemble.RandomForestClassifier(200, **drawn))),
+        ("xt", make_pipeline(tf(), ensemble.ExtraTreesClassifier(200, **drawn))),
+        ("svm", make_pipeline(tfidf(), machine)),
+        ("nb", make_pipeline(tf(), MultinomialNB())),
+        ("knn", make_pipeline(tfidf(), neighbors)),
+    ]
+    return ensemble.StackingClassifier(members, ensemble.RandomForestClassifier(200, **drawn), cv=5)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Time a stack beside another.")
+    parser.add_argument("--set", default="20ng")
+    parser.add_argument("--members", choices=("stack", "five"), default="stack")
+    parser.add_argument("--peer", choices=("cv", "sklearn"), default="cv")
+    parser.add_argument("--seed", type=int, default=42)
+    options = parser.parse_args()
+    with threadpool_limits(1):
+        main(options.set, options.members, options.peer, options.seed)

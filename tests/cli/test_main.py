@@ -1,0 +1,51 @@
+import subprocess
+import sys
+
+import pytest
+
+from cordwood import recipes
+from cordwood.cli import commands
+from cordwood.cli.main import COMMANDS, load_command, main
+
+HEAVY = ("numba", "numpy", "pandas", "scipy", "sklearn", "skops")
+
+
+def test_help_of_every_command_loads_nothing_heavy():
+    code = (
+        "import sys; from cordwood.cli.main import COMMANDS, main\n"
+        "for name in COMMANDS: assert main([name, '--help']) == 0\n"
+        f"sys.exit(', '.join(sys.modules.keys() & set({HEAVY})) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"Usage: cordwood {name} " in done.stdout for name in COMMANDS)
+
+
+def test_recipes_in_the_help_are_those_that_there_are():
+    savable = [name for name in recipes.names() if recipes.find(name).savable]
+    there_are = {name: recipes.describe(name) for name in savable}
+    assert list(commands.SAVABLE_RECIPES.items()) == list(there_are.items())
+    assert commands.DEFAULT_RECIPE == recipes.DEFAULT
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_begins_with_what_the_list_of_commands_says(name, capsys):
+    assert main(["--help"]) == 0
+    listed = " ".join(capsys.readouterr().out.split())
+    assert main([name, "-h"]) == 0
+    own = " ".join(capsys.readouterr().out.split())
+    assert f"{name} {COMMANDS[name]}" in listed
+    assert own.startswith(f"Usage: cordwood {name} [OPTIONS]")
+    assert COMMANDS[name] in own
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_parsed_is_what_the_work_is_asked_for(name, monkeypatch):
+    required = [param.metavar for param in load_command(name).params if param.required]
+    asked = []
+    monkeypatch.setattr(f"cordwood.cli.{name}.{name}", asked.append)
+    assert main([name, *required, "--json"]) == 0
+    (record,) = asked
+    assert type(record) is commands.RECORDS[name]
+    assert record.json is True
+    assert [str(getattr(record, metavar.lower())) for metavar in required] == required
