@@ -449,3 +449,21 @@ def test_a_plan_can_be_read_without_its_data():
     wrong = {**mapping, "datasets": [{**NUMBERS, "kind": "text"}]}
     with pytest.raises(CordwoodError, match="kind is 'text', but the rows are numeric"):
         parse_plan(wrong, absent_data=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"name": "docstrings", "categories": "mail"}, "has categories = 'mail', but must list"),
+        ({"name": "docstrings", "categories": []}, "has categories = [], but must list labels"),
+        ({"categories": ["mail"]}, "has categories = ['mail'], but neither a name nor a path"),
+        ({"name": "docstrings", "catgories": ["mail"]}, "did you mean 'categories'?"),
+    ],
+)
+def test_wrong_categories_are_named(table, sentence):
+    assert sentence in refusal([table])
+
+
+def test_a_switch_is_true_or_false():
+    message = refusal(tuning={"threshold": "yes"})
+    assert "tuning.threshold is 'yes', but must be true or false" in message

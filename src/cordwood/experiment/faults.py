@@ -7,6 +7,8 @@ from cordwood import recipes
 from cordwood.errors import CordwoodError
 
 _EXPECTED = {
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
     "dict_type": "a table",
     "float_type": "a number",
     "int_type": "a whole number",

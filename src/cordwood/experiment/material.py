@@ -70,8 +70,8 @@ def load(dataset: Dataset, plan: Plan, data_dir: DataDir) -> Material:
     DataError
         If it cannot be loaded, or cannot be divided as the plan wants; it names the data set.
     """
-    rows = dataset.load(data_dir=data_dir)
     try:
+        rows = dataset.load(data_dir=data_dir)
         divisions = tuple(split(rows, plan.evaluation, plan.seed))
     except DataError as error:
         raise DataError(f"data set {dataset.name!r}: {error}") from error

@@ -270,9 +270,13 @@ def part_categories(tables: Any) -> Any:
     parted: list[Any] = []
     for table in tables:
         categories = table.get("categories") if isinstance(table, Mapping) else None
-        if not isinstance(categories, list | tuple):
+        if categories is None:
             parted.append(table)
             continue
+        if not isinstance(categories, list | tuple) or not categories:
+            raise ValueError(f"has categories = {categories!r}, but must list labels of the data")
+        if not table.get("name") and not table.get("path"):
+            raise ValueError(f"has categories = {categories!r}, but neither a name nor a path")
         rest = {name: value for name, value in table.items() if name not in ("name", "categories")}
         if "path" not in rest:
             rest = {"source": table.get("name"), **rest}

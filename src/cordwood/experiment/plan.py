@@ -102,7 +102,7 @@ _KEYS = {
     "": Plan.model_fields,
     "evaluation": Evaluation.model_fields,
     "tuning": Tuning.model_fields,
-    "datasets": Dataset.model_fields,
+    "datasets": (*Dataset.model_fields, "categories"),
     "learners": Learner.model_fields,
 }
 
