@@ -150,3 +150,18 @@ def test_short_and_full_names_and_their_order_make_one_key():
         for params in ({"C": 2, "tol": 0.1}, {"classifier__tol": 0.1, "classifier__C": 2})
     }
     assert len(keys) == 1
+
+
+@pytest.mark.parametrize("recipe", ["broof", "bert"])
+def test_a_default_that_has_changed_leaves_records_what_they_are(recipe):
+    def named(**params):
+        return first_key(learners=[{"recipe": recipe, "params": params}])
+
+    # As they were when the default was "aggregate".
+    former = {
+        "broof": "1a91f38e8e4d602285c44c65b06d35ecc18c3219e1272c5ae7519a6139c8fbad",
+        "bert": "02cdd57636751de031a7e894e9b8af4ca3994a9608c4564be3ee019ca5d3ce3a",
+    }
+    assert named(update="aggregate") == former[recipe]
+    assert named() == named(update="majority") != former[recipe]
+    assert named(update="per_tree") not in (named(), former[recipe])

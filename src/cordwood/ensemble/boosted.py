@@ -47,7 +47,7 @@ class BoostedForestClassifier(BaseTreesClassifier):
     trees : {"random", "extra"} or float, default="extra"
         Kind of the forests: random forests, extra-trees, or the probability that the forest of a
         round is one of extra-trees.
-    update : {"aggregate", "majority", "per_tree"}, default="aggregate"
+    update : {"aggregate", "majority", "per_tree"}, default="majority"
         Which rows gain weight: those that the forest answers wrongly; those that more of its trees
         answer wrongly than rightly; or by each tree, which also takes weight from the rows that it
         answers rightly.
@@ -153,7 +153,7 @@ max_features
         *,
         n_trees: int = 8,
         trees: str | float = "extra",
-        update: str = "aggregate",
+        update: str = "majority",
         oob_error: bool = True,
         selective_updates: bool = True,
         multiclass_term: bool = True,

@@ -17,6 +17,14 @@ from cordwood.experiment.plan import Plan
 _SCHEME = 1
 
 _LABELS = ("dataset", "learner")
+
+# Defaults that recipes once had, and those that they have. Keys are of the time of the former:
+# they leave it out where it is given, and tell the present one where none is, so that records of
+# both stay what they are.
+_FORMER_DEFAULTS = {
+    ("broof", "classifier__update"): ("aggregate", "majority"),
+    ("bert", "classifier__update"): ("aggregate", "majority"),
+}
 # Told where they are set only, so that units which are older than they are keep their keys.
 _TOLD_IF_SET = ("category", "positives")
 
@@ -146,9 +154,18 @@ def key(unit: Unit, fingerprint: str) -> str:
             for param, value in content[name].items()
             if param.rpartition("__")[2] != "n_jobs"
         }
+    _tell_former_defaults(unit.recipe, content["params"], content["grid"])
     content.update(data=fingerprint, scheme=_SCHEME)
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _tell_former_defaults(recipe: str, params: dict[str, Any], grid: dict[str, Any]) -> None:
+    for (name, param), (former, present) in _FORMER_DEFAULTS.items():
+        if name != recipe or param in grid:
+            continue
+        if params.setdefault(param, present) == former:
+            del params[param]
 
 
 def _make_unit(

@@ -163,6 +163,7 @@ RECIPES: Mapping[str, Recipe] = {
         partial(
             BoostedForestClassifier,
             trees="random",
+            update="aggregate",
             oob_error=False,
             selective_updates=False,
             n_jobs=-1,
