@@ -54,8 +54,8 @@ class Unit:
     evaluation : dict
         `kind`, `folds` and `test_share` of the plan's evaluation, and `rounds` if there are any.
     tuning : dict
-        `kind` and `folds` of the plan's tuning, and the `metric`, and `threshold` if it is true;
-        empty where nothing is tuned.
+        `kind` and `folds` of the plan's tuning, and the `metric`, `threshold` if it is true, and
+        `sample` if there is one; empty where nothing is tuned.
     seed : int
         The plan's.
     category : str, optional

@@ -4,6 +4,11 @@ A list also holds documents that are not in the node: these have no weight. A cu
 parts documents of greater values from all others, a cut below zero those of lesser values. Either
 way the side without zero is in the list, and only that side is counted.
 
+Before a list is looked at in earnest, what all of its documents weigh and change tells whether any
+cut of it can be the best. Both are added up at once: a document's `load` holds its weight, and
+above 16 bits what it changes, the weight times that of its class, as `count` has it. Neighbours are
+fewer than 2**16, and so is what they weigh together.
+
 Lists are sorted by value, the greatest first. Most have one value only and are in the order of the
 documents, which are numbered class by class: counting these takes no table of classes.
 
@@ -17,12 +22,16 @@ from numpy.typing import NDArray
 
 from cordwood.kernels.jit import inlined, piece
 from cordwood.kernels.rng import uniform
-from cordwood.kernels.splits import score
+from cordwood.kernels.splits import is_hopeless, score
 from cordwood.kernels.types import Float, Floats, Int, Record, Seed, Singles, Words
 
 Ints: TypeAlias = NDArray[np.int64]
 
 _ZERO, _NONE = np.float32(0.0), np.uint32(0)
+_BITS, _LOW = 16, 2**16 - 1
+
+# The bound on a score and the score are rounded differently.
+_SLACK = 1.0 + 1e-12
 
 
 class Crowd(NamedTuple):
@@ -46,13 +55,55 @@ class Crowd(NamedTuple):
     total: Int
 
 
+@piece
+def lay(live: Ints, counts: Ints, origin: Ints, laid: Ints, load: Ints) -> None:
+    """Write the load of each document, class by class; `laid` are the counts it was written for."""
+    for c in range(len(counts)):
+        if counts[c] != laid[c]:
+            laid[c] = counts[c]
+            factor = (counts[c] << _BITS) + 1
+            for p in range(np.uint32(origin[c]), np.uint32(origin[c + 1])):
+                load[p] = live[p] * factor
+
+
 @inlined
-def weigh(doc: Words, live: Ints, first: Int, last: Int) -> Int:
-    """Add up what the documents of a list weigh in the node."""
-    weight = 0
+def add_up(doc: Words, load: Ints, first: Int, last: Int) -> Int:
+    """Add up the loads of a list's documents."""
+    total = 0
     for i in range(first, last):
-        weight += live[doc[i]]
-    return weight
+        total += load[doc[i]]
+    return total
+
+
+@piece
+def weight_of(load: Int) -> Int:
+    """Take the weight out of a load."""
+    return load & _LOW
+
+
+@piece
+def falls_short(
+    entropy: bool, logs: Floats, purity: Float, total: Int, load: Int, best: Float
+) -> bool:
+    """Tell whether no cut of a list with this load can score as high as `best`.
+
+    No side scores higher than if it were of one class: w + (purity - 2 change + w²) / (total - w),
+    for a weight of w. That grows with each document the side takes in, so that no part of the list
+    scores higher than this bound for all of it: where the document's class weighs n, and other
+    classes weigh u on the side, the slope has the sign of total² - 2n(total - w) + purity
+    - 2 change, which is at least (total - n)² - u² + 2nu, and u is at most total - n. For the
+    entropy there is only the bound by weight.
+    """
+    weight = weight_of(load)
+    if is_hopeless(entropy, logs, purity, total, weight, best):
+        return True
+    if entropy:
+        return False
+    change = load >> _BITS
+    # No room where the list holds all of the node, and then it is never hopeless.
+    room = (best / _SLACK - weight) * (total - weight)
+    hopeless: bool = (purity - 2 * change + weight * weight) * _SLACK < room
+    return hopeless
 
 
 @inlined

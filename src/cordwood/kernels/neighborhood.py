@@ -24,8 +24,9 @@ _SHORT = 40
 def meet(rows: Record, hood: Record, neighbors: NDArray[np.int32]) -> tuple[Int, Int]:
     """Number the neighbours' classes, and the neighbours class by class; count both.
 
-    Document p of the neighbourhood is row `row[p]`, and of the class `class_of[label[p]]`. One more
-    document, which is none and never has a weight, fills lists up.
+    Document p of the neighbourhood is row `row[p]`, and of the class `class_of[label[p]]`, whose
+    first one is `origin[label[p]]`. One more document, which is none and never has a weight, fills
+    lists up.
     """
     class_of, number, counts = hood.class_of, hood.number, hood.counts
     n_docs, n_classes = 0, 0
@@ -48,12 +49,15 @@ def meet(rows: Record, hood: Record, neighbors: NDArray[np.int32]) -> tuple[Int,
         number[code] += 1
     p = 0
     for label in range(n_classes):
+        hood.origin[label] = p
         for _ in range(counts[label]):
             hood.label[p] = label
             p += 1
         number[class_of[label]] = -1
+    hood.origin[n_classes] = n_docs
     hood.label[n_docs] = 0
     hood.live[n_docs] = 0
+    hood.load[n_docs] = 0
     return n_docs, n_classes
 
 

@@ -12,13 +12,16 @@ from cordwood.kernels.borrow import borrow
 from cordwood.kernels.cuts import (
     Crowd,
     Ints,
+    add_up,
     draw_cut,
+    falls_short,
     halve,
     judge_all_cuts,
     judge_cut,
     judge_presence,
     keep,
-    weigh,
+    lay,
+    weight_of,
 )
 from cordwood.kernels.jit import inlined, kernel, piece
 from cordwood.kernels.neighborhood import N_STRATA, ask, leave, meet, settle
@@ -107,6 +110,7 @@ def grow_path(
     counts = hood.counts[:n_classes]
     heaviest = fill_bag(live, counts, label, state, rules.bootstrap, n_docs)
     total = np.int64(n_docs)
+    hood.laid[:n_classes] = -1
     for stratum in range(N_STRATA):
         hood.alive[stratum] = hood.border[stratum + 1] - hood.border[stratum]
     while count_classes(counts) > 1:
@@ -219,6 +223,7 @@ def search(
     entropy, random_cut, logs = rules.entropy, rules.random_cut, rules.x_log_x
     alive, reach, start, best = hood.alive, hood.reach, hood.start, hood.best
     pure = purity(entropy, logs, counts)
+    lay(hood.live, counts, hood.origin, hood.laid, hood.load)
     node = Crowd(
         entropy,
         logs,
@@ -264,9 +269,10 @@ def search(
         n_found = sift(hood, state, stratum, n_active, n_drawn, total)
         n_useful += n_found
         for i in range(n_found):
-            w, weight = hood.found[i], hood.weight[i]
-            if is_hopeless(entropy, logs, pure, total, weight, best[SCORE]):
+            w, load = hood.found[i], hood.found_load[i]
+            if falls_short(entropy, logs, pure, total, load, best[SCORE]):
                 continue
+            weight = weight_of(load)
             first, last = start[w], start[np.uint32(w + _ONE)]
             cut = _NOTHING
             if hood.is_even[w]:
@@ -306,7 +312,8 @@ def sift(hood: Record, state: Seed, stratum: Int, n_active: Int, n_drawn: Int, t
     for i in range(np.uint32(n_drawn)):
         w = active[np.uint32(at + i)]
         first, last = start[w], start[np.uint32(w + _ONE)]
-        weight = weigh(doc, live, first, last)
+        load = add_up(doc, hood.load, first, last)
+        weight = weight_of(load)
         can_be_cut = weight > 0
         if is_even[w]:
             can_be_cut = can_be_cut and weight < total
@@ -315,7 +322,7 @@ def sift(hood: Record, state: Seed, stratum: Int, n_active: Int, n_drawn: Int, t
             can_be_cut = hood.kept_value[0] > hood.kept_value[np.uint32(n - _ONE)]
         # Without a branch: the place is overwritten unless the word belongs there.
         found[n_found] = w
-        hood.weight[n_found] = weight
+        hood.found_load[n_found] = load
         n_found = np.uint32(n_found + np.uint32(can_be_cut))
         active[np.uint32(at + n_constant)] = w
         n_constant = np.uint32(n_constant + np.uint32(not can_be_cut))

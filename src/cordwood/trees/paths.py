@@ -66,9 +66,9 @@ class Neighborhood(NamedTuple):
     """Working arrays of one thread: the neighbours of a query, and a path through a tree of them.
 
     By word of the neighbourhood: `column`, `length`, `start`, `is_even`, `x`, `active`, and of
-    those drawn `found`, `weight`; by entry: `doc`, `value`; by column: `place`; by
-    neighbour: `row`, `label`, `live`, `kept`, `kept_value`; by class: `class_of`, `number`,
-    `counts`, `side`; by stratum: `border`, `alive`, `reach`.
+    those drawn `found`, `found_load`; by entry: `doc`, `value`; by column: `place`; by
+    neighbour: `row`, `label`, `live`, `load`, `kept`, `kept_value`; by class: `class_of`, `number`,
+    `origin`, `counts`, `laid`, `side`; by stratum: `border`, `alive`, `reach`.
     """
 
     column: NDArray[np.uint32]
@@ -78,7 +78,7 @@ class Neighborhood(NamedTuple):
     x: NDArray[np.float32]
     active: NDArray[np.uint32]
     found: NDArray[np.uint32]
-    weight: NDArray[np.int64]
+    found_load: NDArray[np.int64]
     doc: NDArray[np.uint16]
     value: NDArray[np.float32]
     kept: NDArray[np.uint16]
@@ -87,9 +87,12 @@ class Neighborhood(NamedTuple):
     row: NDArray[np.int64]
     label: NDArray[np.uint32]
     live: NDArray[np.int64]
+    load: NDArray[np.int64]
     class_of: NDArray[np.int64]
     number: NDArray[np.int64]
+    origin: NDArray[np.int64]
     counts: NDArray[np.int64]
+    laid: NDArray[np.int64]
     side: NDArray[np.int64]
     border: NDArray[np.int64]
     alive: NDArray[np.int64]
@@ -189,7 +192,7 @@ def allocate(rows: Rows, n_classes: int, n_neighbors: int) -> Neighborhood:
         x=np.empty(n_words, np.float32),
         active=np.empty(n_words, np.uint32),
         found=np.empty(n_places, np.uint32),
-        weight=np.empty(n_places, np.int64),
+        found_load=np.empty(n_places, np.int64),
         doc=np.empty(n_room, np.uint16),
         value=np.empty(n_room, np.float32),
         kept=np.empty(n_neighbors + 1, np.uint16),
@@ -198,9 +201,12 @@ def allocate(rows: Rows, n_classes: int, n_neighbors: int) -> Neighborhood:
         row=np.empty(n_neighbors, np.int64),
         label=np.empty(n_neighbors + 1, np.uint32),
         live=np.empty(n_neighbors + 1, np.int64),
+        load=np.empty(n_neighbors + 1, np.int64),
         class_of=np.empty(n_classes, np.int64),
         number=np.full(n_classes, -1, np.int64),
+        origin=np.empty(n_classes + 1, np.int64),
         counts=np.empty(n_classes, np.int64),
+        laid=np.empty(n_classes, np.int64),
         side=np.zeros(n_classes, np.int64),
         border=np.empty(N_STRATA + 1, np.int64),
         alive=np.empty(N_STRATA, np.int64),
