@@ -82,7 +82,7 @@ def main(name: str, n_rounds: int, n_theirs: int, trees: str) -> None:
     split = corpora.load_split(name)
     print(f"{split.describe()}; {n_rounds} rounds of {TREES} trees, {trees}{load()}")
     model = BoostedForestClassifier(
-        1, n_trees=TREES, trees=trees, learning_rate=RATE, random_state=0
+        1, n_trees=TREES, trees=trees, update="aggregate", learning_rate=RATE, random_state=0
     )
     model.fit(split.X[:500], split.y[:500]).predict(split.X_test[:9])  # compiles or loads kernels
     first, _ = measure(model.fit, split.X, split.y)

@@ -121,7 +121,7 @@ def test_drawn_rows_are_drawn_by_the_weights_of_their_pairs(max_depth):
     assert model.n_estimators_ == 8
     reference, scores = Reference(y, 4), np.zeros((len(y), 4))
     for number, (bag_seed, _) in enumerate(model._draw_seeds()):
-        counts = draw_weighted_counts(bag_seed, np.cumsum(reference.row_weights()), len(y))
+        (counts,) = draw_weighted_counts([bag_seed], reference.row_weights(), len(y))
         nodes = unfold(model.forest_, number, 4)
         leaves = walk(nodes, X)
         for leaf in np.unique(leaves):

@@ -115,7 +115,7 @@ def replay(model, rows, codes, start):
     errors, alphas, betas, oob = [], [], [], np.zeros((n_rows, n_classes))
     for m, seeds in enumerate(seeds_of_bags(model.random_state, n_rounds, n_trees)):
         p = np.stack([walk(model, m * n_trees + t, rows) for t in range(n_trees)])
-        bags = np.stack([draw_weighted_counts(s, np.cumsum(w * n_rows), n_rows) for s in seeds])
+        bags = draw_weighted_counts(seeds, w * n_rows, n_rows)
         out = bags == 0
         judged = out if model.oob_error else np.ones_like(out)
         updated = out if model.selective_updates else np.ones_like(out)

@@ -4,7 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cordwood.kernels.bag import draw_weighted
+from cordwood.kernels.bag import draw_weighted, lay_guide
 
 
 @pytest.mark.parametrize("n_draws", [1, 50, 200])
@@ -39,6 +39,7 @@ def test_weighted_counts_are_those_of_a_search_in_the_running_sum(kernels, skew,
     weights[[0, 20, 21, 59]] = 0
     sums = running_sum(weights)
     counts, guide = np.full((2, 60), 77, np.uint32)
+    kernels.bag.lay_guide(sums, guide)
     with np.errstate(over="ignore"):  # plain random numbers live on it
         kernels.bag.draw_weighted(9, n_draws, sums, guide, counts)
     state = np.array([9], np.uint64)
@@ -54,6 +55,7 @@ def test_as_many_are_drawn_as_asked_for_and_only_what_weighs(weights, seed):
     weights = np.array(weights)
     assume(weights.sum() > 1e-300)
     counts, guide = np.empty((2, len(weights)), np.uint32)
+    lay_guide(running_sum(weights), guide)
     draw_weighted(seed, 50, running_sum(weights), guide, counts)
     assert counts.sum() == 50
     assert not counts[weights == 0].any()
@@ -63,6 +65,7 @@ def test_documents_are_drawn_in_proportion_to_their_weights(compiled):
     weights = np.random.default_rng(0).gamma(0.7, size=40) + 0.02
     counts, guide = np.empty((2, 40), np.uint32)
     total = np.zeros(40)
+    compiled.bag.lay_guide(running_sum(weights), guide)
     for seed in range(500):
         compiled.bag.draw_weighted(seed * 7919, 40, running_sum(weights), guide, counts)
         total += counts
@@ -73,8 +76,10 @@ def test_documents_are_drawn_in_proportion_to_their_weights(compiled):
 def test_no_running_sum_leads_outside_of_the_counts(kernels, sums):
     sums = np.array(sums)
     sums.flags.writeable = False
-    counts = np.zeros(4, np.uint32)
+    counts, guide = np.zeros((2, 4), np.uint32)
     with np.errstate(over="ignore", invalid="ignore"):
-        kernels.bag.draw_weighted(1, 20, sums, np.zeros(2, np.uint32), counts[1:3])
+        kernels.bag.lay_guide(sums, guide[1:3])
+        kernels.bag.draw_weighted(1, 20, sums, guide[1:3], counts[1:3])
+    assert guide[1:3].max() < 2
     assert counts.sum() == 20
     assert counts[0] == counts[3] == 0

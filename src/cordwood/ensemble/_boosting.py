@@ -36,6 +36,11 @@ class Scheme(NamedTuple):
     tree_weights: bool
     learning_rate: float
 
+    @property
+    def needs_tree_errors(self) -> bool:
+        """Tell whether the error of each tree has a say in anything."""
+        return self.tree_weights or self.update == "per_tree"
+
 
 class Ballot(NamedTuple):
     """What the trees of a forest say of rows, each and together."""
@@ -52,9 +57,10 @@ class Ballot(NamedTuple):
         """Find the rows that the forest answers wrongly."""
         return np.asarray(self.is_heard & (self.votes.argmax(axis=1) != codes))
 
-    def find_signs(self, codes: NDArray[np.uint32]) -> NDArray[np.float64]:
+    def find_signs(self, codes: NDArray[np.uint32]) -> NDArray[np.int8]:
         """Give one where a tree is wrong, minus one where it is right, zero where it is silent."""
-        return np.where(self.answers < 0, 0.0, np.where(self.answers == codes, -1.0, 1.0))
+        is_wrong = (self.answers != codes).view(np.int8)
+        return np.asarray((2 * is_wrong - 1) * (self.answers >= 0).view(np.int8))
 
 
 def judge_trees(
@@ -138,7 +144,7 @@ def shift_by_trees(
     odds = np.divide(
         1.0 - tree_errors, tree_errors, where=tree_errors > 0, out=np.ones_like(tree_errors)
     )
-    return np.asarray(scheme.learning_rate * odds @ ballot.find_signs(codes))
+    return np.asarray(scheme.learning_rate * odds @ ballot.find_signs(codes).astype(np.float64))
 
 
 # Each gives the logarithms of the factors on the rows' weights.

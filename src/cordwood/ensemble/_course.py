@@ -117,7 +117,7 @@ def boost(
         Why this round is the last, or would have been one too many.
     """
     codes, weights = data.codes[data.docs], course.weights
-    counts = _draw_bags(weights, seeds[:, 0])
+    counts = bag.draw_weighted_counts(seeds[:, 0], weights, len(weights))
     forest = grow_forest(
         data.table,
         codes,
@@ -129,7 +129,9 @@ def boost(
     )
     leaves = _find_leaves(forest, data, counts, scheme, n_jobs)
     answers = {out: find_answers(forest, found, data.n_classes) for out, found in leaves.items()}
-    tree_errors = judge_trees(answers[scheme.oob_error][:, data.docs], codes, weights)
+    tree_errors = np.zeros(len(seeds))
+    if scheme.needs_tree_errors:
+        tree_errors = judge_trees(answers[scheme.oob_error][:, data.docs], codes, weights)
     factors = weigh_trees(tree_errors) if scheme.tree_weights else np.ones(len(seeds))
     votes = {out: sum_votes(forest, leaves[out], factors, data.n_classes) for out in leaves}
     ballots = {out: Ballot(answers[out][:, data.docs], votes[out][data.docs]) for out in leaves}
@@ -157,12 +159,6 @@ def boost(
         )
         course.weights = reweigh(weights, log_factors)
     return stop_reason
-
-
-def _draw_bags(weights: NDArray[np.float64], seeds: NDArray[Any]) -> NDArray[np.uint32]:
-    """Draw as many rows as there are for each tree, in proportion to their weights."""
-    cumulative = np.cumsum(weights)
-    return np.stack([bag.draw_weighted_counts(seed, cumulative, len(weights)) for seed in seeds])
 
 
 def _find_leaves(

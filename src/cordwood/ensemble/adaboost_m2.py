@@ -261,8 +261,8 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
         """Give the rows' weights in a tree, from their shares in the weight of all pairs."""
         n_docs = len(shares)
         if self.bootstrap:
-            counts = bag.draw_weighted_counts(bag_seed, np.cumsum(shares), n_docs)
-            return counts.astype(np.float64)
+            counts = bag.draw_weighted_counts([bag_seed], shares, n_docs)
+            return np.asarray(counts[0], np.float64)
         weights = shares * n_docs
         return np.where(weights < _LEAST_WEIGHT, 0.0, weights)
 

@@ -20,13 +20,8 @@ def draw(seed: Int, n_draws: Int, counts: Words) -> None:
 
 
 @kernel
-def draw_weighted(seed: Int, n_draws: Int, cumulative: Floats, guide: Words, counts: Words) -> None:
-    """Draw documents in proportion to their weights, whose running sum is `cumulative`.
-
-    `guide` is room for one number for each document: which one a search begins at, for each of as
-    many equal parts of the weight. So a draw takes about two steps, however unequal the weights
-    are. Documents of equal weight are drawn as `draw` draws them.
-    """
+def lay_guide(cumulative: Floats, guide: Words) -> None:
+    """Find which document a search begins at, for each of as many equal parts of the weight."""
     n_docs = len(cumulative)
     total = cumulative[n_docs - 1]
     doc: Int = 0
@@ -34,6 +29,17 @@ def draw_weighted(seed: Int, n_draws: Int, cumulative: Floats, guide: Words, cou
         while doc < n_docs - 1 and cumulative[doc] <= total * part / n_docs:
             doc += 1
         guide[part] = doc
+
+
+@kernel
+def draw_weighted(seed: Int, n_draws: Int, cumulative: Floats, guide: Words, counts: Words) -> None:
+    """Draw documents in proportion to their weights, whose running sum is `cumulative`.
+
+    With the guide of `lay_guide` a draw takes about two steps, however unequal the weights are.
+    Documents of equal weight are drawn as `draw` draws them.
+    """
+    n_docs = len(cumulative)
+    total = cumulative[n_docs - 1]
     state = np.empty(1, np.uint64)
     state[0] = np.uint64(seed)
     counts[:] = 0

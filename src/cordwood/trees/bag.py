@@ -1,11 +1,12 @@
 """Which documents a tree sees, and how much each weighs there."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.kernels.bag import draw, draw_weighted
+from cordwood.kernels.bag import draw, draw_weighted, lay_guide
 from cordwood.kernels.frozen import read_only
 
 
@@ -17,29 +18,34 @@ def draw_counts(seed: int, n_docs: int, n_draws: int) -> NDArray[np.uint32]:
 
 
 def draw_weighted_counts(
-    seed: int, cumulative: NDArray[np.float64], n_draws: int
+    seeds: Sequence[int] | NDArray[Any], weights: NDArray[np.float64], n_draws: int
 ) -> NDArray[np.uint32]:
-    """Count how often each document is drawn, in proportion to its weight.
+    """Count how often each document is drawn for each tree, in proportion to its weight.
 
     Parameters
     ----------
-    seed : int
-    cumulative : float64 array of shape (n_docs,)
-        The running sum of the weights, which are not negative, and not all zero. Weights that are
-        all one give the counts of `draw_counts`.
+    seeds : sequence of int
+        One for each tree.
+    weights : float64 array of shape (n_docs,)
+        Not negative, and not all zero. Weights that are all one give the counts of `draw_counts`.
     n_draws : int
 
     Returns
     -------
-    uint32 array of shape (n_docs,)
+    uint32 array of shape (n_trees, n_docs)
 
     Examples
     --------
-    >>> draw_weighted_counts(0, np.cumsum([0.0, 3.0, 0.0]), 5)
-    array([0, 5, 0], dtype=uint32)
+    >>> draw_weighted_counts([0, 1], np.array([0.0, 3.0, 0.0]), 5)
+    array([[0, 5, 0],
+           [0, 5, 0]], dtype=uint32)
     """
-    counts, guide = np.empty((2, len(cumulative)), np.uint32)
-    draw_weighted(int(seed), n_draws, read_only(cumulative), guide, counts)
+    cumulative = read_only(np.cumsum(weights))
+    guide = np.empty(len(weights), np.uint32)
+    lay_guide(cumulative, guide)
+    counts = np.empty((len(seeds), len(weights)), np.uint32)
+    for seed, row in zip(seeds, counts, strict=True):
+        draw_weighted(int(seed), n_draws, cumulative, guide, row)
     return counts
 
 
