@@ -202,7 +202,7 @@ def test_rows_of_the_category_are_discarded(folder, tmp_path):
         ),
         (
             {"datasets": [{"name": "stories", "categories": "tin"}]},
-            "data set 1: there is no key 'categories'; did you mean 'category'?",
+            "datasets number 1 has categories = 'tin', but must list labels of the data",
         ),
         (
             {"datasets": [{"name": "stores", "categories": ["tin"]}]},

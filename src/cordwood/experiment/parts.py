@@ -268,15 +268,19 @@ def part_categories(tables: Any) -> Any:
     if not isinstance(tables, list | tuple):
         return tables
     parted: list[Any] = []
-    for table in tables:
+    for place, table in enumerate(tables, start=1):
         categories = table.get("categories") if isinstance(table, Mapping) else None
         if categories is None:
             parted.append(table)
             continue
         if not isinstance(categories, list | tuple) or not categories:
-            raise ValueError(f"has categories = {categories!r}, but must list labels of the data")
+            raise ValueError(
+                f"number {place} has categories = {categories!r}, but must list labels of the data"
+            )
         if not table.get("name") and not table.get("path"):
-            raise ValueError(f"has categories = {categories!r}, but neither a name nor a path")
+            raise ValueError(
+                f"number {place} has categories = {categories!r}, but neither a name nor a path"
+            )
         rest = {name: value for name, value in table.items() if name not in ("name", "categories")}
         if "path" not in rest:
             rest = {"source": table.get("name"), **rest}
