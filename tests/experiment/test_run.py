@@ -325,3 +325,8 @@ def test_data_sets_by_name_and_of_numbers(tmp_path):
     assert [record["unit"]["dataset"] for record in records] == ["sklearn:iris", "sklearn:wine"]
     assert [record["n_test"] for record in records] == [30, 36]
     assert all(record["scores"]["micro_f1"] > 0.85 for record in records)
+
+
+def test_no_jobs_at_all_are_refused(folder):
+    with pytest.raises(ValueError, match="n_jobs must be .* other than zero; got 0"):
+        run(make_plan(folder, "nb"), Ledger(folder / "ledger.jsonl"), n_jobs=0)

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from cordwood.checks import check_jobs
 from cordwood.errors import CordwoodError
 from cordwood.experiment.cluster import Cluster, Job
 from cordwood.experiment.ledger import Ledger
@@ -144,6 +145,7 @@ def run(
     ...     [run(plan, ledger).n_done for _ in range(2)]
     [5, 0]
     """
+    check_jobs(n_jobs)
     with _find_workers(plan, ledger, data_dir, n_jobs, cluster) as work:
         fingerprints = {
             dataset.name: load(dataset, plan, data_dir).fingerprint
