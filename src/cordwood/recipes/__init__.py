@@ -255,7 +255,9 @@ def _make_member(name: str, params: Mapping[str, Any], settings: _Settings) -> P
 
 def _check_members(name: str, members: Any) -> tuple[str, ...]:
     if not isinstance(members, list | tuple) or not members:
-        raise CordwoodError(f"recipe {name!r}: members is {members!r}, but must list recipes")
+        raise CordwoodError(
+            f'recipe {name!r}: members is {members!r}, but must list recipes, such as ["svm", "rf"]'
+        )
     for member in members:
         if members.count(member) > 1:
             raise CordwoodError(f"recipe {name!r}: members has {member!r} more than once")
