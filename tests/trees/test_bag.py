@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cordwood.trees.bag import draw_counts, draw_weighted_counts, pack, pack_counts
+from cordwood.trees.bag import draw_counts, draw_weighted_counts, pack, pack_draws
 
 
 @pytest.mark.parametrize("n_docs", [1, 2, 100, 1237])
@@ -22,7 +22,7 @@ def test_weights_are_only_read():
 
 def test_bits_are_set_for_what_is_in_the_bag():
     counts = np.stack([draw_counts(seed, 21, 21) for seed in (4, 5)])
-    bags = pack_counts(counts)
+    bags = pack_draws(counts > 0)
     assert np.array_equal(bags, pack([4, 5], 21, 21))
     bits = np.unpackbits(bags, axis=1, bitorder="little")[:, :21]
     assert np.array_equal(bits, counts > 0)

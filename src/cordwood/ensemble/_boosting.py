@@ -13,6 +13,8 @@ weights : float64 array of shape (n_rows,)
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -42,20 +44,26 @@ class Scheme(NamedTuple):
         return self.tree_weights or self.update == "per_tree"
 
 
-class Ballot(NamedTuple):
+@dataclass(frozen=True)
+class Ballot:
     """What the trees of a forest say of rows, each and together."""
 
     answers: NDArray[np.int32]
     votes: NDArray[np.float64]
 
-    @property
+    @cached_property
     def is_heard(self) -> NDArray[np.bool_]:
         """Tell on which rows any tree has a vote."""
         return np.asarray((self.answers >= 0).any(axis=0))
 
+    @cached_property
+    def leaders(self) -> NDArray[np.intp]:
+        """Give the class of the most votes for each row."""
+        return np.asarray(self.votes.argmax(axis=1))
+
     def find_wrong(self, codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
         """Find the rows that the forest answers wrongly."""
-        return np.asarray(self.is_heard & (self.votes.argmax(axis=1) != codes))
+        return np.asarray(self.is_heard & (self.leaders != codes))
 
     def find_signs(self, codes: NDArray[np.uint32]) -> NDArray[np.int8]:
         """Give one where a tree is wrong, minus one where it is right, zero where it is silent."""

@@ -172,15 +172,15 @@ def _find_leaves(
 
     Those of all rows are under False, if the scheme asks for them.
     """
-    drawn = np.zeros((len(counts), len(data.codes)), np.uint32)
-    drawn[:, data.docs] = counts
+    drawn = np.zeros((len(counts), len(data.codes)), np.bool_)
+    drawn[:, data.docs] = counts > 0
     leaves = np.empty(drawn.shape, np.int32)
     if scheme.oob_error and scheme.selective_updates:
-        bags = bag.pack_counts(drawn[:, data.order])
+        bags = bag.pack_draws(drawn[:, data.order])
         leaves[:, data.order] = reach_turned(forest, data.rows, bags=bags, n_jobs=n_jobs)
         return {True: leaves}
     leaves[:, data.order] = reach_turned(forest, data.rows, n_jobs=n_jobs)
-    return {True: np.where(drawn > 0, np.int32(-1), leaves), False: leaves}
+    return {True: np.where(drawn, np.int32(-1), leaves), False: leaves}
 
 
 def _find_reason(error: float, chance: float) -> str | None:

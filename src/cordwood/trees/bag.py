@@ -53,10 +53,10 @@ def pack(seeds: Sequence[int] | NDArray[np.uint64], n_docs: int, n_draws: int) -
     """Set bit i of a tree's row, counted from the lowest, where document i is in its bag."""
     bags = np.empty((len(seeds), -(-n_docs // 8)), np.uint8)
     for bag, seed in zip(bags, seeds, strict=True):
-        bag[:] = pack_counts(draw_counts(seed, n_docs, n_draws))
+        bag[:] = pack_draws(draw_counts(seed, n_docs, n_draws) > 0)
     return bags
 
 
-def pack_counts(counts: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Pack counts of draws, of one tree or of a tree in each row, as `pack` does."""
-    return np.packbits(counts > 0, axis=-1, bitorder="little")
+def pack_draws(is_drawn: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Pack which documents were drawn, for one tree or for a tree in each row, as `pack` does."""
+    return np.packbits(is_drawn, axis=-1, bitorder="little")
