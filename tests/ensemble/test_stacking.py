@@ -185,7 +185,7 @@ class Counting(TransformerMixin, BaseEstimator):
         self.factor = factor
 
     def fit(self, X, y=None):
-        FITS.append(len(X))
+        FITS.append(X.shape[0])
         return self
 
     def transform(self, X):
@@ -351,3 +351,14 @@ def test_what_members_came_to_can_be_kept(tmp_path):
     assert again.predict_proba(PIXELS).tobytes() == plain.predict_proba(PIXELS).tobytes()
     again.fit(X[1:], Y[1:])
     assert CountingBayes.n_fits == 12
+
+
+def test_views_are_kept_with_members(tmp_path):
+    texts = [f"{'goal team' if n % 2 else 'bread soup'} {n % 7}" for n in range(40)]
+    labels = np.arange(40) % 2
+    FITS.clear()
+    for final in (bayes(), linear()):
+        member = make_pipeline(CountVectorizer(), Counting(), bayes())
+        model = stack([("words", member)], final, memory=str(tmp_path)).fit(texts, labels)
+        assert model.predict(texts).tolist() == labels.tolist()
+    assert len(FITS) == 1

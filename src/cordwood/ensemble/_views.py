@@ -4,7 +4,7 @@ A member that is a pipeline sees rows through its first steps. Members whose fir
 such as two forests on the same counts of words, share them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,11 +37,18 @@ class Seats(NamedTuple):
     rests: list[Any]
 
 
-def seat(members: Sequence[Any], X: Any) -> Seats:
+def seat(members: Sequence[Any], X: Any, remember: Callable[..., Any] = lambda f: f) -> Seats:
     """Fit each distinct view of the members on the training rows, without their labels.
 
     So that it can tell nothing of the label of any row. A pipeline with a step that needs labels
     stays whole behind the rows as they are, and is fitted anew in every fold.
+
+    Parameters
+    ----------
+    members : sequence of estimators
+    X : rows of any kind
+    remember : callable, optional
+        Makes a function that does nothing twice of one that does.
 
     Examples
     --------
@@ -54,13 +61,14 @@ def seat(members: Sequence[Any], X: Any) -> Seats:
     """
     known: list[View] = []
     fitted: list[tuple[View, Any] | None] = []
+    fit = remember(fit_view)
     seats = Seats([], [], [], [])
     for member in members:
         steps, rest = _part(member)
         number = next((i for i, view in enumerate(known) if _is_same(view, steps)), len(known))
         if number == len(known):
             known.append(steps)
-            fitted.append(_fit(steps, X))
+            fitted.append(fit(steps, X) if steps else ([], X))
         found = fitted[number]
         view, rows = ([], X) if found is None else found
         place = next((i for i, other in enumerate(seats.views) if other is view), len(seats.views))
@@ -89,7 +97,7 @@ def look(view: View, X: Any) -> Any:
     return X
 
 
-def _fit(steps: View, X: Any) -> tuple[View, Any] | None:
+def fit_view(steps: View, X: Any) -> tuple[View, Any] | None:
     """Fit steps without labels; None where that cannot be done."""
     if any(get_tags(step).target_tags.required for _, step in steps):
         return None

@@ -247,8 +247,8 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         check_is_fitted(self)
         if _has_features(X):
             validate_data(self, X, skip_check_array=True, reset=False)
-        seen = [look(view, X) for view in self._views]
-        ask = check_memory(self.memory).cache(_meta.ask)
+        see, ask = map(check_memory(self.memory).cache, (look, _meta.ask))
+        seen = [see(view, X) if view else X for view in self._views]
         return np.hstack(
             carry_out(
                 (
@@ -369,10 +369,11 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         prior: NDArray[np.float64],
     ) -> None:
         """Fit every member on all rows, and find what it says of each without having seen it."""
-        self._views, rows, self._places, rests = seat([member for _, member in members], X)
+        remember = check_memory(self.memory).cache
+        seats = seat([member for _, member in members], X, remember)
+        self._views, rows, self._places, rests = seats
         self._last_steps = [_name_last(member) for _, member in members]
         seen = [rows[place] for place in self._places]
-        remember = check_memory(self.memory).cache
         fit, read, answer = map(remember, (_meta.fit_member, _meta.read_rows, _meta.answer_fold))
         self._models = carry_out(
             (
