@@ -36,6 +36,7 @@ from sklearn.utils.validation import (
 
 from cordwood._sklearn import BaseComposition, check_sample_weight
 from cordwood.checks import check_number
+from cordwood.combine.regression import MultiResponseRegression
 from cordwood.ensemble import _meta
 from cordwood.ensemble._leakage import find_leakage
 from cordwood.ensemble._tasks import carry_out
@@ -60,8 +61,10 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         learn without labels, such as counts of words, are fitted once for all members that begin
         with the same ones. A member may be ``"drop"``.
     final_estimator : estimator, optional
-        The combiner: any classifier, or one of `cordwood.combine`. By default a random forest of
-        200 trees.
+        The combiner: any classifier, or one of `cordwood.combine`. By default
+        `MultiResponseRegression`, which weighs for each class what the members say of it; the
+        paper has a random forest, which was behind on all sets but one that both were tried on,
+        and which it is with `passthrough`, where the combiner must take any columns.
     cv : int, "prefit", splitter or iterable, default=5
         Folds for the members that have to be fitted anew: their number (stratified and shuffled;
         fewer where all classes are smaller), a splitter of scikit-learn, or pairs of training and
@@ -435,9 +438,11 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         self.meta_features_ = self.transform(X)
 
     def _make_combiner(self, seed: int) -> Any:
-        if self.final_estimator is None:
+        if self.final_estimator is not None:
+            return clone(self.final_estimator)
+        if self.passthrough:
             return RandomForestClassifier(200, n_jobs=self.n_jobs, random_state=seed)
-        return clone(self.final_estimator)
+        return MultiResponseRegression()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -211,7 +211,7 @@ RECIPES: Mapping[str, Recipe] = {
     "quick": Recipe(
         "learners that take seconds, stacked",
         _make_stack,
-        members={"svm": _SVM_MEMBER, "nb": {}, "rf": {}},
+        members={"svm": _SVM_MEMBER, "nb": {}, "knn": {}, "rf": {}},
     ),
     "ada_m2": Recipe("stumps boosted by AdaBoost.M2", AdaBoostM2Classifier),
     "ada_fgdt": Recipe(
