@@ -47,6 +47,7 @@ PROTOCOL = 1
 # stranger writes into it: methods may fail on it, but may not read or write outside its arrays.
 TYPES = (
     "cordwood.combine.gaussian.VariationalGaussian",
+    "cordwood.combine.pool.LogarithmicPool",
     "cordwood.combine.regression.MultiResponseRegression",
     "cordwood.combine.scann.SCANN",
     "cordwood.combine.templates.DecisionTemplates",

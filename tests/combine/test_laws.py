@@ -9,6 +9,7 @@ from cordwood import persist
 from cordwood.combine import (
     SCANN,
     DecisionTemplates,
+    LogarithmicPool,
     MultiResponseRegression,
     VariationalGaussian,
     Voting,
@@ -22,6 +23,7 @@ COMBINERS = [
     MultiResponseRegression(nonnegative=False),
     MultiResponseRegression("all", nonnegative=False),
     *(DecisionTemplates(similarity) for similarity in MEASURES),
+    LogarithmicPool(),
     SCANN(),
     VariationalGaussian(),
     VariationalGaussian("variational"),

@@ -6,6 +6,7 @@ column out where there are two classes, and then only suits those that take any 
 """
 
 from cordwood.combine.gaussian import VariationalGaussian
+from cordwood.combine.pool import LogarithmicPool
 from cordwood.combine.regression import MultiResponseRegression
 from cordwood.combine.scann import SCANN
 from cordwood.combine.templates import DecisionTemplates
@@ -14,6 +15,7 @@ from cordwood.combine.voting import Voting
 __all__ = [
     "SCANN",
     "DecisionTemplates",
+    "LogarithmicPool",
     "MultiResponseRegression",
     "VariationalGaussian",
     "Voting",

@@ -36,7 +36,7 @@ from sklearn.utils.validation import (
 
 from cordwood._sklearn import BaseComposition, check_sample_weight
 from cordwood.checks import check_number
-from cordwood.combine.regression import MultiResponseRegression
+from cordwood.combine.pool import LogarithmicPool
 from cordwood.ensemble import _meta
 from cordwood.ensemble._leakage import find_leakage
 from cordwood.ensemble._tasks import carry_out
@@ -61,10 +61,8 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         learn without labels, such as counts of words, are fitted once for all members that begin
         with the same ones. A member may be ``"drop"``.
     final_estimator : estimator, optional
-        The combiner: any classifier, or one of `cordwood.combine`. By default
-        `MultiResponseRegression`, which weighs for each class what the members say of it; the
-        paper has a random forest, which was behind on all sets but one that both were tried on,
-        and which it is with `passthrough`, where the combiner must take any columns.
+        The combiner: any classifier, or one of `cordwood.combine`. By default a `LogarithmicPool`;
+        with `passthrough`, where the combiner must take any columns, a random forest of 200 trees.
     cv : int, "prefit", splitter or iterable, default=5
         Folds for the members that have to be fitted anew: their number (stratified and shuffled;
         fewer where all classes are smaller), a splitter of scikit-learn, or pairs of training and
@@ -443,7 +441,7 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
             return clone(self.final_estimator)
         if self.passthrough:
             return RandomForestClassifier(200, n_jobs=self.n_jobs, random_state=seed)
-        return MultiResponseRegression()
+        return LogarithmicPool()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

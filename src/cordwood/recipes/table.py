@@ -16,6 +16,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from cordwood.combine import (
     SCANN,
     DecisionTemplates,
+    LogarithmicPool,
     MultiResponseRegression,
     VariationalGaussian,
     Voting,
@@ -286,6 +287,7 @@ RECIPES: Mapping[str, Recipe] = {
 
 # What learns from the members of a stack.
 COMBINERS: Mapping[str, Callable[[], Any]] = {
+    "pool": LogarithmicPool,
     "rf": partial(RandomForestClassifier, 200, n_jobs=-1),
     "least_squares": partial(MultiResponseRegression, "all", nonnegative=False),
     "mlr": partial(MultiResponseRegression, "all"),
