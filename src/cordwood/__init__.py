@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
     from cordwood.ensemble.lazy import LazyForestClassifier
     from cordwood.ensemble.linear import LinearSVMClassifier
+    from cordwood.ensemble.nearest import NeighborsClassifier
+    from cordwood.ensemble.stacking import OOBStackingClassifier
     from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
     from cordwood.errors import CordwoodError, DataError, ModelFileError
     from cordwood.persist import load, save
@@ -35,6 +37,7 @@ _HOMES = {
     "LinearSVMClassifier": "cordwood.ensemble.linear",
     "Matrix": "cordwood.text.corpus",
     "ModelFileError": "cordwood.errors",
+    "NeighborsClassifier": "cordwood.ensemble.nearest",
     "OOBStackingClassifier": "cordwood.ensemble.stacking",
     "RandomForestClassifier": "cordwood.ensemble.forests",
     "TextVectorizer": "cordwood.text.vectorizer",
@@ -59,6 +62,7 @@ __all__ = [
     "LinearSVMClassifier",
     "Matrix",
     "ModelFileError",
+    "NeighborsClassifier",
     "OOBStackingClassifier",
     "RandomForestClassifier",
     "TextVectorizer",
