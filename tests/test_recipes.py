@@ -376,6 +376,8 @@ def test_members_and_combiner_of_a_stack_can_be_chosen():
         ({"members": ["smv"]}, "there is no recipe 'smv'; did you mean 'svm'"),
         ({"members": "svm"}, "recipe 'stack': members is 'svm', but must list recipes"),
         ({"members": []}, r"members is \[\], but must list recipes"),
+        ({"members": ["nb", 3]}, r"members is \['nb', 3\], but must list recipes"),
+        ({"combiner": ["rf"]}, r"there is no combiner \['rf'\]; did you mean 'rf'|there are"),
         ({"members": ["nb", "nb"]}, "members has 'nb' more than once"),
         ({"members": ["nb", "quick"]}, "member 'quick' is a stack itself"),
         ({"combiner": "votings"}, "there is no combiner 'votings'; did you mean 'voting'"),

@@ -229,7 +229,7 @@ def _make_stack(
         for member in chosen
     ]
     if combiner is not None:
-        if combiner not in COMBINERS:
+        if not isinstance(combiner, str) or combiner not in COMBINERS:
             near = nearest(str(combiner), COMBINERS)
             raise CordwoodError(f"recipe {name!r}: there is no combiner {combiner!r}; {near}")
         stack.final_estimator = COMBINERS[combiner]()
@@ -254,7 +254,8 @@ def _make_member(name: str, params: Mapping[str, Any], settings: _Settings) -> P
 
 
 def _check_members(name: str, members: Any) -> tuple[str, ...]:
-    if not isinstance(members, list | tuple) or not members:
+    listed = isinstance(members, list | tuple) and all(isinstance(each, str) for each in members)
+    if not listed or not members:
         raise CordwoodError(
             f'recipe {name!r}: members is {members!r}, but must list recipes, such as ["svm", "rf"]'
         )
