@@ -1,5 +1,6 @@
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -362,3 +363,30 @@ def test_views_are_kept_with_members(tmp_path):
         model = stack([("words", member)], final, memory=str(tmp_path)).fit(texts, labels)
         assert model.predict(texts).tolist() == labels.tolist()
     assert len(FITS) == 1
+
+
+class Notebook:
+    """A memory that hands out the very objects that it keeps, as no file does."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def cache(self, function):
+        def call(*arguments):
+            name = function.__name__, joblib.hash(arguments)
+            if name not in self.kept:
+                self.kept[name] = function(*arguments)
+            return self.kept[name]
+
+        return call
+
+
+def test_rows_that_are_kept_are_not_written_to():
+    members = [("forest", forest(3))]
+    memory = Notebook()
+    first, again = (stack(members, bayes(), memory=memory).fit(X, Y) for _ in range(2))
+    assert first.n_filled_["forest"] == again.n_filled_["forest"] > 0
+    assert first.meta_features_.tobytes() == again.meta_features_.tobytes()

@@ -165,3 +165,9 @@ def test_a_default_that_has_changed_leaves_records_what_they_are(recipe):
     assert named(update="aggregate") == former[recipe]
     assert named() == named(update="majority") != former[recipe]
     assert named(update="per_tree") not in (named(), former[recipe])
+
+
+def test_numbers_leave_out_the_words_of_members_as_well():
+    params = {"members": ["nb", "lr"], "nb__words__min_df": 2, "nb__alpha": 0.5}
+    (unit, *_) = units(["sklearn:iris"], [{"recipe": "stack", "params": params}])
+    assert unit.params == {"members": ["nb", "lr"], "classifier__nb__classifier__alpha": 0.5}

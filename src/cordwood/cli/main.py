@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -75,7 +75,7 @@ for _name, _record in RECORDS.items():
 
 def load_command(name: str) -> Any:
     """Give one command with its parameters, as typer makes it."""
-    return typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    return cast(typer.core.TyperGroup, typer.main.get_command(app)).commands[name]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -93,8 +93,10 @@ def align(answers: NDArray[Any], of: NDArray[Any], classes: NDArray[Any]) -> NDA
     return placed
 
 
-def fill(rows: NDArray[np.float64], prior: NDArray[np.float64]) -> int:
-    """Put the classes' shares where a member knows nothing; tell in how many rows."""
-    unknown = np.isnan(rows).any(axis=1)
-    rows[unknown] = prior
-    return int(unknown.sum())
+def fill(rows: NDArray[np.float64], prior: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Put the classes' shares where a member knows nothing; tell in how many rows.
+
+    In a copy, because what a member came to may be kept for other stacks.
+    """
+    unknown = np.asarray(np.isnan(rows).any(axis=1))
+    return np.where(unknown[:, None], prior, rows), int(unknown.sum())

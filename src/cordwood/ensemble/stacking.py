@@ -413,10 +413,9 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         for (member, (_, test)), answer in zip(refits, answers, strict=True):
             blocks[member][test] = answer
         self.meta_source_ = dict(zip(self._names, sources, strict=True))
-        self.n_filled_ = {
-            name: _meta.fill(block, prior) for name, block in zip(self._names, blocks, strict=True)
-        }
-        self.meta_features_ = np.hstack(blocks)
+        filled, counts = zip(*(_meta.fill(block, prior) for block in blocks), strict=True)
+        self.n_filled_ = dict(zip(self._names, counts, strict=True))
+        self.meta_features_ = np.hstack(filled)
 
     def _take_prefit(self, members: list[tuple[str, Any]], X: Any) -> None:
         """Take members that are fitted, and ask them about these rows."""

@@ -205,5 +205,5 @@ def _fitting(params: Mapping[str, Any], numeric: bool) -> dict[str, Any]:
     return {
         param: value
         for param, value in params.items()
-        if not numeric or not param.startswith(("words__", "ngrams__"))
+        if not numeric or not {"words", "ngrams"} & set(param.split("__")[:-1])
     }
