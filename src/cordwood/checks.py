@@ -48,6 +48,19 @@ def check_share(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a whole number or a share in (0, 1]; got {value!r}")
 
 
+def check_positive(name: str, value: Any) -> None:
+    """Complain of a value that is no finite number above zero.
+
+    Examples
+    --------
+    >>> check_positive("nu", 0)
+    Traceback (most recent call last):
+    ValueError: nu must be a number above zero; got 0
+    """
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name} must be a number above zero; got {value!r}")
+
+
 def check_jobs(n_jobs: Any) -> None:
     """Complain of a number of jobs that joblib would not take.
 

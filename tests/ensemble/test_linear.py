@@ -218,5 +218,7 @@ def test_a_slope_that_is_given_is_taken_and_changes_no_answer():
 
 @pytest.mark.parametrize("slope", [0, -1.0, np.inf, np.nan, "steep"])
 def test_a_slope_that_is_none_is_refused(slope):
-    with pytest.raises(ValueError, match="slope must be None or a number above zero; got"):
+    with pytest.raises(
+        ValueError, match="slope, if it is not None, must be a number above zero; got"
+    ):
         LinearSVMClassifier(slope=slope).fit([[0.0], [1.0]], [0, 1])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
@@ -101,7 +103,7 @@ def test_rows_that_no_tree_has_left_out_do_not_count(corpus, recipe):
 class LazyNeighbors(KNeighborsClassifier):
     """Votes of each row's neighbours, itself left out."""
 
-    def loo_decision_function(self, rows=slice(None)):
+    def loo_decision_function(self, groups=None, rows=slice(None)):
         neighbours = self.kneighbors(return_distance=False)
         votes = np.eye(len(self.classes_))[self._y[neighbours]].mean(axis=1)
         votes[self.silent] = np.nan
@@ -197,10 +199,27 @@ def test_own_votes_where_all_candidates_have_them_and_folds_elsewhere(build, gri
         assert resolve_kind(kind, build, grid) == found.get(kind, "cv"), kind
 
 
-def test_groups_are_told_by_folds_unless_the_plan_says_otherwise():
+def test_the_rest_of_its_group_is_left_out_with_a_row():
+    iris = load_dataset("sklearn:iris").select(np.arange(0, 150, 2))
+    twice = iris.select(np.repeat(np.arange(len(iris)), 2))
+    twice = replace(twice, groups=tuple(map(str, np.repeat(np.arange(len(iris)), 2))))
+    build, grid = make("knn", words=False, scale=False), {"classifier__n_neighbors": [2]}
+    alone = choose_by_own_votes("loo", build, grid, iris, Aim("micro_f1"))
+    grouped = choose_by_own_votes("loo", build, grid, twice, Aim("micro_f1"), grouped=True)
+    known = choose_by_own_votes("loo", build, grid, twice, Aim("micro_f1"))
+    assert known.score == 1.0 > grouped.score  # its copy answers for it
+    build, grid = make("knn", words=False, scale=False), {"classifier__n_neighbors": [4]}
+    assert choose_by_own_votes("loo", build, grid, twice, Aim("micro_f1"), grouped=True).score == (
+        pytest.approx(alone.score)
+    )
+
+
+def test_groups_are_told_by_what_knows_them_unless_the_plan_says_otherwise():
     grid = {"classifier__max_depth": [1, 2]}
     assert resolve_kind("auto", make("rf"), grid, grouped=True) == "cv"
     assert resolve_kind("oob", make("rf"), grid, grouped=True) == "oob"
+    neighbors = {"classifier__n_neighbors": [1, 2]}
+    assert resolve_kind("auto", lazy, neighbors, grouped=True) == "loo"
 
 
 @pytest.mark.parametrize("threshold", [False, True])

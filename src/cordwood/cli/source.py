@@ -1,7 +1,7 @@
 """Where rows come from: what DATA and its options mean, for every command that reads."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from cordwood.errors import DataError
 from cordwood.experiment.datasets import load_dataset
 from cordwood.text import reading
 from cordwood.text.corpus import Corpus, Matrix
-from cordwood.text.rows import Row, RowStream
+from cordwood.text.rows import RowStream
 
 PREFIX = "dataset:"
 
@@ -80,7 +80,7 @@ class Source:
                 stream = reading.stream(
                     self.data, label=self.label, progress=progress, **self._how()
                 )
-                rows = _collect(stream)
+                rows = reading.collect(stream)
                 rows = replace(rows, skipped=stream.skipped)
         if self.part is None:
             return rows
@@ -124,7 +124,7 @@ def batches(rows: RowStream | Corpus | Matrix, size: int) -> Iterator[Corpus | M
     """Cut rows into batches of at most `size`, in their order."""
     if isinstance(rows, RowStream):
         while batch := list(islice(rows, size)):
-            yield _collect(batch)
+            yield reading.collect(batch)
         return
     for start in range(0, len(rows), size):
         yield rows.select(range(start, min(start + size, len(rows))))
@@ -133,17 +133,6 @@ def batches(rows: RowStream | Corpus | Matrix, size: int) -> Iterator[Corpus | M
 def skipped_sentence(n_skipped: int, first: str) -> str:
     """Say how many bad rows were left out, and what was wrong with the first."""
     return f"{count(n_skipped, 'bad row')}{', the first' if n_skipped > 1 else ''}: {first}"
-
-
-def _collect(rows: Iterable[Row]) -> Corpus:
-    ids, texts, labels, split, groups, _ = zip(*rows, strict=True)
-    return Corpus(
-        ids=ids,
-        texts=texts,
-        labels=None if labels[0] is None else labels,
-        split=None if split[0] is None else split,
-        groups=None if groups[0] is None else groups,
-    )
 
 
 def _summary(rows: Corpus | Matrix) -> str:

@@ -1,7 +1,6 @@
 """A Gaussian for each class, under a prior that holds it up where a class has few rows."""
 
 import warnings
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
-from cordwood.checks import check_choice, check_number
+from cordwood.checks import check_choice, check_number, check_positive
 from cordwood.combine._base import BaseCombiner, Codes, Floats
 
 
@@ -142,9 +141,7 @@ class VariationalGaussian(BaseCombiner):
         check_choice("method", self.method, ("conjugate", "variational"))
         check_number("max_iter", self.max_iter, 1)
         for name in ("prior_scatter", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not 0 < float(value) < np.inf:
-                raise ValueError(f"{name} must be a number above zero; got {value!r}")
+            check_positive(name, getattr(self, name))
         self.class_weight_: Floats = self._weigh_classes()
         fits = [
             self._learn_class(X[codes == code], weights[codes == code])

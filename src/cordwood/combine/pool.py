@@ -1,12 +1,19 @@
 """Logarithmic pool: a weighted product of what the members say."""
 
+import warnings
 from numbers import Real
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
+from sklearn.exceptions import ConvergenceWarning
 
+from cordwood.checks import check_positive
 from cordwood.combine._base import BaseCombiner, Codes, Floats, as_members
+
+# What L-BFGS-B reports if it stopped early. (It also reports line searches that end in rounding
+# errors, which at the bottom of a convex function is no failure.)
+_OUT_OF_STEPS = 1
 
 
 class LogarithmicPool(BaseCombiner):
@@ -86,6 +93,13 @@ class LogarithmicPool(BaseCombiner):
         start = np.r_[equal, np.zeros(n_classes)]
         bounds = [(0, None)] * n_members + [(None, None)] * n_classes
         found = minimize(lose, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        if found.status == _OUT_OF_STEPS:
+            warnings.warn(
+                f"the weights of members had not settled after {found.nit} steps, so that they may "
+                "be off; a greater alpha makes them settle sooner",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         self.coef_, self.intercept_ = found.x[:n_members], found.x[n_members:]
 
     def _score(self, X: Floats) -> Floats:
@@ -99,5 +113,4 @@ class LogarithmicPool(BaseCombiner):
     def _check(self) -> None:
         if not isinstance(self.floor, Real) or not 0 < float(self.floor) < 1:
             raise ValueError(f"floor must be a number between zero and one; got {self.floor!r}")
-        if not isinstance(self.alpha, Real) or not 0 < float(self.alpha) < np.inf:
-            raise ValueError(f"alpha must be a number above zero; got {self.alpha!r}")
+        check_positive("alpha", self.alpha)

@@ -1,6 +1,7 @@
 """What learners do alike that keep their training rows and ask the nearest of them."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,10 @@ from cordwood.checks import check_choice, check_jobs, check_number
 from cordwood.ensemble._base import BaseVotingClassifier, as_rows
 from cordwood.neighbors.index import METRICS, build, choose_metric, query
 from cordwood.trees.paths import check_rows
+
+Counter = Callable[
+    [sp.csr_matrix, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], None
+]
 
 # Queries answered in one go; their neighbours should not take much memory.
 QUERIES = 32
@@ -151,11 +156,32 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         return self._answer(X, np.full(X.shape[0], -1), np.arange(len(self._codes)))
 
-    @abstractmethod
     def _answer(
         self, X: sp.csr_matrix, own: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Answer queries, without the training rows of each query's own group."""
+        n_neighbors = self._count_neighbors(self.n_neighbors)
+        count_votes = self._make_counter(n_neighbors, self._count_threads(X.shape[0]))
+        votes = np.zeros((X.shape[0], len(self.classes_)))
+
+        def answer(first: int) -> None:
+            block = slice(first, first + QUERIES)
+            queries, part = X[block], votes[block]
+            found = query(self._index, queries, n_neighbors, own=own[block], group=group)
+            count_votes(queries, *found, part)
+            for place in np.flatnonzero(found[0][:, 0] < 0):
+                part[place] = self._share_classes(group != own[first + place])
+
+        self._run(answer, X.shape[0])
+        return votes
+
+    @abstractmethod
+    def _make_counter(self, n_neighbors: int, n_threads: int) -> Counter:
+        """Make what counts the votes of so many neighbours, in so many threads at once.
+
+        It is called with queries, the numbers and distances of their neighbours, and zeros, a row
+        for each query, to write probabilities into; those without neighbours it may leave.
+        """
 
     def _share_classes(self, left: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Give the classes' shares of some training rows."""

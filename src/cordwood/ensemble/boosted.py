@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood.checks import check_choice, check_number
+from cordwood.checks import check_choice, check_number, check_positive
 from cordwood.ensemble._base import as_rows
 from cordwood.ensemble._boosting import UPDATES, Scheme, normalize
 from cordwood.ensemble._course import FAILURES, Course, Data, boost
@@ -381,9 +381,7 @@ max_features
             check_choice(name, getattr(self, name), (True, False))
         if self.n_iter_no_change is not None:
             check_number("n_iter_no_change", self.n_iter_no_change, 1)
-        rate = self.learning_rate
-        if not isinstance(rate, Real) or isinstance(rate, bool) or not 0 < rate < float("inf"):
-            raise ValueError(f"learning_rate must be a number above zero; got {rate!r}")
+        check_positive("learning_rate", self.learning_rate)
         share = _SHARES.get(self.trees, -1.0) if isinstance(self.trees, str) else self.trees
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= share <= 1:
             raise ValueError(

@@ -8,10 +8,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cordwood.checks import check_choice, check_number, check_state
-from cordwood.ensemble._neighbors import QUERIES, BaseNeighborsClassifier
+from cordwood.ensemble._neighbors import BaseNeighborsClassifier, Counter
 from cordwood.ensemble._parameters import count_features
 from cordwood.ensemble._trees import SEEDS
-from cordwood.neighbors.index import query
 from cordwood.trees.paths import Neighborhood, PathRules, allocate, collect, vote
 
 # Neighbours are numbered in 16 bits, and there is one number more than neighbours.
@@ -121,31 +120,25 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         super()._prepare()
         self._rows = collect(self._training_rows(), self._codes)
 
-    def _answer(
-        self, X: sp.csr_matrix, own: NDArray[np.int64], group: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        n_neighbors = self._count_neighbors(self.n_neighbors)
+    def _make_counter(self, n_neighbors: int, n_threads: int) -> Counter:
         rules = self._path_rules(n_neighbors)
-        n_classes = len(self.classes_)
-        votes = np.zeros((X.shape[0], n_classes))
         idle: SimpleQueue[Neighborhood] = SimpleQueue()
-        for _ in range(self._count_threads(X.shape[0])):
-            idle.put(allocate(self._rows, n_classes, n_neighbors))
+        for _ in range(n_threads):
+            idle.put(allocate(self._rows, len(self.classes_), n_neighbors))
 
-        def answer(first: int) -> None:
+        def count(
+            queries: sp.csr_matrix,
+            ids: NDArray[np.int32],
+            distances: NDArray[np.float64],
+            votes: NDArray[np.float64],
+        ) -> None:
             hood = idle.get()
             try:
-                block = slice(first, first + QUERIES)
-                queries, part = X[block], votes[block]
-                ids, _ = query(self._index, queries, n_neighbors, own=own[block], group=group)
-                vote(self._rows, rules, hood, queries, ids, self.seed_, part)
-                for place in np.flatnonzero(ids[:, 0] < 0):
-                    part[place] = self._share_classes(group != own[first + place])
+                vote(self._rows, rules, hood, queries, ids, self.seed_, votes)
             finally:
                 idle.put(hood)
 
-        self._run(answer, X.shape[0])
-        return votes
+        return count
 
     def _count_neighbors(self, wanted: Any) -> int:
         n_neighbors = super()._count_neighbors(wanted)

@@ -6,7 +6,6 @@ coefficient, and only the probabilities are added.
 
 import warnings
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +18,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cordwood.checks import check_positive
 
 _N_FOLDS = 3
 _LOG_SLOPES = (-7.0, 7.0)  # of margins scaled to unit size: from nearly uniform to nearly certain
@@ -142,17 +143,16 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
                 f"all labels are of one class, {self.classes_.tolist()[0]!r}; "
                 "a classifier needs at least two"
             )
-        slope = self.slope
-        if slope is not None and not (isinstance(slope, Real) and 0 < slope < np.inf):
-            raise ValueError(f"slope must be None or a number above zero; got {slope!r}")
+        if self.slope is not None:
+            check_positive("slope, if it is not None,", self.slope)
         X = _with_narrow_indices(X)
         rng = check_random_state(self.random_state)
         machine = self._machine(self.classes_, rng).fit(X, y, sample_weight)
         self.coef_: NDArray[np.float64] = machine.coef_
         self.intercept_: NDArray[np.float64] = np.atleast_1d(machine.intercept_)
         self.n_iter_: int = int(np.max(machine.n_iter_))
-        if slope is not None:
-            self.slope_: float = float(slope)
+        if self.slope is not None:
+            self.slope_: float = float(self.slope)
             return self
         weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
         weights = np.broadcast_to(weights, y.shape)

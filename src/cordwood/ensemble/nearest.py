@@ -5,8 +5,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cordwood.checks import check_choice
-from cordwood.ensemble._neighbors import QUERIES, BaseNeighborsClassifier
-from cordwood.neighbors.index import query
+from cordwood.ensemble._neighbors import BaseNeighborsClassifier, Counter
 
 # In single precision a row and its copy are this far apart.
 _NO_DISTANCE = 1e-6
@@ -72,27 +71,23 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         check_choice("weights", self.weights, ("distance", "uniform"))
         self._store(X, codes)
 
-    def _answer(
-        self, X: sp.csr_matrix, own: NDArray[np.int64], group: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _make_counter(self, n_neighbors: int, n_threads: int) -> Counter:
         check_choice("weights", self.weights, ("distance", "uniform"))
-        n_neighbors = self._count_neighbors(self.n_neighbors)
-        n_classes = len(self.classes_)
-        votes = np.empty((X.shape[0], n_classes))
 
-        def answer(first: int) -> None:
-            block = slice(first, first + QUERIES)
-            ids, distances = query(self._index, X[block], n_neighbors, own=own[block], group=group)
+        def count(
+            queries: sp.csr_matrix,
+            ids: NDArray[np.int32],
+            distances: NDArray[np.float64],
+            votes: NDArray[np.float64],
+        ) -> None:
+            n_queries, n_classes = votes.shape
+            places = np.arange(n_queries)[:, None] * n_classes + self._codes[ids]
             weights = self._weigh(distances)
-            places = np.arange(len(ids))[:, None] * n_classes + self._codes[ids]
-            sums = np.bincount(places.ravel(), weights.ravel(), len(ids) * n_classes)
-            part = sums.reshape(len(ids), n_classes)
-            for place in np.flatnonzero(ids[:, 0] < 0):
-                part[place] = self._share_classes(group != own[first + place])
-            votes[block] = part / part.sum(axis=1, keepdims=True)
+            sums = np.bincount(places.ravel(), weights.ravel(), votes.size).reshape(votes.shape)
+            # Without neighbours nobody votes, and the sum is zero.
+            np.divide(sums, sums.sum(axis=1, keepdims=True), out=votes, where=ids[:, :1] >= 0)
 
-        self._run(answer, X.shape[0])
-        return votes
+        return count
 
     def _weigh(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the votes of neighbours; those that are none are infinitely far."""

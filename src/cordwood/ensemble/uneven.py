@@ -2,13 +2,12 @@
 
 import warnings
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cordwood.checks import check_choice, check_number
+from cordwood.checks import check_choice, check_number, check_positive
 from cordwood.ensemble._word_rules import BaseWordRuleClassifier, Machine, check_least
 from cordwood.rules.boosting import UPDATES, boost
 from cordwood.rules.generation import READINGS, bound_costs, generate
@@ -263,8 +262,7 @@ default="real.mh"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.nu, Real) or isinstance(self.nu, bool) or not 0 < self.nu < np.inf:
-            raise ValueError(f"nu must be a number above zero; got {self.nu!r}")
+        check_positive("nu", self.nu)
         if self.d_lb != 0:
             check_least("d_lb, if it is not zero,", self.d_lb, 1.0)
         check_choice("reading", self.reading, READINGS)

@@ -255,7 +255,7 @@ def _tune(unit: Unit, build: Build, learnt: Corpus | Matrix, asked: Corpus | Mat
     if kind != "cv":
         n_most = unit.tuning.get("sample") if kind == "loo" else None
         sample = sample_rows(learnt, n_most, unit.seed)
-        return choose_by_own_votes(kind, build, unit.grid, learnt, aim, sample)
+        return choose_by_own_votes(kind, build, unit.grid, learnt, aim, sample, grouped=grouped)
     inner = Evaluation(kind="grouped" if grouped else "stratified", folds=unit.tuning["folds"])
     return choose_by_folds(build, unit.grid, learnt, split(learnt, inner, unit.seed), aim)
 

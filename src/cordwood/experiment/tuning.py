@@ -175,8 +175,8 @@ def resolve_kind(
     build, grid
         As for `choose_by_folds`.
     grouped : bool, default=False
-        Whether rows come in groups. A row's own score is told with the rest of its group at hand,
-        so "auto" then keeps to folds, which keep groups together.
+        Whether rows come in groups. Out of bag, a row is judged by trees that know the rest of its
+        group, so "auto" then keeps to folds and to leave-one-out votes, which know groups.
 
     Returns
     -------
@@ -193,10 +193,12 @@ def resolve_kind(
     >>> resolve_kind("auto", forest, {"classifier__bootstrap": [True, False]})
     'cv'
     """
-    if kind == "cv" or (kind == "auto" and grouped):
+    if kind == "cv":
         return "cv"
     learners = [build(candidate)[-1] for candidate in ParameterGrid(dict(grid))]
-    if kind in ("oob", "auto") and all(map(_has_out_of_bag_votes, learners)):
+    if (kind == "oob" or (kind == "auto" and not grouped)) and all(
+        map(_has_out_of_bag_votes, learners)
+    ):
         return "oob"
     if kind in ("loo", "auto") and all(map(_has_leave_one_out_votes, learners)):
         return "loo"
@@ -240,6 +242,8 @@ def choose_by_own_votes(
     rows: Corpus | Matrix,
     aim: Aim,
     asked: NDArray[np.intp] | None = None,
+    *,
+    grouped: bool = False,
 ) -> Choice:
     """Choose the parameters that score best by each learner's own votes for its training rows.
 
@@ -254,6 +258,8 @@ def choose_by_own_votes(
     asked : ndarray, optional
         Positions of the rows whose votes are asked for; all rows, by default. Learners are
         fitted to all of them in any case.
+    grouped : bool, default=False
+        Whether the rest of its group is left out with a row, among leave-one-out votes.
 
     Returns
     -------
@@ -263,12 +269,16 @@ def choose_by_own_votes(
     candidates = list(ParameterGrid(dict(grid)))
     labels = np.asarray(rows.labels)
     asked = np.arange(len(rows)) if asked is None else asked
+    groups = rows.groups if grouped else None
     scores = np.zeros(len(candidates))
     for positions in _group(candidates):
         X = prepare(build(candidates[positions[0]]), rows).X
         for position in positions:
             classifier = build(candidates[position])[-1]
-            votes = _OWN_VOTES[kind](classifier, X, labels, asked)
+            if kind == "oob":
+                votes = _vote_out_of_bag(classifier, X, labels)[asked]
+            else:
+                votes = _leave_one_out(classifier, X, labels, groups, asked)
             # Ours are NaN for rows without votes, scikit-learn's are zero.
             known = votes.sum(axis=1) > 0
             if known.any():
@@ -282,11 +292,9 @@ def _has_out_of_bag_votes(classifier: Any) -> bool:
     return "oob_score" in params and bool(params.get("bootstrap", True))
 
 
-def _vote_out_of_bag(
-    classifier: Any, X: Any, labels: NDArray[Any], asked: NDArray[np.intp]
-) -> NDArray[Any]:
+def _vote_out_of_bag(classifier: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
     fitted = classifier.set_params(oob_score=True).fit(X, labels)
-    return np.asarray(fitted.oob_decision_function_)[asked]
+    return np.asarray(fitted.oob_decision_function_)
 
 
 def _has_leave_one_out_votes(classifier: Any) -> bool:
@@ -294,16 +302,10 @@ def _has_leave_one_out_votes(classifier: Any) -> bool:
 
 
 def _leave_one_out(
-    classifier: Any, X: Any, labels: NDArray[Any], asked: NDArray[np.intp]
+    classifier: Any, X: Any, labels: NDArray[Any], groups: Any, asked: NDArray[np.intp]
 ) -> NDArray[Any]:
     # To fit a lazy learner is to store its rows, which takes little beside its votes.
-    return np.asarray(classifier.fit(X, labels).loo_decision_function(rows=asked))
-
-
-_OWN_VOTES: Mapping[str, Callable[[Any, Any, NDArray[Any], NDArray[np.intp]], NDArray[Any]]] = {
-    "oob": _vote_out_of_bag,
-    "loo": _leave_one_out,
-}
+    return np.asarray(classifier.fit(X, labels).loo_decision_function(groups, asked))
 
 
 def _vote(

@@ -116,7 +116,7 @@ def _make_balanced_forest() -> Any:
 
 
 # Members are given by whoever makes the recipe.
-_make_stack = partial(OOBStackingClassifier, [], n_jobs=-1)
+_STACK = partial(OOBStackingClassifier, [], n_jobs=-1)
 
 # Without centring, so that zeros stay zeros and sparse rows stay sparse.
 _UNIT_VARIANCE = partial(StandardScaler, with_mean=False)
@@ -194,7 +194,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "stack": Recipe(
         "the nine learners of SIGIR'17, stacked by their out-of-bag rows",
-        _make_stack,
+        _STACK,
         members={
             **_FOREST_MEMBERS,
             "svm": _SVM_MEMBER,
@@ -206,12 +206,12 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "forests": Recipe(
         "boosted and lazy forests, stacked by their out-of-bag rows",
-        _make_stack,
+        _STACK,
         members=_FOREST_MEMBERS,
     ),
     "quick": Recipe(
         "learners that take seconds, stacked",
-        _make_stack,
+        _STACK,
         members={"svm": _SVM_MEMBER, "nb": {}, "knn": {}, "rf": {}},
     ),
     "ada_m2": Recipe("stumps boosted by AdaBoost.M2", AdaBoostM2Classifier),

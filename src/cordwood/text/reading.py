@@ -4,7 +4,7 @@ What comes out, a `Corpus`, a `Matrix` or a stream of rows, knows nothing of fil
 """
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -138,7 +138,7 @@ def read(
             progress=progress,
         )
     else:
-        rows = _collect(_documents(source, bad_rows), bad_rows)
+        rows = collect(_documents(source, bad_rows), bad_rows.sentences)
     if require_labels:
         _check_classes(rows, display_name(path))
     return rows
@@ -314,7 +314,8 @@ def _rows(source: _Source, bad_rows: BadRows) -> Iterator[Row]:
             yield from csv_rows(lines, source.columns, bad_rows, delimiter)
 
 
-def _collect(rows: Iterator[Row], bad_rows: BadRows) -> Corpus:
+def collect(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus:
+    """Make a corpus of rows, and of sentences about those that were left out."""
     ids, texts, labels, split, groups, _ = zip(*rows, strict=True)
     return Corpus(
         texts=texts,
@@ -322,7 +323,7 @@ def _collect(rows: Iterator[Row], bad_rows: BadRows) -> Corpus:
         labels=None if labels[0] is None else labels,
         split=None if split[0] is None else split,
         groups=None if groups[0] is None else groups,
-        skipped=tuple(bad_rows.sentences),
+        skipped=tuple(skipped),
     )
 
 
