@@ -49,6 +49,10 @@ def main(n_documents: int) -> None:
             lambda: CountVectorizer(**words, ngram_range=(1, 2)),
             lambda: TextVectorizer(**plain, ngram_range=(1, 2)),
         ),
+        "characters in words": (
+            lambda: CountVectorizer(analyzer="char_wb", ngram_range=(3, 5)),
+            lambda: TextVectorizer(preset="social", analyzer="char_wb", ngram_range=(3, 5)),
+        ),
         "plain counts": (lambda: CountVectorizer(**words), lambda: TextVectorizer(**plain)),
     }
     time_stems(documents[: len(documents) // 10], plain)

@@ -51,7 +51,7 @@ _SHORT = {f"{name}__n_estimators": 10 for name in ("broof", "bert", "lazy", "lxt
 QUICK = {"hgb": {"max_iter": 10}, "forests": _SHORT, "stack": _SHORT}
 
 ALL = [peer(name) for name in recipes.names()]
-READERS = [peer(name) for name in recipes.names() if recipes.find(name).text != "none"]
+READERS = [peer(name) for name in recipes.names() if recipes.find(name).reads_text]
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_every_recipe_that_reads_learns_texts(name):
 @pytest.mark.parametrize("words", [True, False])
 def test_what_is_said_to_be_savable_is(name, words, tmp_path):
     recipe = recipes.find(name)
-    if words and recipe.text == "none":
+    if words and not recipe.reads_text:
         pytest.skip("does not read text")
     X = TEXTS if words else np.repeat(np.eye(3), 48, axis=0)
     model = recipes.make(name, words=words, seed=0, n_jobs=1, **QUICK.get(name, {}))

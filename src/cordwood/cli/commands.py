@@ -17,6 +17,7 @@ from cordwood.cli import options
 DEFAULT_RECIPE = "svm"
 SAVABLE_RECIPES = {
     "svm": "linear support vector machine on TF-IDF",
+    "ngrams": "linear support vector machine on word pairs and characters",
     "rf": "random forest",
     "xt": "extra-trees",
     "broof": "random forests boosted by their out-of-bag error",

@@ -350,7 +350,7 @@ def _resolve_learner(
 ) -> Learner:
     """Give a learner's parameters their full names; add a sentence to `faults` for each wrong."""
     try:
-        words = recipes.find(learner.recipe).text != "none"
+        words = recipes.find(learner.recipe).reads_text
         recipes.make(learner.recipe, words=words)  # complains of a missing package
     except CordwoodError as error:
         faults.append(f"{where}: {error}")
@@ -409,7 +409,7 @@ def _find_clashes(plan: Plan) -> Iterator[str]:
     if plan.factors:
         yield from find_gaps(plan.factors, plan.learners)
     for learner in plan.learners:
-        if learner.recipe not in recipes.names() or recipes.find(learner.recipe).text != "none":
+        if learner.recipe not in recipes.names() or recipes.find(learner.recipe).reads_text:
             continue
         for dataset in plan.datasets:
             if dataset.kind == "text":

@@ -177,6 +177,7 @@ def _make_unit(
     share: float,
     positives: int | None,
 ) -> Unit:
+    recipe = recipes.find(learner.recipe)
     numeric = dataset.kind == "numeric"
     grid = _fitting({**learner.grid, **(learner.numeric_grid if numeric else {})}, numeric)
     tuned = bool(grid) or plan.tuning.threshold
@@ -189,7 +190,7 @@ def _make_unit(
         recipe=learner.recipe,
         params=_fitting(learner.params, numeric),
         grid=grid,
-        text=dict(dataset.text) if recipes.find(learner.recipe).text == "settable" else {},
+        text=dict(dataset.text) if recipe.reads_text and recipe.ngrams is None else {},
         evaluation=plan.evaluation.model_dump(
             mode="json", include={"kind", "folds", "test_share", "rounds"}
         ),

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import Pipeline
 
 from cordwood.errors import CordwoodError
 from cordwood.recipes.table import COMBINERS, RECIPES, Recipe
@@ -112,8 +112,8 @@ def make(
     Returns
     -------
     Pipeline
-        Of `words` (documents), `ngrams` (documents, `lr`) or `scaler` (numbers, if scaled), and
-        `classifier`.
+        Of `words` (documents), `ngrams` (documents, in the recipes `ngrams` and `lr`) or `scaler`
+        (numbers, if scaled), and `classifier`.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def full_name(name: str, param: str, *, members: Sequence[str] | None = None) ->
     if recipe.members and param in _PARTS:
         return param
     given: dict[str, Any] = {} if members is None else {"members": members}
-    made = make(name, words=recipe.text != "none", **given)
+    made = make(name, words=recipe.reads_text, **given)
     return _resolve(name, param, made, prefer_classifier=True)
 
 
@@ -206,7 +206,7 @@ def _make_learner(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
     pipeline = Pipeline(steps)
     settable = _list_settable(pipeline)
     if settings.text and settings.words:
-        if recipe.text == "own":
+        if recipe.ngrams is not None:
             raise CordwoodError(f"recipe {name!r} prepares text in its own way; leave out text")
         given = _check_text(settings.text)
         pipeline.set_params(
@@ -245,7 +245,7 @@ def _make_stack(
 
 def _make_member(name: str, params: Mapping[str, Any], settings: _Settings) -> Pipeline:
     own: dict[str, Any] = {}
-    if find(name).text != "settable":
+    if find(name).ngrams is not None:
         own["text"] = None
     if settings.seed is not None:
         # Its own, lest members draw the same bags; and the same whatever the other members are.
@@ -273,25 +273,14 @@ def _check_text(text: Any) -> Mapping[str, Any]:
     return text
 
 
-def _make_ngrams() -> FeatureUnion:
-    """Weigh pairs of words and runs of characters, stop words included."""
-    common: dict[str, Any] = {"preset": "sigir17", "weighting": "tfidf", "min_df": 3}
-    return FeatureUnion(
-        [
-            ("word", TextVectorizer(ngram_range=(1, 2), stop_words=False, **common)),
-            ("char", TextVectorizer(analyzer="char_wb", ngram_range=(3, 5), **common)),
-        ]
-    )
-
-
 def _words_step(name: str, recipe: Recipe) -> tuple[str, Any]:
-    if recipe.text == "none":
+    if not recipe.reads_text:
         raise CordwoodError(
             f"recipe {name!r} learns from dense numbers only, not from text; choose another, such "
             "as 'lightgbm'"
         )
-    if recipe.text == "own":
-        return "ngrams", _make_ngrams()
+    if recipe.ngrams is not None:
+        return "ngrams", recipe.ngrams()
     return "words", TextVectorizer(weighting=recipe.weighting)
 
 

@@ -22,11 +22,13 @@ class Analysis:
     Parameters
     ----------
     features : callable
-        From a document to the list of its features, in order, repeats included.
+        From a document, or from a piece of it, to the list of its features, repeats included.
     stop_words : frozenset of str
         Features that `features` lets pass although they are not to be counted.
     stems : bool
         Whether the words of a feature are stemmed.
+    pieces : callable, optional
+        From a document to its pieces, where no feature spans two of them.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class Analysis:
     features: Callable[[str], list[str]]
     stop_words: frozenset[str]
     stems: bool
+    pieces: Callable[[str], list[str]] | None = None
 
     def terms(self, features: Iterable[str]) -> list[str | None]:
         """Return the term of each feature; None for a stop word."""
@@ -60,6 +63,8 @@ def analyze_by(settings: Settings) -> Analysis:
         "ngram_range": settings.ngram_range,
     }
     plain = CountVectorizer(token_pattern=settings.token_pattern, **options)
+    if settings.analyzer == "char_wb":
+        return _analyze_words(plain)
     stop_words = _stop_words(settings, plain)
     stems = bool(settings.stemmer)
     if settings.ngram_range == (1, 1):
@@ -72,6 +77,15 @@ def analyze_by(settings: Settings) -> Analysis:
             **options,
         )
     return Analysis(plain.build_analyzer(), frozenset(), stems)
+
+
+def _analyze_words(vectorizer: CountVectorizer) -> Analysis:
+    """Build the analysis of characters that do not cross words, word by word."""
+    prepare = vectorizer.build_preprocessor()
+    alone = CountVectorizer(
+        analyzer="char_wb", ngram_range=vectorizer.ngram_range, lowercase=False
+    ).build_analyzer()
+    return Analysis(alone, frozenset(), stems=False, pieces=lambda text: prepare(text).split())
 
 
 def _stop_words(settings: Settings, vectorizer: CountVectorizer) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import logging
 import reprlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from numbers import Integral
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cordwood.errors import CordwoodError, DataError, ModelFileError
 from cordwood.text.analysis import Analysis, analyze_by
-from cordwood.text.counts import count, document_frequency, move_columns
+from cordwood.text.counts import count, count_by_pieces, document_frequency, move_columns
 from cordwood.text.presets import PRESETS, choose, resolve
 from cordwood.text.settings import Settings
 from cordwood.text.vocabulary import UNKNOWN, Columns, number, pack, unpack
@@ -59,7 +59,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     token_pattern : str, optional
         Regular expression of a word; with one group, the group is the word.
     ngram_range : (int, int), optional
-        Shortest and longest run of words or characters that is a feature.
+        Shortest and longest run of words or characters that is a feature. Left to itself, single
+        words; runs of 3 to 5 characters with the preset `social`, and of 4 with the others.
     min_df, max_df : int or float, optional
         Terms in fewer or more documents than this are left out; a float is a share of documents.
     max_features : int, optional
@@ -168,7 +169,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         analysis = analyze_by(settings)
         seen: defaultdict[str, int] = defaultdict()
         seen.default_factory = seen.__len__
-        counts = count(documents, analysis.features, seen.__getitem__, seen.__len__)
+        counts = _count(documents, analysis, seen.__getitem__, seen.__len__)
         terms = analysis.terms(seen)
         numbers = number(terms)
         column = np.array([UNKNOWN if t is None else numbers[t] for t in terms], dtype=np.int32)
@@ -203,8 +204,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         documents = _check_documents(X)
-        features, column_of = self._analysis.features, self._columns.__getitem__
-        counts = count(documents, features, column_of, self.vocabulary_.__len__)
+        column_of = self._columns.__getitem__
+        counts = _count(documents, self._analysis, column_of, self.vocabulary_.__len__)
         counts.sum_duplicates()
         return self._weigh(counts)
 
@@ -316,6 +317,17 @@ def _check_documents(X: Iterable[str]) -> list[str]:
             shown = f"{reprlib.repr(document)} of type {type(document).__name__}"
             raise DataError(f"document {position} (the first is 0) is {shown}, not a string")
     return documents
+
+
+def _count(
+    documents: Sequence[str],
+    analysis: Analysis,
+    column_of: Callable[[str], int],
+    n_columns: Callable[[], int],
+) -> sp.csr_matrix:
+    if analysis.pieces is None:
+        return count(documents, analysis.features, column_of, n_columns)
+    return count_by_pieces(documents, analysis.pieces, analysis.features, column_of, n_columns)
 
 
 def _select_terms(counts: sp.csr_matrix, settings: Settings) -> NDArray[np.bool_]:
