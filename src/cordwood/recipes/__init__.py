@@ -223,11 +223,8 @@ def _make_stack(
     name: str, recipe: Recipe, settings: _Settings, members: Any, combiner: Any
 ) -> Pipeline:
     stack = recipe.classifier()
-    chosen = tuple(recipe.members) if members is None else _check_members(name, members)
-    stack.estimators = [
-        (member, _make_member(member, recipe.members.get(member, {}), settings))
-        for member in chosen
-    ]
+    chosen = recipe.members if members is None else _check_members(name, members)
+    stack.estimators = [(member, _make_member(member, settings)) for member in chosen]
     if combiner is not None:
         if not isinstance(combiner, str) or combiner not in COMBINERS:
             near = nearest(str(combiner), COMBINERS)
@@ -243,14 +240,15 @@ def _make_stack(
     return Pipeline([("classifier", stack)])
 
 
-def _make_member(name: str, params: Mapping[str, Any], settings: _Settings) -> Pipeline:
-    own: dict[str, Any] = {}
-    if find(name).ngrams is not None:
+def _make_member(name: str, settings: _Settings) -> Pipeline:
+    recipe = find(name)
+    own = dict(recipe.in_stacks)
+    if recipe.ngrams is not None:
         own["text"] = None
     if settings.seed is not None:
         # Its own, lest members draw the same bags; and the same whatever the other members are.
         own["seed"] = (settings.seed + crc32(name.encode())) % 2**31
-    return make(name, **{**settings._asdict(), **own}, **params)
+    return make(name, **{**settings._asdict(), **own})
 
 
 def _check_members(name: str, members: Any) -> tuple[str, ...]:
