@@ -11,8 +11,12 @@ from dataclasses import dataclass
 import snowballstemmer
 from sklearn.feature_extraction.text import CountVectorizer
 
+from cordwood.text.presets import PRESETS
 from cordwood.text.settings import Settings
 from cordwood.text.stop_words import stop_list
+
+# A term of several words is told apart again at its spaces, so that no word may hold one.
+_SPACELESS = {*(preset.token_pattern for preset in PRESETS.values()), r"\w+", r"\w\w+", r"\S+"}
 
 
 @dataclass(frozen=True)
@@ -22,13 +26,15 @@ class Analysis:
     Parameters
     ----------
     features : callable
-        From a document, or from a piece of it, to the list of its features, repeats included.
+        From a document to the list of its features, in order, repeats included.
     stop_words : frozenset of str
         Features that `features` lets pass although they are not to be counted.
     stems : bool
         Whether the words of a feature are stemmed.
-    pieces : callable, optional
-        From a document to its pieces, where no feature spans two of them.
+    runs : (int, int), optional
+        Shortest and longest run of features that gets a column; without it, features do.
+    in_words : bool
+        Whether runs are of the characters of a feature, which is then a word.
 
     Examples
     --------
@@ -41,7 +47,8 @@ class Analysis:
     features: Callable[[str], list[str]]
     stop_words: frozenset[str]
     stems: bool
-    pieces: Callable[[str], list[str]] | None = None
+    runs: tuple[int, int] | None = None
+    in_words: bool = False
 
     def terms(self, features: Iterable[str]) -> list[str | None]:
         """Return the term of each feature; None for a stop word."""
@@ -64,28 +71,25 @@ def analyze_by(settings: Settings) -> Analysis:
     }
     plain = CountVectorizer(token_pattern=settings.token_pattern, **options)
     if settings.analyzer == "char_wb":
-        return _analyze_words(plain)
+        prepare = plain.build_preprocessor()
+        return Analysis(
+            lambda text: prepare(text).split(), frozenset(), False, settings.ngram_range, True
+        )
     stop_words = _stop_words(settings, plain)
     stems = bool(settings.stemmer)
     if settings.ngram_range == (1, 1):
         # Taking out the few columns of stop words is cheaper than looking at each word in turn.
         return Analysis(plain.build_analyzer(), stop_words, stems)
+    runs = None
+    if settings.analyzer == "word" and settings.token_pattern in _SPACELESS:
+        runs, options["ngram_range"] = settings.ngram_range, (1, 1)
     tokenize = plain.build_tokenizer()
-    if settings.analyzer == "word" and stop_words:
+    if settings.analyzer == "word":
         plain = CountVectorizer(
             tokenizer=lambda text: [word for word in tokenize(text) if word not in stop_words],
             **options,
         )
-    return Analysis(plain.build_analyzer(), frozenset(), stems)
-
-
-def _analyze_words(vectorizer: CountVectorizer) -> Analysis:
-    """Build the analysis of characters that do not cross words, word by word."""
-    prepare = vectorizer.build_preprocessor()
-    alone = CountVectorizer(
-        analyzer="char_wb", ngram_range=vectorizer.ngram_range, lowercase=False
-    ).build_analyzer()
-    return Analysis(alone, frozenset(), stems=False, pieces=lambda text: prepare(text).split())
+    return Analysis(plain.build_analyzer(), frozenset(), stems, runs)
 
 
 def _stop_words(settings: Settings, vectorizer: CountVectorizer) -> frozenset[str]:

@@ -1,7 +1,6 @@
 """How often each feature is in each document, as a sparse matrix."""
 
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -66,48 +65,6 @@ def count(
         np.concatenate(([0], np.cumsum(lengths))),
         n_columns(),
     )
-
-
-def count_by_pieces(
-    documents: Iterable[str],
-    pieces: Callable[[str], list[str]],
-    features: Callable[[str], list[str]],
-    column_of: Callable[[str], int],
-    n_columns: Callable[[], int],
-) -> sp.csr_matrix:
-    """Count the features of each document by those of its pieces.
-
-    A collection has far fewer different words than words, and each is taken apart once: an order
-    of magnitude faster for the runs of characters in words.
-
-    Parameters
-    ----------
-    documents, column_of, n_columns
-        As for `count`.
-    pieces : callable
-        From a document to its pieces, repeats included.
-    features : callable
-        From a piece to its features, repeats included.
-
-    Returns
-    -------
-    CSR matrix of float32, shape (n_documents, n_columns)
-        A column stands once in a row; indices are not sorted.
-
-    Examples
-    --------
-    >>> columns = {"a": 0, "b": 1, "c": UNKNOWN}
-    >>> count_by_pieces(["ab ab", "ca"], str.split, list, columns.__getitem__, lambda: 2).toarray()
-    array([[2., 2.],
-           [1., 0.]], dtype=float32)
-    """
-    seen: defaultdict[str, int] = defaultdict()
-    seen.default_factory = seen.__len__
-    in_documents = count(documents, pieces, seen.__getitem__, seen.__len__)
-    in_pieces = count(seen, features, column_of, n_columns)
-    for counts in (in_documents, in_pieces):
-        counts.sum_duplicates()
-    return sp.csr_matrix(in_documents @ in_pieces)
 
 
 def move_columns(

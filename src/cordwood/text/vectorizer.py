@@ -2,8 +2,7 @@
 
 import logging
 import reprlib
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from numbers import Integral
 from types import MappingProxyType
@@ -19,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from cordwood.errors import CordwoodError, DataError, ModelFileError
 from cordwood.text.analysis import Analysis, analyze_by
-from cordwood.text.counts import count, count_by_pieces, document_frequency, move_columns
+from cordwood.text.counts import document_frequency, move_columns
 from cordwood.text.presets import PRESETS, choose, resolve
 from cordwood.text.settings import Settings
-from cordwood.text.vocabulary import UNKNOWN, Columns, number, pack, unpack
+from cordwood.text.terms import FeatureCounter, find_terms, make_counter
+from cordwood.text.vocabulary import UNKNOWN, number, pack, unpack
 
 logger = logging.getLogger(__name__)
 
@@ -167,25 +167,30 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         preset, choice = self._choose(documents)
         settings = resolve(preset, {name: getattr(self, name) for name in _SETTINGS})
         analysis = analyze_by(settings)
-        seen: defaultdict[str, int] = defaultdict()
-        seen.default_factory = seen.__len__
-        counts = _count(documents, analysis, seen.__getitem__, seen.__len__)
-        terms = analysis.terms(seen)
-        numbers = number(terms)
-        column = np.array([UNKNOWN if t is None else numbers[t] for t in terms], dtype=np.int32)
-        counts = move_columns(counts, column, len(numbers))
-        kept = _select_terms(counts, settings)
-        if not kept.any():
-            raise _no_terms(settings, len(seen))
-        # One more at the end, which is where UNKNOWN points.
-        moved = np.append(np.where(kept, np.cumsum(kept) - 1, UNKNOWN), UNKNOWN)
+        found = find_terms(documents, analysis)
+        kept = _select_by_frequency(found.counts, settings)
+        if not len(kept):
+            raise _no_terms(settings, found.counts.shape[1])
+        terms = found.spell(kept)
+        # In order of spelling, without what `max_features` leaves out.
+        order = np.array(sorted(range(len(kept)), key=terms.__getitem__))
+        column = np.full(found.counts.shape[1], UNKNOWN)
+        column[kept[order]] = np.arange(len(kept))
+        counts = move_columns(found.counts, column, len(kept))
+        if settings.max_features is not None and len(kept) > settings.max_features:
+            chosen = _select_most(counts, settings.max_features)
+            counts, order = counts[:, chosen], order[chosen]
+            column[:] = UNKNOWN
+            column[kept[order]] = np.arange(len(order))
         self.preset_, self.choice_, self.settings_ = preset, choice, settings
-        places = moved[np.fromiter(numbers.values(), np.int32, len(numbers))].tolist()
-        of_terms = {t: place for t, place in zip(numbers, places, strict=True) if place != UNKNOWN}
-        self._learn(of_terms, analysis)
-        if analysis.stems:
-            self._columns.update(zip(seen, moved[column].tolist(), strict=True))
-        counts = move_columns(counts, moved, len(self.vocabulary_))
+        # In the order of reading.
+        places = column[kept].tolist()
+        self._know({t: at for t, at in zip(terms, places, strict=True) if at != UNKNOWN}, analysis)
+        if isinstance(self._count, FeatureCounter):
+            forms = np.fromiter(found.forms.values(), np.intp, len(found.forms))
+            # One more at the end, which is where UNKNOWN points.
+            to = np.append(column, UNKNOWN)[forms].tolist()
+            self._count.columns.update(zip(found.forms, to, strict=True))
         self.idf_ = _inverse_document_frequency(counts, settings)
         return self._weigh(counts)
 
@@ -203,11 +208,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             Terms that were not learnt are left out; a document of such terms is an empty row.
         """
         check_is_fitted(self)
-        documents = _check_documents(X)
-        column_of = self._columns.__getitem__
-        counts = _count(documents, self._analysis, column_of, self.vocabulary_.__len__)
-        counts.sum_duplicates()
-        return self._weigh(counts)
+        return self._weigh(self._count(_check_documents(X)))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the terms in the order of their columns.
@@ -228,7 +229,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     def vocabulary_(self) -> Mapping[str, int]:
         """From terms to columns."""
         check_is_fitted(self)
-        return MappingProxyType(self._columns.of_terms)
+        return MappingProxyType(self._of_terms)
 
     def _choose(self, documents: Sequence[str]) -> tuple[str, str]:
         if self.preset == "auto":
@@ -242,9 +243,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             )
         return self.preset, f"preset {self.preset}: as asked"
 
-    def _learn(self, of_terms: dict[str, int], analysis: Analysis) -> None:
-        self._analysis = analysis
-        self._columns = Columns(of_terms, analysis)
+    def _know(self, of_terms: dict[str, int], analysis: Analysis) -> None:
+        self._of_terms = of_terms
+        self._count = make_counter(of_terms, analysis)
 
     def _weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Turn counts into the values asked for, in place."""
@@ -263,7 +264,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         state: dict[str, Any] = dict(super().__getstate__())
         if "settings_" in state:
             # A file holds two arrays well, and a mapping of a hundred thousand words badly.
-            for name in ("_analysis", "_columns"):
+            for name in ("_of_terms", "_count"):
                 del state[name]
             state["_packed_terms"] = pack(self.vocabulary_)
             state["settings_"] = asdict(self.settings_)
@@ -282,7 +283,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             raise ModelFileError(f"the vectorizer is damaged: {error}") from None
         if len(set(terms)) < len(terms) or not self._factors_fit(len(terms)):
             raise ModelFileError("the vectorizer is damaged: its terms and factors do not agree")
-        self._learn(number(terms), analyze_by(self.settings_))
+        self._know(number(terms), analyze_by(self.settings_))
 
     def _factors_fit(self, n_terms: int) -> bool:
         factors = getattr(self, "idf_", None)
@@ -319,31 +320,20 @@ def _check_documents(X: Iterable[str]) -> list[str]:
     return documents
 
 
-def _count(
-    documents: Sequence[str],
-    analysis: Analysis,
-    column_of: Callable[[str], int],
-    n_columns: Callable[[], int],
-) -> sp.csr_matrix:
-    if analysis.pieces is None:
-        return count(documents, analysis.features, column_of, n_columns)
-    return count_by_pieces(documents, analysis.pieces, analysis.features, column_of, n_columns)
-
-
-def _select_terms(counts: sp.csr_matrix, settings: Settings) -> NDArray[np.bool_]:
-    """Mark the columns that `min_df`, `max_df` and `max_features` leave."""
-    n_documents, n_terms = counts.shape
+def _select_by_frequency(counts: sp.csr_matrix, settings: Settings) -> NDArray[np.intp]:
+    """Find the columns that `min_df` and `max_df` leave."""
     low, high = (
-        bound if isinstance(bound, Integral) else bound * n_documents
+        bound if isinstance(bound, Integral) else bound * counts.shape[0]
         for bound in (settings.min_df, settings.max_df)
     )
     frequency = document_frequency(counts)
-    kept = (frequency >= low) & (frequency <= high)
-    if settings.max_features is not None and kept.sum() > settings.max_features:
-        total = np.bincount(counts.indices, weights=counts.data, minlength=n_terms)
-        order = np.argsort(-np.where(kept, total, 0), kind="stable")
-        kept[order[settings.max_features :]] = False
-    return kept
+    return np.flatnonzero((frequency >= low) & (frequency <= high))
+
+
+def _select_most(counts: sp.csr_matrix, n_most: int) -> NDArray[np.intp]:
+    """Find the columns with the greatest sums, the first among equals."""
+    total = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+    return np.sort(np.argsort(-total, kind="stable")[:n_most])
 
 
 def _no_terms(settings: Settings, n_features: int) -> DataError:
