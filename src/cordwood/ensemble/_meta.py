@@ -14,23 +14,29 @@ from cordwood._sklearn import take_rows
 def fit_member(estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | None) -> Any:
     """Fit a copy of a member, such that it has rows out of bag if it can."""
     model = clone(estimator)
-    params = model.get_params(deep=False)
-    if "oob_score" in params and params.get("bootstrap", True) and not params["oob_score"]:
+    if _can_keep_bags(model):
         model.set_params(oob_score=True)
     if weights is None or not has_fit_parameter(model, "sample_weight"):
         return model.fit(X, y)
     return model.fit(X, y, sample_weight=weights)
 
 
-def find_source(model: Any, *, grouped: bool) -> str:
-    """Decide where the rows of a fitted member come from: the one place that does.
+def find_source(estimator: Any, *, grouped: bool) -> str:
+    """Decide where the rows of a member come from, before it is fitted: the one place that does.
 
     Bags do not know of groups: a row's copy may be in the bag that the row is not in. With groups,
     therefore, only what can leave a group out is trusted.
     """
-    if hasattr(model, "loo_decision_function"):
+    if hasattr(estimator, "loo_decision_function"):
         return "loo"
-    return "oob" if hasattr(model, "oob_decision_function_") and not grouped else "cv"
+    keeps_bags = hasattr(type(estimator), "oob_decision_function_") or _can_keep_bags(estimator)
+    return "oob" if keeps_bags and not grouped else "cv"
+
+
+def _can_keep_bags(estimator: Any) -> bool:
+    """Tell whether a member gives rows out of bag if it is asked to."""
+    params = estimator.get_params(deep=False)
+    return "oob_score" in params and bool(params.get("bootstrap", True))
 
 
 def read_rows(model: Any, source: str, groups: Any, classes: NDArray[Any]) -> NDArray[np.float64]:

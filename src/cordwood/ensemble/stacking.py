@@ -377,22 +377,9 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         self._last_steps = [_name_last(member) for _, member in members]
         seen = [rows[place] for place in self._places]
         fit, read, answer = map(remember, (_meta.fit_member, _meta.read_rows, _meta.answer_fold))
-        self._models = carry_out(
-            (
-                (rest, partial(fit, rest, Z, y, weights))
-                for rest, Z in zip(rests, seen, strict=True)
-            ),
-            self.n_jobs,
-        )
         sources = [
-            _meta.find_source(model, grouped=groups is not None) if self.own_rows else "cv"
-            for model in self._models
-        ]
-        blocks = [
-            read(model, source, groups, self.classes_)
-            if source != "cv"
-            else np.full((len(y), len(self.classes_)), np.nan)
-            for model, source in zip(self._models, sources, strict=True)
+            _meta.find_source(rest, grouped=groups is not None) if self.own_rows else "cv"
+            for rest in rests
         ]
         refits = [
             (member, fold)
@@ -400,18 +387,34 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
             if source == "cv"
             for fold in folds
         ]
-        answers = carry_out(
-            (
-                (
-                    rests[member],
-                    partial(answer, rests[member], seen[member], y, weights, fold, self.classes_),
-                )
-                for member, fold in refits
-            ),
+        # All at once, so that no thread waits between the fits to all rows and those to folds.
+        done = carry_out(
+            [
+                *(
+                    (rest, partial(fit, rest, Z, y, weights))
+                    for rest, Z in zip(rests, seen, strict=True)
+                ),
+                *(
+                    (
+                        rests[member],
+                        partial(
+                            answer, rests[member], seen[member], y, weights, fold, self.classes_
+                        ),
+                    )
+                    for member, fold in refits
+                ),
+            ],
             self.n_jobs,
         )
-        for (member, (_, test)), answer in zip(refits, answers, strict=True):
-            blocks[member][test] = answer
+        self._models, answers = done[: len(rests)], done[len(rests) :]
+        blocks = [
+            read(model, source, groups, self.classes_)
+            if source != "cv"
+            else np.full((len(y), len(self.classes_)), np.nan)
+            for model, source in zip(self._models, sources, strict=True)
+        ]
+        for (member, (_, test)), answered in zip(refits, answers, strict=True):
+            blocks[member][test] = answered
         self.meta_source_ = dict(zip(self._names, sources, strict=True))
         filled, counts = zip(*(_meta.fill(block, prior) for block in blocks), strict=True)
         self.n_filled_ = dict(zip(self._names, counts, strict=True))
