@@ -1,6 +1,8 @@
 """Meta-features: what members of a stack say of training rows that they have not learnt from."""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +11,99 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from cordwood._sklearn import take_rows
+from cordwood.ensemble._tasks import carry_out
+
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+class Lesson(NamedTuple):
+    """What members learn, beside the rows, which each of them sees in its own way.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+    weights : array of shape (n_rows,) or None
+    groups : array of shape (n_rows,) or None
+    classes : array of shape (n_classes,)
+    folds : list of (ndarray, ndarray)
+        Positions of the rows to learn from and of those to answer.
+    """
+
+    y: NDArray[Any]
+    weights: NDArray[np.float64] | None
+    groups: Any
+    classes: NDArray[Any]
+    folds: list[Fold]
+
+
+class Learnt(NamedTuple):
+    """What members came to.
+
+    Parameters
+    ----------
+    models : list of estimators
+        Fitted on all rows.
+    sources : list of {"loo", "oob", "cv"}
+        Where their answers come from.
+    answers : list of arrays of shape (n_rows, n_classes)
+        To rows that they have not learnt from; NaN where there is none.
+    """
+
+    models: list[Any]
+    sources: list[str]
+    answers: list[NDArray[np.float64]]
+
+
+def learn(
+    members: Sequence[Any],
+    seen: Sequence[Any],
+    lesson: Lesson,
+    *,
+    own_rows: bool,
+    remember: Callable[..., Any],
+    n_jobs: int | None,
+) -> Learnt:
+    """Fit every member on all rows, and find what it says of each without having seen it.
+
+    Parameters
+    ----------
+    members : sequence of estimators
+    seen : sequence
+        The rows as each member sees them.
+    lesson : Lesson
+    own_rows : bool
+        Whether to take answers out of bag, and those that leave one out, where a member has them.
+    remember : callable
+        Makes a function that does nothing twice of one that does.
+    n_jobs : int or None
+        How many fits go side by side.
+    """
+    y, weights, groups, classes, folds = lesson
+    fit, read, answer = map(remember, (fit_member, read_rows, answer_fold))
+    sources = [
+        find_source(member, grouped=groups is not None) if own_rows else "cv" for member in members
+    ]
+    refits = [(i, fold) for i, source in enumerate(sources) if source == "cv" for fold in folds]
+    fits = [
+        (member, partial(fit, member, X, y, weights))
+        for member, X in zip(members, seen, strict=True)
+    ]
+    answered = [
+        (members[i], partial(answer, members[i], seen[i], y, weights, fold, classes))
+        for i, fold in refits
+    ]
+    # All at once, so that no thread waits between the fits to all rows and those to folds.
+    done = carry_out([*fits, *answered], n_jobs)
+    models = done[: len(fits)]
+    answers = [
+        read(model, source, groups, classes)
+        if source != "cv"
+        else np.full((len(y), len(classes)), np.nan)
+        for model, source in zip(models, sources, strict=True)
+    ]
+    for (i, (_, test)), rows in zip(refits, done[len(fits) :], strict=True):
+        answers[i][test] = rows
+    return Learnt(models, sources, answers)
 
 
 def fit_member(estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | None) -> Any:
@@ -54,7 +149,7 @@ def answer_fold(
     X: Any,
     y: NDArray[Any],
     weights: NDArray[np.float64] | None,
-    fold: tuple[NDArray[np.intp], NDArray[np.intp]],
+    fold: Fold,
     classes: NDArray[Any],
 ) -> NDArray[np.float64]:
     """Answer the rows of a fold by a copy of the member that is fitted on the others."""

@@ -43,8 +43,6 @@ from cordwood.ensemble._tasks import carry_out
 from cordwood.ensemble._views import look, seat
 from cordwood.ensemble.forests import RandomForestClassifier
 
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
-
 
 class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
     """Members answer, and a combiner learns whom to believe, mostly without fitting twice.
@@ -149,7 +147,7 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         estimators: list[tuple[str, Any]],
         final_estimator: Any = None,
         *,
-        cv: int | str | BaseCrossValidator | Iterable[Fold] = 5,
+        cv: int | str | BaseCrossValidator | Iterable[_meta.Fold] = 5,
         own_rows: bool = True,
         passthrough: bool = False,
         check_leakage: bool = True,
@@ -340,7 +338,7 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
 
     def _find_folds(
         self, codes: NDArray[np.intp], groups: ArrayLike | None, seed: int
-    ) -> list[Fold]:
+    ) -> list[_meta.Fold]:
         """Share the rows out for cross-validation."""
         if not isinstance(self.cv, Integral):
             splitter = check_cv(self.cv)
@@ -367,7 +365,7 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         y: NDArray[Any],
         weights: NDArray[np.float64] | None,
         groups: ArrayLike | None,
-        folds: list[Fold],
+        folds: list[_meta.Fold],
         prior: NDArray[np.float64],
     ) -> None:
         """Fit every member on all rows, and find what it says of each without having seen it."""
@@ -376,45 +374,10 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         self._views, rows, self._places, rests = seats
         self._last_steps = [_name_last(member) for _, member in members]
         seen = [rows[place] for place in self._places]
-        fit, read, answer = map(remember, (_meta.fit_member, _meta.read_rows, _meta.answer_fold))
-        sources = [
-            _meta.find_source(rest, grouped=groups is not None) if self.own_rows else "cv"
-            for rest in rests
-        ]
-        refits = [
-            (member, fold)
-            for member, source in enumerate(sources)
-            if source == "cv"
-            for fold in folds
-        ]
-        # All at once, so that no thread waits between the fits to all rows and those to folds.
-        done = carry_out(
-            [
-                *(
-                    (rest, partial(fit, rest, Z, y, weights))
-                    for rest, Z in zip(rests, seen, strict=True)
-                ),
-                *(
-                    (
-                        rests[member],
-                        partial(
-                            answer, rests[member], seen[member], y, weights, fold, self.classes_
-                        ),
-                    )
-                    for member, fold in refits
-                ),
-            ],
-            self.n_jobs,
+        lesson = _meta.Lesson(y, weights, groups, self.classes_, folds)
+        self._models, sources, blocks = _meta.learn(
+            rests, seen, lesson, own_rows=self.own_rows, remember=remember, n_jobs=self.n_jobs
         )
-        self._models, answers = done[: len(rests)], done[len(rests) :]
-        blocks = [
-            read(model, source, groups, self.classes_)
-            if source != "cv"
-            else np.full((len(y), len(self.classes_)), np.nan)
-            for model, source in zip(self._models, sources, strict=True)
-        ]
-        for (member, (_, test)), answered in zip(refits, answers, strict=True):
-            blocks[member][test] = answered
         self.meta_source_ = dict(zip(self._names, sources, strict=True))
         filled, counts = zip(*(_meta.fill(block, prior) for block in blocks), strict=True)
         self.n_filled_ = dict(zip(self._names, counts, strict=True))
