@@ -231,8 +231,8 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "quick": Recipe(
         "learners that take seconds, stacked",
-        _STACK,
-        members=("svm", "nb", "knn", "rf"),
+        partial(_STACK, cv=3),
+        members=("ngrams", "nb", "knn", "rf"),
     ),
     "ada_m2": Recipe("stumps boosted by AdaBoost.M2", AdaBoostM2Classifier),
     "ada_fgdt": Recipe(
