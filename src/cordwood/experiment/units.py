@@ -24,6 +24,7 @@ _LABELS = ("dataset", "learner")
 _FORMER_DEFAULTS = {
     ("broof", "classifier__update"): ("aggregate", "majority"),
     ("bert", "classifier__update"): ("aggregate", "majority"),
+    ("quick", "classifier__cv"): (5, 3),
 }
 # Told where they are set only, so that units which are older than they are keep their keys.
 _TOLD_IF_SET = ("category", "positives")
