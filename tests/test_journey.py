@@ -103,7 +103,11 @@ def test_predict_writes_csv_and_json_lines(folder):
         ("body,topic\ncaf\xe9,food\ngoal,sport\n", "", "line 2: byte 0xe9"),
         ("body,topic\nbread,food\ngoal,\n", "", 'line 3: the label (column "topic") is empty'),
         ("body,topic\nbread,food\nsoup,food\n", "", '"food"'),
-        ("body,topic\nbread,food\ngoal,sport\n", "--set C=-1", "'C' parameter"),
+        (
+            "body,topic\nbread,food\ngoal,sport\n",
+            "--recipe svm --set C=-1",
+            "C must be a number above zero; got -1",
+        ),
     ],
 )
 def test_wrong_input_is_one_line_and_leaves_no_model(tmp_path, content, options, message):

@@ -54,7 +54,7 @@ def test_no_rows_give_no_predictions(model):
 
 
 def test_parameters_reach_the_recipe():
-    assert train(TEXTS, LABELS, C=0.25).get_params()["classifier__C"] == 0.25
+    assert train(TEXTS, LABELS, cv=2).get_params()["classifier__cv"] == 2
 
 
 labels = st.lists(
@@ -162,7 +162,7 @@ def test_text_and_numbers_are_not_mixed_up(model):
     [
         (replace(CORPUS, labels=("fruit",) * 7), "all 7 rows have the label 'fruit'"),
         (replace(CORPUS, labels=None), "these rows have none"),
-        (replace(CORPUS, labels=(("a", "b"),) * 7), "recipe 'svm' learns from one label a row"),
+        (replace(CORPUS, labels=(("a", "b"),) * 7), "recipe 'quick' learns from one label a row"),
         (CORPUS.select([]), "no rows came"),
     ],
 )
@@ -172,8 +172,8 @@ def test_rows_that_cannot_be_learnt_from_get_one_sentence(data, message):
 
 
 def test_what_an_estimator_refuses_is_an_error_that_the_user_can_mend():
-    with pytest.raises(CordwoodError, match="recipe 'svm' cannot be trained like this"):
-        train(TEXTS, LABELS, C=-1.0)
+    with pytest.raises(CordwoodError, match="recipe 'svm' cannot be trained like this: C must be"):
+        train(TEXTS, LABELS, recipe="svm", C=-1.0)
 
 
 def test_labels_must_come_one_way_and_one_a_text(model):

@@ -59,7 +59,7 @@ def test_the_file_holds_what_the_library_would_have_trained(model):
     assert found.tolist() == twin.predict_proba(corpus.texts).tolist()
     card = persist.read_card(model)
     assert card.columns == {"text": ["head", "body"], "label": "topic", "id": "nr"}
-    assert card.recipe == "svm"
+    assert card.recipe == "quick"
     assert card.fingerprint == corpus.fingerprint()
 
 
@@ -67,7 +67,7 @@ def test_train_says_what_it_read_chose_and_wrote(command):
     out = command("train", "rows.csv", *COLUMNS).out
     assert "rows.csv: 10 documents, 2 classes of 5\n" in out
     assert "preset social" in out
-    assert "recipe svm" in out
+    assert "recipe quick" in out
     assert "rows.cordwood (" in out
     assert "cordwood predict rows.cordwood NEW-DATA\n" in out
 
@@ -88,7 +88,8 @@ def test_quiet_prints_nothing(command, here):
 
 
 def test_settings_and_seed_reach_the_model(command, here):
-    command("train", "rows.csv", *COLUMNS, "--set", "C=0.25", "--set", "min_df=2", "--seed", 7)
+    settings = ("--recipe", "svm", "--set", "C=0.25", "--set", "min_df=2", "--seed", 7)
+    command("train", "rows.csv", *COLUMNS, *settings)
     params = persist.load(here / "rows.cordwood").get_params()
     assert params["classifier__C"] == 0.25
     assert params["words__min_df"] == 2

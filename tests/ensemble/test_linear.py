@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib import Parallel, delayed
 from scipy.special import expit, softmax
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -31,19 +32,37 @@ def noisy(n_classes, n=600, seed=0):
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 5.0, 1: 0.5}])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_coefficients_are_those_of_linear_svc(loss, class_weight, weighted):
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coefficients_are_those_of_linear_svc(loss, class_weight, weighted, wide, n_classes):
     X, y = load_iris(return_X_y=True)
     X = scale(X)
+    if n_classes == 2:
+        X, y = X[y > 0], y[y > 0] - 1
+    if wide:  # more columns than rows are solved in the dual
+        X = sp.csr_array(np.hstack([X, np.random.default_rng(0).normal(size=(len(y), 200)) / 9]))
     sample_weight = np.linspace(0.1, 2, len(y)) if weighted else None
-    options = dict(
-        C=0.3, loss=loss, class_weight=class_weight, tol=1e-3, max_iter=5000, random_state=7
-    )
-    ours = LinearSVMClassifier(**options).fit(X, y, sample_weight)
-    theirs = LinearSVC(dual="auto", **options).fit(X, y, sample_weight)
-    assert np.array_equal(ours.coef_, theirs.coef_)
-    assert np.array_equal(ours.intercept_, theirs.intercept_)
-    assert np.array_equal(ours.predict(X), theirs.predict(X))
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-12)
+    options = dict(C=0.3, loss=loss, class_weight=class_weight, tol=1e-7, max_iter=100_000)
+    ours = LinearSVMClassifier(**options, slope=1.0, random_state=7).fit(X, y, sample_weight)
+    theirs = LinearSVC(dual="auto", **options, random_state=7).fit(X, y, sample_weight)
+    close = {"rtol": 1e-4, "atol": 1e-5}
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, **close)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, **close)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), **close)
+
+
+def test_machines_that_are_fitted_side_by_side_are_the_same_as_alone():
+    X, y = make_classification(400, 500, n_informative=20, n_classes=5, flip_y=0.3, random_state=0)
+
+    def fit(seed, n_jobs=None):
+        model = LinearSVMClassifier(tol=0.1, slope=1.0, n_jobs=n_jobs, random_state=seed)
+        return model.fit(X, y).coef_
+
+    alone = [fit(seed) for seed in range(6)]
+    threads = Parallel(n_jobs=3, require="sharedmem")(delayed(fit)(seed) for seed in range(6))
+    assert all(map(np.array_equal, alone, threads))
+    assert np.array_equal(fit(0, n_jobs=2), alone[0])
+    assert not np.array_equal(alone[0], alone[1])
 
 
 def test_two_classes_have_one_margin_and_its_logistic_function():

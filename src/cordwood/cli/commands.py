@@ -14,7 +14,7 @@ import typer
 from cordwood.cli import options
 
 # As `cordwood.recipes` has them; to import them takes seconds, and a test compares the two.
-DEFAULT_RECIPE = "svm"
+DEFAULT_RECIPE = "quick"
 SAVABLE_RECIPES = {
     "svm": "linear support vector machine on TF-IDF",
     "ngrams": "linear support vector machine on word pairs and characters",

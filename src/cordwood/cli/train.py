@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import typer
+from sklearn.pipeline import Pipeline
 
 from cordwood import persist, recipes, workflow
 from cordwood.cli.commands import Train
@@ -14,6 +15,7 @@ from cordwood.cli.sink import check_target
 from cordwood.cli.source import Source
 from cordwood.errors import CordwoodError
 from cordwood.text.lines import STANDARD_INPUT
+from cordwood.text.vectorizer import TextVectorizer
 
 SUFFIX = ".cordwood"
 
@@ -40,7 +42,7 @@ def train(asked: Train) -> None:
         columns=source.columns,
     )
     size = target.stat().st_size
-    words = fitted.named_steps.get("words")
+    words = _find_words(fitted)
     if words is not None:
         console.fact("words", f"{words.choice_}; {len(words.vocabulary_):,} terms")
     console.fact("trained", f"recipe {asked.recipe}, in {seconds:.1f} s")
@@ -60,6 +62,15 @@ def train(asked: Train) -> None:
             "bytes": size,
         }
     )
+
+
+def _find_words(fitted: Pipeline) -> TextVectorizer | None:
+    """Find the step that prepares words, of a stack the first member's that has one."""
+    for pipeline in (fitted, *getattr(fitted[-1], "estimators_", ())):
+        words = getattr(pipeline, "named_steps", {}).get("words")
+        if isinstance(words, TextVectorizer):
+            return words
+    return None
 
 
 def _check_savable(recipe: str) -> None:

@@ -40,7 +40,8 @@ def find_leakage(
     """
     rng = np.random.RandomState(seed)
     train, test = _draw(number_copies(X), y, rng)
-    if len(np.unique(y[train])) < 2 or not len(test):
+    sizes = np.unique(y[train], return_counts=True)[1]
+    if len(sizes) < 2 or sizes.max() < 2 or not len(test):
         return {}
     small = clone(stack).set_params(check_leakage=False, random_state=rng)
     if not isinstance(small.cv, Integral):

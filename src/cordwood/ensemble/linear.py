@@ -5,10 +5,12 @@ coefficient, and only the probabilities are added.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax, softmax
@@ -19,7 +21,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood.checks import check_positive
+from cordwood._sklearn import check_sample_weight
+from cordwood.checks import check_choice, check_jobs, check_number, check_positive
+from cordwood.ensemble._trees import SEEDS
+from cordwood.kernels.frozen import read_only
+from cordwood.kernels.jit import announced
+from cordwood.kernels.margins import separate
+
+Solver = Callable[[int, NDArray[np.bool_], NDArray[np.float64]], tuple[NDArray[np.float64], int]]
 
 _N_FOLDS = 3
 _LOG_SLOPES = (-7.0, 7.0)  # of margins scaled to unit size: from nearly uniform to nearly certain
@@ -33,13 +42,23 @@ class _HeldOut(NamedTuple):
     weights: NDArray[np.float64]
 
 
+class _Planes(NamedTuple):
+    """Machines of several classes; for two classes one, which is about the second."""
+
+    coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    n_iter: int
+
+
 class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
     """Linear support vector machine, one class against the rest, with probabilities.
 
-    The coefficients are those of `sklearn.svm.LinearSVC` with the same parameters. Probabilities
-    are the softmax of the margins (the logistic function of the margin for two classes) times
-    one slope, fitted on margins of documents that the machine was not trained on. One positive
-    slope cannot reorder classes, so the most probable class is always the predicted one.
+    The coefficients are those of `sklearn.svm.LinearSVC` with the same parameters, as far as the
+    tolerance goes. Unlike there, the same seed gives the same machine in threads as well, and
+    classes are learnt side by side. Probabilities are the softmax of the margins (the logistic
+    function of the margin for two classes) times one slope, fitted on margins of documents that
+    the machine was not trained on. One positive slope cannot reorder classes, so the most probable
+    class is always the predicted one.
 
     Parameters
     ----------
@@ -57,6 +76,8 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         What margins are multiplied by to give probabilities. By default it is fitted, which takes
         three machines more; where only answers count, or a stack calibrates its members anyway, a
         number saves them.
+    n_jobs : int, optional
+        Number of threads, which share the classes. It changes the time, never the result.
     random_state : int, RandomState or None, default=None
         Seed of the solver's order of documents and of the folds for the slope.
 
@@ -109,6 +130,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         tol: float = 1e-4,
         max_iter: int = 10_000,
         slope: float | None = None,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.C = C
@@ -117,6 +139,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.slope = slope
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -143,19 +166,21 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
                 f"all labels are of one class, {self.classes_.tolist()[0]!r}; "
                 "a classifier needs at least two"
             )
-        if self.slope is not None:
-            check_positive("slope, if it is not None,", self.slope)
+        self._check_parameters()
         X = _with_narrow_indices(X)
+        weights = check_sample_weight(sample_weight, X)
         rng = check_random_state(self.random_state)
-        machine = self._machine(self.classes_, rng).fit(X, y, sample_weight)
-        self.coef_: NDArray[np.float64] = machine.coef_
-        self.intercept_: NDArray[np.float64] = np.atleast_1d(machine.intercept_)
-        self.n_iter_: int = int(np.max(machine.n_iter_))
+        self.coef_, self.intercept_, self.n_iter_ = self._separate(X, y, weights, rng)
+        if self.n_iter_ >= self.max_iter:
+            warnings.warn(
+                f"the planes had not settled after {self.max_iter} rounds, so that they may be "
+                "off; raise max_iter or tol, or lower C",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         if self.slope is not None:
             self.slope_: float = float(self.slope)
             return self
-        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-        weights = np.broadcast_to(weights, y.shape)
         self.slope_ = _fit_slope(list(self._held_out(X, y, weights, rng)))
         return self
 
@@ -216,22 +241,93 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
-    def _machine(self, present: NDArray[Any], rng: np.random.RandomState) -> LinearSVC:
-        """Build the unfitted machine for the classes that are present."""
-        class_weight = self.class_weight
-        if isinstance(class_weight, dict):
-            # scikit-learn refuses weights of classes that a part of the data lacks.
-            lacking = set(self.classes_.tolist()) - set(present.tolist())
-            class_weight = {k: v for k, v in class_weight.items() if k not in lacking}
-        return LinearSVC(
-            C=self.C,
-            loss=self.loss,
-            class_weight=class_weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            dual="auto",
-            random_state=rng,
+    def _check_parameters(self) -> None:
+        check_choice("loss", self.loss, ("squared_hinge", "hinge"))
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        check_number("max_iter", self.max_iter, 1)
+        check_jobs(self.n_jobs)
+        if self.slope is not None:
+            check_positive("slope, if it is not None,", self.slope)
+
+    def _separate(
+        self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
+    ) -> _Planes:
+        """Find the planes of the classes that `y` has."""
+        classes, codes = np.unique(y, return_inverse=True)
+        factors = self._weigh_classes(classes, codes, weights)
+        known = np.flatnonzero(weights > 0)
+        X, codes, weights = X[known], codes[known], self.C * weights[known]
+        machines = [1] if len(classes) == 2 else range(len(classes))
+        has_all = len(np.unique(codes)) == len(classes)
+        if X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all:
+            fit = self._make_primal(X)
+        else:
+            fit = self._make_dual(X, int(rng.randint(SEEDS, dtype=np.int64)))
+
+        def separate_one(machine: int) -> tuple[NDArray[np.float64], int]:
+            is_class = codes == machine
+            # As in LIBLINEAR: of many classes, the rest counts as if it had no weight of its own.
+            rest = factors[0] if len(classes) == 2 else 1.0
+            costs = weights * np.where(is_class, factors[machine], rest)
+            return fit(machine, is_class, costs)
+
+        found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(separate_one)(machine) for machine in machines
         )
+        planes = np.array([plane for plane, _ in found])
+        return _Planes(
+            np.ascontiguousarray(planes[:, :-1]), planes[:, -1], max(n for _, n in found)
+        )
+
+    def _make_dual(self, X: Any, seed: int) -> Solver:
+        """Make the solver for more features than documents: the time is that of the documents."""
+        rows = sp.csr_matrix(X)
+        arrays = (
+            read_only(rows.indptr.astype(np.int64)),
+            read_only(rows.indices.astype(np.int32, copy=False)),
+            read_only(rows.data),
+        )
+        hinge, tol, max_iter = self.loss == "hinge", float(self.tol), int(self.max_iter)
+
+        def fit(
+            machine: int, is_class: NDArray[np.bool_], costs: NDArray[np.float64]
+        ) -> tuple[NDArray[np.float64], int]:
+            plane = np.zeros(rows.shape[1] + 1)
+            sign = read_only(np.where(is_class, 1.0, -1.0))
+            with announced(separate):
+                n_iter = separate(
+                    *arrays, sign, read_only(costs), hinge, tol, max_iter, seed + machine, plane
+                )
+            return plane, int(n_iter)
+
+        return fit
+
+    def _make_primal(self, X: Any) -> Solver:
+        """Make the solver for more documents than features: LIBLINEAR's, which draws nothing."""
+
+        def fit(
+            machine: int, is_class: NDArray[np.bool_], costs: NDArray[np.float64]
+        ) -> tuple[NDArray[np.float64], int]:
+            found = LinearSVC(dual=False, C=1.0, tol=self.tol, max_iter=self.max_iter)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                found.fit(X, is_class, costs)
+            return np.append(found.coef_[0], found.intercept_), int(np.max(found.n_iter_))
+
+        return fit
+
+    def _weigh_classes(
+        self, classes: NDArray[Any], codes: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Give the factor of each class."""
+        if self.class_weight is None:
+            return np.ones(len(classes))
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+            sizes = np.bincount(codes, weights, len(classes))
+            return np.asarray(sizes.sum() / (len(classes) * np.where(sizes > 0, sizes, np.inf)))
+        return np.array([float(self.class_weight.get(c, 1.0)) for c in classes.tolist()])
 
     def _held_out(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
@@ -247,12 +343,10 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
             test = test[np.isin(y[test], present)]
             if len(present) < 2 or not len(test):
                 continue
-            with warnings.catch_warnings():
-                # The machine itself has warned already, from more data.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                machine = self._machine(present, rng).fit(X[train], y[train], weights[train])
-            margins = machine.decision_function(X[test])
-            if margins.ndim == 1:
+            planes = self._separate(X[train], y[train], weights[train], rng)
+            margins = X[test] @ planes.coef.T + planes.intercept
+            if margins.shape[1] == 1:
+                margins = margins[:, 0]
                 # Against the rest, two of many classes would have mirror images as margins.
                 other = np.zeros_like(margins) if len(self.classes_) == 2 else -margins
                 margins = np.column_stack([other, margins])

@@ -5,6 +5,7 @@ This is the last place that knows learners by names in strings.
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -14,7 +15,7 @@ from cordwood.errors import CordwoodError
 from cordwood.recipes.table import COMBINERS, RECIPES, Recipe
 from cordwood.text.vectorizer import TextVectorizer
 
-DEFAULT = "svm"
+DEFAULT = "quick"
 
 # What a stack is made of, beside its parameters.
 _PARTS = ("members", "combiner")
@@ -118,7 +119,7 @@ def make(
     Examples
     --------
     >>> make("svm", C=10, min_df=2)["classifier"]
-    LinearSVMClassifier(C=10)
+    LinearSVMClassifier(C=10, n_jobs=-1)
     >>> [step for step, _ in make("svm", words=False).steps]
     ['scaler', 'classifier']
     >>> stack = make("stack", members=["svm", "bert"], combiner="mean", svm__C=10)["classifier"]
@@ -126,6 +127,8 @@ def make(
     10
     """
     recipe = find(name)
+    if recipe.members and isinstance(params.get("random_state"), Integral):
+        seed = params.pop("random_state")  # for members as well, which have none of their own
     settings = _Settings(words, scale, text, seed, n_jobs)
     if recipe.members:
         chosen = {part: params.pop(part, None) for part in _PARTS}
@@ -223,7 +226,8 @@ def _make_stack(
     name: str, recipe: Recipe, settings: _Settings, members: Any, combiner: Any
 ) -> Pipeline:
     stack = recipe.classifier()
-    chosen = recipe.members if members is None else _check_members(name, members)
+    usual = recipe.members if settings.words else recipe.numeric_members or recipe.members
+    chosen = usual if members is None else _check_members(name, members)
     stack.estimators = [(member, _make_member(member, settings)) for member in chosen]
     if combiner is not None:
         if not isinstance(combiner, str) or combiner not in COMBINERS:

@@ -64,6 +64,8 @@ class Recipe(NamedTuple):
         Parameters that it has as a member of a stack.
     members : tuple of str
         For a stack, the recipes of its members.
+    numeric_members : tuple of str
+        Those that it has for rows of numbers, if they differ.
     """
 
     description: str
@@ -78,6 +80,7 @@ class Recipe(NamedTuple):
     numeric_grid: Mapping[str, tuple[Any, ...]] = {}
     in_stacks: Mapping[str, Any] = {}
     members: tuple[str, ...] = ()
+    numeric_members: tuple[str, ...] = ()
 
 
 def _find_peer(recipe: str, package: str, module: str, name: str) -> Any:
@@ -155,7 +158,7 @@ _FORESTS = ("broof", "lazy", "bert", "lxt")
 RECIPES: Mapping[str, Recipe] = {
     "svm": Recipe(
         "linear support vector machine on TF-IDF",
-        LinearSVMClassifier,
+        partial(LinearSVMClassifier, n_jobs=-1),
         weighting="tfidf",
         scaler=_UNIT_VARIANCE,
         grid={"C": tuple(2.0**power for power in range(-5, 8))},
@@ -164,7 +167,7 @@ RECIPES: Mapping[str, Recipe] = {
     "ngrams": Recipe(
         "linear support vector machine on word pairs and characters",
         # A finer tolerance takes twice as long and changes next to no answers.
-        partial(LinearSVMClassifier, C=0.5, tol=0.1),
+        partial(LinearSVMClassifier, C=0.5, tol=0.1, n_jobs=-1),
         scaler=_UNIT_VARIANCE,
         ngrams=partial(_make_ngrams, min_df=2),
         in_stacks=_FIXED_SLOPE,
@@ -233,6 +236,7 @@ RECIPES: Mapping[str, Recipe] = {
         "learners that take seconds, stacked",
         partial(_STACK, cv=3),
         members=("ngrams", "nb", "knn", "rf"),
+        numeric_members=("svm", "knn", "rf"),  # nb takes no numbers below zero
     ),
     "ada_m2": Recipe("stumps boosted by AdaBoost.M2", AdaBoostM2Classifier),
     "ada_fgdt": Recipe(
