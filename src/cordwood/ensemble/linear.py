@@ -282,10 +282,10 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
 
     def _make_dual(self, X: Any, seed: int) -> Solver:
         """Make the solver for more features than documents: the time is that of the documents."""
-        rows = sp.csr_matrix(X)
+        rows, place = _order_columns(sp.csr_matrix(X))
         arrays = (
             read_only(rows.indptr.astype(np.int64)),
-            read_only(rows.indices.astype(np.int32, copy=False)),
+            read_only(rows.indices),
             read_only(rows.data),
         )
         hinge, tol, max_iter = self.loss == "hinge", float(self.tol), int(self.max_iter)
@@ -299,7 +299,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
                 n_iter = separate(
                     *arrays, sign, read_only(costs), hinge, tol, max_iter, seed + machine, plane
                 )
-            return plane, int(n_iter)
+            return np.append(plane[place], plane[-1]), int(n_iter)
 
         return fit
 
@@ -379,6 +379,19 @@ def _fit_slope(parts: list[_HeldOut]) -> float:
         return total
 
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded").x) / size)
+
+
+def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
+    """Number columns by how many rows have them, the most frequent first; give the numbers too.
+
+    Coefficients that are used most are then side by side, and stay in the processor's cache.
+    """
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    place = np.empty(X.shape[1], np.int32)
+    place[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
+    ordered = sp.csr_matrix((X.data, place[X.indices], X.indptr), shape=X.shape)
+    ordered.sort_indices()
+    return ordered, place
 
 
 def _with_narrow_indices(X: Any) -> Any:

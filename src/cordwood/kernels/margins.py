@@ -19,6 +19,9 @@ from cordwood.kernels.types import Float, Floats, Int
 
 Longs = NDArray[np.int64]
 
+# Places are counted without a sign: one below zero would mean from the end, and be looked for.
+_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
 # A smaller violation is rounding.
 _NONE = 1e-12
 
@@ -102,14 +105,21 @@ def measure(data: Floats, first: Int, last: Int) -> Float:
 @piece
 def look(indices: NDArray[np.int32], data: Floats, first: Int, last: Int, coef: Floats) -> Float:
     """Find on which side of the plane a document is, and how far."""
-    # Two sums, so that an addition need not wait for the one before.
-    one, other = coef[len(coef) - 1], 0.0
-    for i in range(first, last - 1, 2):
-        one += coef[np.uint32(indices[i])] * data[i]
-        other += coef[np.uint32(indices[i + 1])] * data[i + 1]
-    if (last - first) % 2:
-        one += coef[np.uint32(indices[last - 1])] * data[last - 1]
-    return one + other
+    total = coef[len(coef) - 1]
+    # Four sums, so that an addition need not wait for the one before.
+    one, two, three = 0.0, 0.0, 0.0
+    end = np.uint64(last)
+    at = np.uint64(first)
+    while at + _THREE < end:
+        total += coef[np.uint32(indices[at])] * data[at]
+        one += coef[np.uint32(indices[at + _ONE])] * data[at + _ONE]
+        two += coef[np.uint32(indices[at + _TWO])] * data[at + _TWO]
+        three += coef[np.uint32(indices[at + _THREE])] * data[at + _THREE]
+        at += _FOUR
+    while at < end:
+        total += coef[np.uint32(indices[at])] * data[at]
+        at += _ONE
+    return (total + one) + (two + three)
 
 
 @piece
@@ -118,5 +128,5 @@ def shift(
 ) -> None:
     """Move the plane by a document."""
     coef[len(coef) - 1] += by
-    for i in range(first, last):
+    for i in range(np.uint64(first), np.uint64(last)):
         coef[np.uint32(indices[i])] += by * data[i]
