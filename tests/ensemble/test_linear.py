@@ -241,3 +241,34 @@ def test_a_slope_that_is_none_is_refused(slope):
         ValueError, match="slope, if it is not None, must be a number above zero; got"
     ):
         LinearSVMClassifier(slope=slope).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"C": 0}, "C must be a number above zero; got 0"),
+        ({"tol": -1.0}, "tol must be a number above zero"),
+        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"loss": "squared"}, "loss must be one of 'squared_hinge', 'hinge'"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than zero"),
+        ({"class_weight": "even"}, "class_weight, if it is no mapping, must be one of None, 'bal"),
+        ({"class_weight": {2: 1.0}}, "a label of class_weight must be one of 0, 1; got 2"),
+        ({"class_weight": {1: 0.0}}, "class_weight of 1 must be a number above zero"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_named(params, message):
+    with pytest.raises(ValueError, match=message):
+        LinearSVMClassifier(**params).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_rows_that_all_weigh_nothing_are_refused():
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        LinearSVMClassifier().fit([[0.0], [1.0]], [0, 1], [0.0, 0.0])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_class_whose_rows_weigh_nothing_is_never_the_answer(wide):
+    X, y = load_iris(return_X_y=True)
+    X = np.hstack([X, np.zeros((len(y), 200))]) if wide else X
+    model = LinearSVMClassifier(slope=1.0, random_state=0).fit(X, y, (y != 1).astype(float))
+    assert set(model.predict(X)) == {0, 2}

@@ -5,7 +5,7 @@ coefficient, and only the probabilities are added.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -169,6 +169,8 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         X = _with_narrow_indices(X)
         weights = check_sample_weight(sample_weight, X)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row; give at least one a weight")
         rng = check_random_state(self.random_state)
         self.coef_, self.intercept_, self.n_iter_ = self._separate(X, y, weights, rng)
         if self.n_iter_ >= self.max_iter:
@@ -249,6 +251,14 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         check_jobs(self.n_jobs)
         if self.slope is not None:
             check_positive("slope, if it is not None,", self.slope)
+        if isinstance(self.class_weight, Mapping):
+            for label, factor in self.class_weight.items():
+                check_choice("a label of class_weight", label, self.classes_.tolist())
+                check_positive(f"class_weight of {label!r}", factor)
+        else:
+            check_choice(
+                "class_weight, if it is no mapping,", self.class_weight, (None, "balanced")
+            )
 
     def _separate(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
@@ -321,13 +331,10 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         self, classes: NDArray[Any], codes: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Give the factor of each class."""
-        if self.class_weight is None:
-            return np.ones(len(classes))
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("balanced",))
+        if self.class_weight == "balanced":
             sizes = np.bincount(codes, weights, len(classes))
             return np.asarray(sizes.sum() / (len(classes) * np.where(sizes > 0, sizes, np.inf)))
-        return np.array([float(self.class_weight.get(c, 1.0)) for c in classes.tolist()])
+        return np.array([float((self.class_weight or {}).get(c, 1.0)) for c in classes.tolist()])
 
     def _held_out(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
