@@ -262,7 +262,7 @@ def test_parameters_that_make_no_sense_are_named(params, message):
 
 
 def test_rows_that_all_weigh_nothing_are_refused():
-    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+    with pytest.raises(ValueError, match="Sample weights must contain at least one non-zero"):
         LinearSVMClassifier().fit([[0.0], [1.0]], [0, 1], [0.0, 0.0])
 
 

@@ -169,8 +169,6 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         self._check_parameters()
         X = _with_narrow_indices(X)
         weights = check_sample_weight(sample_weight, X)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for every row; give at least one a weight")
         rng = check_random_state(self.random_state)
         self.coef_, self.intercept_, self.n_iter_ = self._separate(X, y, weights, rng)
         if self.n_iter_ >= self.max_iter:
@@ -256,9 +254,8 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
                 check_choice("a label of class_weight", label, self.classes_.tolist())
                 check_positive(f"class_weight of {label!r}", factor)
         else:
-            check_choice(
-                "class_weight, if it is no mapping,", self.class_weight, (None, "balanced")
-            )
+            choices = (None, "balanced")
+            check_choice("class_weight, if it is no mapping,", self.class_weight, choices)
 
     def _separate(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
@@ -334,7 +331,8 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         if self.class_weight == "balanced":
             sizes = np.bincount(codes, weights, len(classes))
             return np.asarray(sizes.sum() / (len(classes) * np.where(sizes > 0, sizes, np.inf)))
-        return np.array([float((self.class_weight or {}).get(c, 1.0)) for c in classes.tolist()])
+        given = self.class_weight if isinstance(self.class_weight, Mapping) else {}
+        return np.array([float(given.get(label, 1.0)) for label in classes.tolist()])
 
     def _held_out(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
