@@ -272,3 +272,18 @@ def test_a_class_whose_rows_weigh_nothing_is_never_the_answer(wide):
     X = np.hstack([X, np.zeros((len(y), 200))]) if wide else X
     model = LinearSVMClassifier(slope=1.0, random_state=0).fit(X, y, (y != 1).astype(float))
     assert set(model.predict(X)) == {0, 2}
+
+
+def test_rows_are_left_as_they_are_and_parts_of_a_value_are_added_up():
+    X = sp.random_array((40, 90), density=0.2, rng=np.random.default_rng(0), format="csr")
+    y = np.arange(40) % 3
+    parts = sp.csr_array(
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
+    )
+    before = parts.copy()
+    whole, halves = (
+        LinearSVMClassifier(tol=1e-8, slope=1.0, random_state=0).fit(Z, y).coef_ for Z in (X, parts)
+    )
+    np.testing.assert_allclose(halves, whole, atol=1e-7)
+    assert np.array_equal(parts.data, before.data)
+    assert np.array_equal(parts.indices, before.indices)

@@ -6,12 +6,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 from sklearn.ensemble import StackingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -390,3 +391,11 @@ def test_rows_that_are_kept_are_not_written_to():
     first, again = (stack(members, bayes(), memory=memory).fit(X, Y) for _ in range(2))
     assert first.n_filled_["forest"] == again.n_filled_["forest"] > 0
     assert first.meta_features_.tobytes() == again.meta_features_.tobytes()
+
+
+def test_a_score_of_its_own_is_left_to_a_member():
+    X, y = load_iris(return_X_y=True)
+    forest = SklearnForest(60, oob_score=accuracy_score, random_state=0)
+    model = OOBStackingClassifier([("forest", forest)]).fit(X, y)
+    assert model.named_estimators_["forest"].oob_score is accuracy_score
+    assert model.meta_source_ == {"forest": "oob"}

@@ -109,7 +109,7 @@ def learn(
 def fit_member(estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | None) -> Any:
     """Fit a copy of a member, such that it has rows out of bag if it can."""
     model = clone(estimator)
-    if _can_keep_bags(model):
+    if _can_keep_bags(model) and not model.get_params(deep=False)["oob_score"]:
         model.set_params(oob_score=True)
     if weights is None or not has_fit_parameter(model, "sample_weight"):
         return model.fit(X, y)

@@ -263,8 +263,10 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         """Find the planes of the classes that `y` has."""
         classes, codes = np.unique(y, return_inverse=True)
         factors = self._weigh_classes(classes, codes, weights)
-        known = np.flatnonzero(weights > 0)
-        X, codes, weights = X[known], codes[known], self.C * weights[known]
+        if not weights.all():
+            known = np.flatnonzero(weights)
+            X, codes, weights = X[known], codes[known], weights[known]
+        weights = self.C * weights
         machines = [1] if len(classes) == 2 else range(len(classes))
         has_all = len(np.unique(codes)) == len(classes)
         if X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all:
@@ -282,9 +284,10 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(separate_one)(machine) for machine in machines
         )
-        planes = np.array([plane for plane, _ in found])
         return _Planes(
-            np.ascontiguousarray(planes[:, :-1]), planes[:, -1], max(n for _, n in found)
+            np.array([plane[:-1] for plane, _ in found]),
+            np.array([plane[-1] for plane, _ in found]),
+            max(n for _, n in found),
         )
 
     def _make_dual(self, X: Any, seed: int) -> Solver:
@@ -394,8 +397,9 @@ def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
     frequency = np.bincount(X.indices, minlength=X.shape[1])
     place = np.empty(X.shape[1], np.int32)
     place[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
-    ordered = sp.csr_matrix((X.data, place[X.indices], X.indptr), shape=X.shape)
-    ordered.sort_indices()
+    # Sorting works in place, and X is the caller's.
+    ordered = sp.csr_matrix((X.data.copy(), place[X.indices], X.indptr.copy()), shape=X.shape)
+    ordered.sum_duplicates()
     return ordered, place
 
 

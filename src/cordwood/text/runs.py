@@ -35,10 +35,10 @@ class Sequences(NamedTuple):
         """The sequence of each symbol."""
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
-    def starts(self, n: int) -> Ints:
-        """Where runs of n symbols can start."""
-        left = np.repeat(self.bounds[1:], np.diff(self.bounds)) - np.arange(len(self.symbols))
-        return np.flatnonzero(left >= n)
+    @property
+    def left(self) -> Ints:
+        """How many symbols there are from each one to the end of its sequence."""
+        return np.repeat(self.bounds[1:], np.diff(self.bounds)) - np.arange(len(self.symbols))
 
 
 class Runs(NamedTuple):
@@ -78,13 +78,13 @@ def number_runs(sequences: Sequences, shortest: int, longest: int, *, whole: boo
            [0., 1.]], dtype=float32), array([0, 1]))
     """
     symbols, bounds = sequences
-    of_symbols, lengths = sequences.of_symbols, np.diff(bounds)
+    of_symbols, left, lengths = sequences.of_symbols, sequences.left, np.diff(bounds)
     n_symbols = int(symbols.max(initial=0)) + 1
     number = np.zeros(len(symbols), np.int64)  # of the run that starts here and is one shorter
     rows, columns, starts, sizes = [], [], [], []
     n_runs = 0
     for n in range(1, longest + 1):
-        at = sequences.starts(n)
+        at = np.flatnonzero(left >= n)
         pairs = number[at] * n_symbols + symbols[at + n - 1]
         _, first, number[at] = np.unique(pairs, return_index=True, return_inverse=True)
         found = number[at]
@@ -137,13 +137,13 @@ class RunTable:
     def count(self, sequences: Sequences) -> sp.csr_matrix:
         """Count known runs: float32, a row for each sequence and a column for each term."""
         symbols, bounds = sequences
-        of_symbols = sequences.of_symbols
+        of_symbols, left = sequences.of_symbols, sequences.left
         strange = (symbols < 0) | (symbols >= self._n_symbols)
         number = np.zeros(len(symbols), np.int64)
         at = np.arange(len(symbols))
         rows, columns = [], []
         for n, (known, column) in enumerate(self._levels, start=1):
-            at = np.intersect1d(at, sequences.starts(n), assume_unique=True)
+            at = at[left[at] >= n]
             at = at[~strange[at + n - 1]]
             pairs = number[at] * self._n_symbols + symbols[at + n - 1]
             place = np.minimum(np.searchsorted(known, pairs), len(known) - 1)
