@@ -5,49 +5,26 @@ coefficient, and only the probabilities are added.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._sklearn import check_sample_weight
 from cordwood.checks import check_choice, check_jobs, check_number, check_positive
+from cordwood.ensemble._planes import Planes, make_dual, make_primal, with_narrow_indices
+from cordwood.ensemble._slope import HeldOut, fit_slope
 from cordwood.ensemble._trees import SEEDS
-from cordwood.kernels.frozen import read_only
-from cordwood.kernels.jit import announced
-from cordwood.kernels.margins import separate
-
-Solver = Callable[[int, NDArray[np.bool_], NDArray[np.float64]], tuple[NDArray[np.float64], int]]
 
 _N_FOLDS = 3
-_LOG_SLOPES = (-7.0, 7.0)  # of margins scaled to unit size: from nearly uniform to nearly certain
-
-
-class _HeldOut(NamedTuple):
-    """Documents judged by a machine that was trained without them."""
-
-    margins: NDArray[np.float64]
-    columns: NDArray[np.intp]
-    weights: NDArray[np.float64]
-
-
-class _Planes(NamedTuple):
-    """Machines of several classes; for two classes one, which is about the second."""
-
-    coef: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-    n_iter: int
 
 
 class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
@@ -167,7 +144,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
                 "a classifier needs at least two"
             )
         self._check_parameters()
-        X = _with_narrow_indices(X)
+        X = with_narrow_indices(X)
         weights = check_sample_weight(sample_weight, X)
         rng = check_random_state(self.random_state)
         self.coef_, self.intercept_, self.n_iter_ = self._separate(X, y, weights, rng)
@@ -181,7 +158,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         if self.slope is not None:
             self.slope_: float = float(self.slope)
             return self
-        self.slope_ = _fit_slope(list(self._held_out(X, y, weights, rng)))
+        self.slope_ = fit_slope(list(self._held_out(X, y, weights, rng)))
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -259,7 +236,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
 
     def _separate(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
-    ) -> _Planes:
+    ) -> Planes:
         """Find the planes of the classes that `y` has."""
         classes, codes = np.unique(y, return_inverse=True)
         factors = self._weigh_classes(classes, codes, weights)
@@ -270,9 +247,10 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         machines = [1] if len(classes) == 2 else range(len(classes))
         has_all = len(np.unique(codes)) == len(classes)
         if X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all:
-            fit = self._make_primal(X)
+            fit = make_primal(X, float(self.tol), int(self.max_iter))
         else:
-            fit = self._make_dual(X, int(rng.randint(SEEDS, dtype=np.int64)))
+            seed = int(rng.randint(SEEDS, dtype=np.int64))
+            fit = make_dual(X, self.loss == "hinge", float(self.tol), int(self.max_iter), seed)
 
         def separate_one(machine: int) -> tuple[NDArray[np.float64], int]:
             is_class = codes == machine
@@ -284,48 +262,11 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(separate_one)(machine) for machine in machines
         )
-        return _Planes(
+        return Planes(
             np.array([plane[:-1] for plane, _ in found]),
             np.array([plane[-1] for plane, _ in found]),
             max(n for _, n in found),
         )
-
-    def _make_dual(self, X: Any, seed: int) -> Solver:
-        """Make the solver for more features than documents: the time is that of the documents."""
-        rows, place = _order_columns(sp.csr_matrix(X))
-        arrays = (
-            read_only(rows.indptr.astype(np.int64)),
-            read_only(rows.indices),
-            read_only(rows.data),
-        )
-        hinge, tol, max_iter = self.loss == "hinge", float(self.tol), int(self.max_iter)
-
-        def fit(
-            machine: int, is_class: NDArray[np.bool_], costs: NDArray[np.float64]
-        ) -> tuple[NDArray[np.float64], int]:
-            plane = np.zeros(rows.shape[1] + 1)
-            sign = read_only(np.where(is_class, 1.0, -1.0))
-            with announced(separate):
-                n_iter = separate(
-                    *arrays, sign, read_only(costs), hinge, tol, max_iter, seed + machine, plane
-                )
-            return np.append(plane[place], plane[-1]), int(n_iter)
-
-        return fit
-
-    def _make_primal(self, X: Any) -> Solver:
-        """Make the solver for more documents than features: LIBLINEAR's, which draws nothing."""
-
-        def fit(
-            machine: int, is_class: NDArray[np.bool_], costs: NDArray[np.float64]
-        ) -> tuple[NDArray[np.float64], int]:
-            found = LinearSVC(dual=False, C=1.0, tol=self.tol, max_iter=self.max_iter)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                found.fit(X, is_class, costs)
-            return np.append(found.coef_[0], found.intercept_), int(np.max(found.n_iter_))
-
-        return fit
 
     def _weigh_classes(
         self, classes: NDArray[Any], codes: NDArray[np.intp], weights: NDArray[np.float64]
@@ -339,7 +280,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
 
     def _held_out(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
-    ) -> Iterator[_HeldOut]:
+    ) -> Iterator[HeldOut]:
         """Yield, fold by fold, the documents whose class the other folds know."""
         rows = rng.permutation(np.flatnonzero(weights > 0))
         rows = rows[np.argsort(y[rows], kind="stable")]
@@ -358,59 +299,9 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
                 # Against the rest, two of many classes would have mirror images as margins.
                 other = np.zeros_like(margins) if len(self.classes_) == 2 else -margins
                 margins = np.column_stack([other, margins])
-            yield _HeldOut(margins, np.searchsorted(present, y[test]), weights[test])
+            yield HeldOut(margins, np.searchsorted(present, y[test]), weights[test])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _fit_slope(parts: list[_HeldOut]) -> float:
-    """Maximise the likelihood of the held-out labels, each smoothed by one unseen document a class.
-
-    Without that smoothing (Platt 1999, section 2.2) separable documents would ask for an infinite
-    slope, and the first error after them would cost an infinite log-loss.
-    """
-    n_documents = sum(len(part.columns) for part in parts)
-    size = np.sqrt(sum(np.square(part.margins).sum() for part in parts) / max(n_documents, 1))
-    if not size:
-        return 1.0
-
-    def loss(log_slope: float) -> float:
-        total = 0.0
-        for margins, columns, weights in parts:
-            logs = log_softmax(np.exp(log_slope) / size * margins, axis=1)
-            n_columns = logs.shape[1]
-            smoothed = n_documents * logs[np.arange(len(logs)), columns] + logs.sum(axis=1)
-            total -= float(weights @ smoothed) / (n_documents + n_columns)
-        return total
-
-    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SLOPES, method="bounded").x) / size)
-
-
-def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
-    """Number columns by how many rows have them, the most frequent first; give the numbers too.
-
-    Coefficients that are used most are then side by side, and stay in the processor's cache.
-    """
-    frequency = np.bincount(X.indices, minlength=X.shape[1])
-    place = np.empty(X.shape[1], np.int32)
-    place[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
-    # Sorting works in place, and X is the caller's.
-    ordered = sp.csr_matrix((X.data.copy(), place[X.indices], X.indptr.copy()), shape=X.shape)
-    ordered.sum_duplicates()
-    return ordered, place
-
-
-def _with_narrow_indices(X: Any) -> Any:
-    """Give sparse `X` the 32-bit indices that liblinear wants."""
-    if isinstance(X, np.ndarray) or X.indices.dtype == X.indptr.dtype == np.int32:
-        return X
-    if max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
-        raise ValueError(
-            f"X has {X.shape[1]} columns and {X.nnz} values, and liblinear takes at most "
-            "2**31 - 1 of either"
-        )
-    indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return type(X)((X.data, indices, indptr), shape=X.shape)
