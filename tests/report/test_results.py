@@ -164,9 +164,7 @@ def test_processor_time_is_the_sum_over_units(page, folders):
 def test_what_was_not_run_says_so(page):
     section = page.text.partition("\n## Not begun\n")[2].partition("\n## ")[0]
     assert "- Not run" in section
-    _, _, *rows = table_of(page.text, "Not begun")
-    assert len(rows) == 4
-    assert all(row[2] == row[5] == "not run" for row in rows)
+    assert "|" not in section
     assert "[Not begun](#not-begun) | 2 | 2 | 0 of 12 | 0 s |" in page.text
 
 

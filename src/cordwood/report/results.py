@@ -274,6 +274,8 @@ def _draw_section(section: Section, links: str, pictures: str) -> str:
     file = f"{section.stem}.toml"
     facts = [f"Plan: [`{file}`]({links}/{file})", *list_facts(section.plan, section.summary)]
     blocks = [f"## {escape_markdown(section.plan.name)}", "\n".join(f"- {fact}" for fact in facts)]
+    if not section.summary.records:
+        return "\n\n".join(blocks)
     shown = (f"![{each.caption}]({pictures}/{each.file})" for each in list_pictures(section))
     if section.comparison.metrics == CATEGORY_METRICS:
         return "\n\n".join([*blocks, draw_markdown(_category_grid(section.comparison)), *shown])
