@@ -194,6 +194,16 @@ def test_leave_one_out_is_what_a_model_without_the_row_answers(trees):
         assert other.predict_proba(X[row]).tobytes() == votes[row].tobytes()
 
 
+def test_fewer_trees_answer_for_training_rows_if_told_so_and_never_for_new_ones():
+    few = LazyForestClassifier(15, 30, loo_estimators=10, random_state=0).fit(X, Y)
+    third = LazyForestClassifier(15, 10, random_state=0).fit(X, Y)
+    whole = LazyForestClassifier(15, 30, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(few.loo_decision_function(), third.loo_decision_function())
+    np.testing.assert_array_equal(few.predict_proba(X), whole.predict_proba(X))
+    few.set_params(loo_estimators=99)  # no more than there are
+    np.testing.assert_array_equal(few.loo_decision_function(), whole.loo_decision_function())
+
+
 def test_leaving_groups_out_is_what_a_model_without_the_group_answers():
     groups = np.array(["a", "b", "c", "d"])[np.arange(400) % 4]
     model = LazyForestClassifier(40, 10, metric="cosine", random_state=5)
@@ -311,6 +321,7 @@ def test_a_state_that_leads_outside_is_refused(name, value, message):
     [
         ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1; got 0"),
         ({"n_estimators": 2.5}, "n_estimators must be a whole number of at least 1; got 2.5"),
+        ({"loo_estimators": 0}, "loo_estimators must be a whole number of at least 1; got 0"),
         ({"trees": "oak"}, "trees must be one of 'random', 'extra'; got 'oak'"),
         ({"criterion": "mse"}, "criterion must be one of"),
         (
@@ -342,4 +353,4 @@ def test_features_are_counted_as_in_scikit_learns_forests(max_features):
     for number in (3, 17, 64, 120):
         forest = ensemble.RandomForestClassifier(1, max_features=max_features)
         tree = forest.fit(X[:, :number], Y)[0]
-        assert model._path_rules(5).quota[number] == tree.max_features_
+        assert model._path_rules(5, is_loo=False).quota[number] == tree.max_features_

@@ -17,6 +17,9 @@ from cordwood.ensemble._copies import number_copies
 
 _N_TRAIN, _N_TEST, _N_FOLDS = 1000, 500, 5
 
+# Copies show through this many trees, or rounds of boosting, as they do through hundreds.
+_N_TREES = 50
+
 # Standard errors beyond which a difference is taken for leakage rather than chance.
 _LIMIT = 4.0
 
@@ -44,6 +47,13 @@ def find_leakage(
     if len(sizes) < 2 or sizes.max() < 2 or not len(test):
         return {}
     small = clone(stack).set_params(check_leakage=False, random_state=rng)
+    small.set_params(
+        **{
+            name: _N_TREES
+            for name, value in small.get_params().items()
+            if name.endswith("n_estimators") and isinstance(value, Integral) and value > _N_TREES
+        }
+    )
     if not isinstance(small.cv, Integral):
         small.set_params(cv=_N_FOLDS)  # folds that are given fit all rows only
     inside = None if groups is None else np.asarray(groups)[train]

@@ -123,9 +123,9 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             )
         group = group.astype(np.int64)
         if rows is None:
-            return self._answer(X, group, group)
+            return self._answer(X, group, group, is_loo=True)
         asked = _check_positions(rows, X.shape[0])
-        return self._answer(X[asked], group[asked], group)
+        return self._answer(X[asked], group[asked], group, is_loo=True)
 
     def _store(self, X: sp.csc_matrix, codes: NDArray[np.uint32]) -> None:
         """Keep labelled rows, and make an index of them."""
@@ -154,14 +154,21 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         return as_rows(X)
 
     def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
-        return self._answer(X, np.full(X.shape[0], -1), np.arange(len(self._codes)))
+        own, group = np.full(X.shape[0], -1), np.arange(len(self._codes))
+        return self._answer(X, own, group, is_loo=False)
 
     def _answer(
-        self, X: sp.csr_matrix, own: NDArray[np.int64], group: NDArray[np.int64]
+        self,
+        X: sp.csr_matrix,
+        own: NDArray[np.int64],
+        group: NDArray[np.int64],
+        *,
+        is_loo: bool,
     ) -> NDArray[np.float64]:
         """Answer queries, without the training rows of each query's own group."""
         n_neighbors = self._count_neighbors(self.n_neighbors)
-        count_votes = self._make_counter(n_neighbors, self._count_threads(X.shape[0]))
+        n_threads = self._count_threads(X.shape[0])
+        count_votes = self._make_counter(n_neighbors, n_threads, is_loo=is_loo)
         votes = np.zeros((X.shape[0], len(self.classes_)))
 
         def answer(first: int) -> None:
@@ -176,9 +183,10 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         return votes
 
     @abstractmethod
-    def _make_counter(self, n_neighbors: int, n_threads: int) -> Counter:
+    def _make_counter(self, n_neighbors: int, n_threads: int, *, is_loo: bool) -> Counter:
         """Make what counts the votes of so many neighbours, in so many threads at once.
 
+        `is_loo` tells whether the queries are training rows, each of which is left out.
         It is called with queries, the numbers and distances of their neighbours, and zeros, a row
         for each query, to write probabilities into; those without neighbours it may leave.
         """

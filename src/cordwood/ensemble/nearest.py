@@ -71,7 +71,7 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         check_choice("weights", self.weights, ("distance", "uniform"))
         self._store(X, codes)
 
-    def _make_counter(self, n_neighbors: int, n_threads: int) -> Counter:
+    def _make_counter(self, n_neighbors: int, n_threads: int, *, is_loo: bool) -> Counter:
         check_choice("weights", self.weights, ("distance", "uniform"))
 
         def count(
