@@ -107,8 +107,9 @@ def make(
     **params
         Parameters of the steps: ``classifier__C=10``, or ``C=10`` for short. They go before all
         of the above. A stack also takes `members`, a list of recipes in the place of its own, and
-        `combiner`, one of "pool", "rf", "least_squares", "mlr", "mlr_own", "templates", "scann",
-        "vig", "voting" and "mean"; its members' parameters go by ``svm__C=10``.
+        `combiner`, one of "class_pool", "pool", "rf", "least_squares", "mlr", "mlr_own",
+        "templates", "scann", "vig", "voting" and "mean"; its members' parameters go by
+        ``svm__C=10``.
 
     Returns
     -------

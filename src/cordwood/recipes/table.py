@@ -345,7 +345,8 @@ RECIPES: Mapping[str, Recipe] = {
 
 # What learns from the members of a stack.
 COMBINERS: Mapping[str, Callable[[], Any]] = {
-    "pool": LogarithmicPool,
+    "class_pool": LogarithmicPool,
+    "pool": partial(LogarithmicPool, class_alpha=None),
     "rf": partial(RandomForestClassifier, 200, n_jobs=-1),
     "least_squares": partial(MultiResponseRegression, "all", nonnegative=False),
     "mlr": partial(MultiResponseRegression, "all"),
