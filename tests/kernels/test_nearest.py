@@ -21,11 +21,14 @@ def run(kind, function, *arguments):
     st.integers(1, 30),
     st.sampled_from([-np.inf, 0.0]),
     st.integers(-1, 3),
+    st.sampled_from([1, 4, 200]),
+    st.sampled_from([np.float32, np.float64]),
 )
-def test_the_best_are_selected_in_order(kind, scores, k, floor, own):
+def test_the_best_are_selected_in_order(kind, scores, k, floor, own, room, dtype):
     group = np.arange(200) % 5
     ids, found = np.empty(k, np.int32), np.empty(k)
-    run(kind, nearest.select, scores, floor, group, own, np.empty(k, np.int64), ids, found)
+    keys = np.empty(room * k, np.int64)
+    run(kind, nearest.select, scores.astype(dtype), floor, group, own, keys, ids, found)
     single = scores.astype(np.float32)
     order = np.lexsort((np.arange(200), -single))
     order = order[(single[order] > floor) & (group[order] != own)][:k]

@@ -14,6 +14,9 @@ METRICS = ("words", "cosine", "euclidean")
 # From this share of the rows on, adding a whole column is faster than walking its list.
 _DENSE_SHARE = 0.25
 
+# Candidates there is room for, for each neighbour wanted; half as many more are expected.
+_ROOM = 4
+
 
 class AngleIndex(NamedTuple):
     """Rows of unit length by columns: lists of entries, or whole columns where these are long.
@@ -167,14 +170,15 @@ def query(
     indptr = X.indptr.astype(np.int64)
     ids = np.empty((n_queries, n_neighbors), np.int32)
     found = np.empty((n_queries, n_neighbors))
-    scores, keys = np.zeros(index.n_rows), np.empty(n_neighbors, np.int64)
+    keys = np.empty(_ROOM * n_neighbors + _ROOM, np.int64)
     asked = (read_only(indptr), read_only(X.indices))
     groups = (read_only(own), read_only(group))
     if isinstance(index, AngleIndex):
         values = read_only(_weigh(X, indptr, index.idf, index.log_counts))
-        find_by_angle(index, *asked, values, *groups, scores, keys, ids, found)
+        singles = np.zeros(index.n_rows, np.float32)
+        find_by_angle(index, *asked, values, *groups, singles, keys, ids, found)
         return ids, np.maximum(1.0 - found, 0.0)
-    x = np.zeros(n_columns)
+    x, scores = np.zeros(n_columns), np.zeros(index.n_rows)
     find_by_distance(index, *asked, read_only(X.data), *groups, x, scores, keys, ids, found)
     return ids, np.sqrt(np.maximum(-found, 0.0))
 
