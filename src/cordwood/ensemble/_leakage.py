@@ -51,7 +51,9 @@ def find_leakage(
         **{
             name: _N_TREES
             for name, value in small.get_params().items()
-            if name.endswith("n_estimators") and isinstance(value, Integral) and value > _N_TREES
+            if name.endswith("n_estimators")
+            and isinstance(value, Integral)
+            and int(value) > _N_TREES
         }
     )
     if not isinstance(small.cv, Integral):
