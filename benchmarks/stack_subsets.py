@@ -1,6 +1,6 @@
 """Which members of a stack pay? All 502 subsets of the nine, scored from what they answered once.
 
-    python dev.py bench stack_subsets [--set webkb] [--combiner pool] [--fold 0] [--plot FILE]
+    python dev.py bench stack_subsets [--set webkb] [--combiner class_pool] [--fold 0] [--plot FILE]
 
 The nine members of SIGIR'17 are fitted on one fold; then the combiner learns anew for each subset
 of two and more. Prints the Pareto front of diversity and macro-F1 (the paper's figure 3), the best
@@ -21,7 +21,6 @@ from cordwood.experiment.splits import split
 from cordwood.experiment.subsets import SubsetScore, score_subsets
 from cordwood.report import canvas
 from cordwood.report.pareto import draw_subsets
-from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 
 N_BEST = 5
@@ -72,9 +71,11 @@ def print_subset(subset: SubsetScore, note: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Score all subsets of a stack's members.")
     parser.add_argument("--set", default="webkb")
-    parser.add_argument("--combiner", default="pool")
-    parser.add_argument("--fold", type=at_least(0), default=0)
+    parser.add_argument("--combiner", default="class_pool")
+    parser.add_argument("--fold", type=int, choices=range(5), default=0)
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--seed", type=int, default=42)
     options = parser.parse_args()
+    if options.plot is not None and options.plot.suffix != ".svg":  # not after minutes of work
+        parser.error(f"--plot {options.plot}: plots are SVG; end the name in .svg")
     main(options.set, options.combiner, options.fold, options.plot, options.seed)

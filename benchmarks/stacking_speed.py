@@ -5,22 +5,14 @@
 Fit and predict of one fold, texts included, by the processor time of one thread, in turns. With
 ``--peer cv`` the same members, with meta-features by cross-validation in the place of their own;
 with ``--peer sklearn`` scikit-learn's `StackingClassifier` over its own forests, extra-trees,
-linear machine (calibrated, for it has no probabilities), naive Bayes and neighbours, each behind
-scikit-learn's vectorizer, beside the same five of ours. Both have five folds and a random forest
-for a combiner. The last line is the quotient.
+linear machine, naive Bayes and neighbours (the recipe `sk_stack`), beside the same five of ours.
+Both have five folds and a random forest for a combiner. The last line is the quotient.
 """
 
 import argparse
 from typing import Any
 
 import numpy as np
-from sklearn import ensemble
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from sklearn.naive_bayes import MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
@@ -46,7 +38,7 @@ def main(name: str, members: str, peer: str, seed: int) -> None:
     if peer == "cv":
         theirs = recipes.make("stack", check_leakage=False, own_rows=False, **common)
     else:
-        theirs = make_sklearn_stack(seed)
+        theirs = recipes.make("sk_stack", text=text, seed=seed)
     few = np.linspace(0, len(learnt) - 1, 300, dtype=int)
     ours.fit(learnt.select(few).texts, learnt.select(few).labels)  # compiles or loads kernels
     print_head("stack", "fit, s", "predict, s", "micro-F1")
@@ -60,26 +52,6 @@ def main(name: str, members: str, peer: str, seed: int) -> None:
         print_row(title, f"{fitting:.1f}", f"{predicting:.1f}", f"{100 * right:.2f}")
     print(f"\npeak memory of the process: {(memory.read() or 0) / 1e6:,.0f} MB")
     print(f"{peer} over own rows: {seconds[peer] / seconds['own rows']:.1f}")
-
-
-def make_sklearn_stack(seed: int) -> ensemble.StackingClassifier:
-    def tf() -> CountVectorizer:
-        return CountVectorizer(stop_words="english", min_df=6)
-
-    def tfidf() -> TfidfVectorizer:
-        return TfidfVectorizer(stop_words="english", min_df=6, sublinear_tf=True)
-
-    drawn = {"random_state": seed}
-    machine = CalibratedClassifierCV(LinearSVC(**drawn))
-    neighbors = KNeighborsClassifier(30, metric="cosine", weights="distance")
-    members = [
-        ("rf", make_pipeline(tf(), ensemble.RandomForestClassifier(200, **drawn))),
-        ("xt", make_pipeline(tf(), ensemble.ExtraTreesClassifier(200, **drawn))),
-        ("svm", make_pipeline(tfidf(), machine)),
-        ("nb", make_pipeline(tf(), MultinomialNB())),
-        ("knn", make_pipeline(tfidf(), neighbors)),
-    ]
-    return ensemble.StackingClassifier(members, ensemble.RandomForestClassifier(200, **drawn), cv=5)
 
 
 if __name__ == "__main__":

@@ -339,6 +339,8 @@ def test_a_stack_is_made_of_recipes():
     assert {member["words"].min_df for member in members.values()} == {2}
     assert {members[name]["classifier"].n_jobs for name in ("rf", "bert", "knn")} == {2}
     assert (stack.random_state, stack.n_jobs) == (3, 2)
+    assert {members[name]["classifier"].loo_estimators for name in ("lazy", "lxt")} == {67}
+    assert recipes.make("lazy")["classifier"].loo_estimators is None
     seeds = {
         name: members[name]["classifier"].random_state for name in names if name not in "nbknn"
     }

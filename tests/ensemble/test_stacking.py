@@ -146,6 +146,29 @@ def test_honest_members_are_not_suspected():
     assert max(model.leakage_.values()) < 0.1
 
 
+class WatchedForest(RandomForestClassifier):
+    """Tells how many trees it was grown with, each time."""
+
+    sizes: list[int] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.sizes.append(self.n_estimators)
+        return super().fit(X, y, sample_weight)
+
+
+def test_the_guard_against_leaks_grows_few_trees_and_the_members_all_of_theirs(monkeypatch):
+    monkeypatch.setattr(WatchedForest, "sizes", [])
+    members = [
+        ("large", make_pipeline(WatchedForest(70, random_state=0))),
+        ("small", WatchedForest(20, random_state=0)),
+    ]
+    model = stack(members, bayes(), check_leakage=True, cv=2).fit(X, Y)
+    assert {"large", "small"} == set(model.leakage_)
+    assert set(WatchedForest.sizes) == {20, 50, 70}
+    assert model.named_estimators_["large"].n_estimators == 70
+    assert model.named_estimators_["small"].n_estimators == 20
+
+
 def test_rows_in_all_bags_get_the_classes_shares_and_are_counted():
     weights = np.where(Y < 5, 1.0, 3.0)
     model = stack([("forest", forest(2)), ("bayes", bayes())], bayes())
