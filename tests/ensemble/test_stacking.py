@@ -327,6 +327,8 @@ def test_members_are_set_dropped_and_searched_by_name():
         ({"estimators": [("a", CountVectorizer())]}, "'a' is CountVectorizer.*no classifier"),
         ({"estimators": [("a", bayes()), ("a", bayes())]}, "Names provided are not unique"),
         ({"cv": 1}, "cv"),
+        ({"own_rows": "bayes"}, "own_rows must be True, False or a list .* got 'bayes'"),
+        ({"own_rows": ["tree"]}, "members' names, which are bayes; got 'tree'"),
         ({"cv": "five"}, "cv must be a number of folds, folds or 'prefit'; got 'five'"),
     ],
 )
@@ -350,6 +352,19 @@ def test_without_own_rows_all_members_are_cross_validated():
         cross_val_predict(member, X, Y, cv=folds, method="predict_proba") for _, member in members
     ]
     np.testing.assert_array_equal(model.meta_features_, np.hstack(expected))
+
+
+def test_own_rows_can_be_those_of_some_members():
+    members = [("forest", forest(50)), ("more", forest(20)), ("bayes", bayes())]
+    mixed, own, refitted = (
+        stack(members, bayes(), own_rows=trusted).fit(X, Y)
+        for trusted in (["more", "bayes"], True, False)
+    )
+    assert mixed.meta_source_ == {"forest": "cv", "more": "oob", "bayes": "cv"}
+    k = len(mixed.classes_)
+    np.testing.assert_array_equal(mixed.meta_features_[:, :k], refitted.meta_features_[:, :k])
+    np.testing.assert_array_equal(mixed.meta_features_[:, k:], own.meta_features_[:, k:])
+    assert not np.array_equal(own.meta_features_[:, :k], refitted.meta_features_[:, :k])
 
 
 class CountingBayes(MultinomialNB):

@@ -59,7 +59,7 @@ def learn(
     seen: Sequence[Any],
     lesson: Lesson,
     *,
-    own_rows: bool,
+    own_rows: Sequence[bool],
     remember: Callable[..., Any],
     n_jobs: int | None,
 ) -> Learnt:
@@ -71,8 +71,9 @@ def learn(
     seen : sequence
         The rows as each member sees them.
     lesson : Lesson
-    own_rows : bool
-        Whether to take answers out of bag, and those that leave one out, where a member has them.
+    own_rows : sequence of bool
+        For each member, whether to take its answers out of bag, or those that leave one out, where
+        it has them.
     remember : callable
         Makes a function that does nothing twice of one that does.
     n_jobs : int or None
@@ -81,7 +82,8 @@ def learn(
     y, weights, groups, classes, folds = lesson
     fit, read, answer = map(remember, (fit_member, read_rows, answer_fold))
     sources = [
-        find_source(member, grouped=groups is not None) if own_rows else "cv" for member in members
+        find_source(member, grouped=groups is not None) if own else "cv"
+        for member, own in zip(members, own_rows, strict=True)
     ]
     refits = [(i, fold) for i, source in enumerate(sources) if source == "cv" for fold in folds]
     fits = [
