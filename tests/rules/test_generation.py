@@ -130,6 +130,16 @@ def test_an_infeasible_nu_is_named(tasks):
     bound_costs(task, beta=1.0, nu=1.0, d_lb=0, reading="literal")
 
 
+def test_rules_that_gain_nothing_end_the_learners_choice_but_not_the_search(tasks, monkeypatch):
+    task = tasks(n_docs=300, n_words=200, seed=4)
+    settings = {"learner": "disc.u", "beta": 8.0, "nu": 0.1, "n_columns": 1}
+    impatient, _ = run(task, **settings)
+    monkeypatch.setattr(generation, "_PATIENCE", np.inf)
+    patient, _ = run(task, **settings)
+    assert impatient.n_iter < 0.7 * patient.n_iter
+    assert impatient.objective == pytest.approx(patient.objective, abs=1e-8)
+
+
 def test_the_same_task_gives_the_same_solution(tasks):
     task = tasks(n_docs=150, n_words=30, seed=11)
     first, second = (run(task, learner="real.mh", tol=1e-4)[0] for _ in range(2))

@@ -34,7 +34,7 @@ _MOST_STEPS = 100
 _SMALL_STEP = 1e-13
 _NOTHING = 1e-13
 # Losses are sums in different orders; what they differ by beyond this must not choose the word.
-_DECIMALS = 12
+DECIMALS = 12
 
 
 class Masses(NamedTuple):
@@ -139,13 +139,13 @@ def judge(masses: Masses, learner: str, beta: float, size: float) -> Candidates:
         if kind == "disc":
             factor = find_factors(masses, present, absent, beta, greatest_vote(size))
         loss = uneven_loss(masses, factor * present, factor * absent, beta)
-    return Candidates(present, absent, factor, np.round(loss, _DECIMALS), edge)
+    return Candidates(present, absent, factor, np.round(loss, DECIMALS), edge)
 
 
 def find_best(masses: Masses, learner: str, beta: float, size: float) -> WordRules:
     """Find the one rule that the learner likes best; parameters are those of `judge`."""
     if learner == "real.mh":  # whose loss needs no votes, and logarithms are what takes long
-        loss = np.round(_least_loss(masses), _DECIMALS)
+        loss = np.round(_least_loss(masses), DECIMALS)
     else:
         loss = judge(masses, learner, beta, size).loss
     word = int(np.argmin(loss))
