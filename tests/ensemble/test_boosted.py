@@ -12,23 +12,24 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
-from cordwood.ensemble import _boosting, _course
+from cordwood.ensemble import _boosting, _chains, _course
 from cordwood.ensemble.boosted import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.trees.bag import draw_weighted_counts
 from cordwood.trees.forest import drop_census, join
+from cordwood.trees.leaves import take_trees
 from cordwood.trees.nodes import importances
 
 UPDATES = ("aggregate", "majority", "per_tree")
 SEEDS = 2**63 - 1
 
 
-def make_words(n_docs, n_words, n_classes, seed, *, noise=0.1):
+def make_words(n_docs, n_words, n_classes, seed, *, noise=0.1, lean=1.0):
     """Word counts by Zipf's law, each class with favourite words; a share of labels is random."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, n_classes, n_docs)
     rates = 3.0 / np.arange(1, n_words + 1) ** 0.9
-    favour = np.exp(rng.normal(scale=1.0, size=(n_classes, n_words)))
+    favour = np.exp(rng.normal(scale=lean, size=(n_classes, n_words)))
     X = rng.poisson(rates * favour[codes])
     strange = rng.random(n_docs) < noise
     codes[strange] = rng.integers(0, n_classes, strange.sum())
@@ -364,6 +365,90 @@ def test_classical_boosting_looks_worse_out_of_bag_than_it_is():
     assert model.staged_oob_score_[-1] < 0.45
 
 
+# --- chains -----------------------------------------------------------------------------------
+
+
+def test_a_chain_is_boosting_without_the_rows_that_it_answers_for():
+    chained = fit(n_estimators=12, n_chains=3)
+    left_out = _chains.share_out(
+        Y, np.ones(len(Y), bool), 3, np.random.RandomState(0).randint(SEEDS, size=2, dtype=np.int64)
+    )
+    for code in np.unique(Y):
+        assert np.ptp(np.bincount(left_out[code == Y])) <= 1
+    # The first chain has the first rounds' seeds, and so the others, by weights of zero, are it.
+    first = fit(X, Y, (left_out != 0).astype(float), n_estimators=4)
+    assert same_forest(first, take_first(chained, 4))
+    np.testing.assert_allclose(
+        chained.oob_decision_function_[left_out == 0],
+        first.predict_proba(X[left_out == 0]),
+        atol=1e-12,
+    )
+    assert (chained.oob_count_ == 4 * 5).all()
+
+
+def take_first(model, n_rounds):
+    """Give the model of its first rounds."""
+    first = clone(model)
+    first.forest_ = take_trees(model.forest_, 0, n_rounds * model.n_trees)
+    return first
+
+
+def test_chains_have_the_same_say():
+    chained = fit(n_estimators=11, n_chains=2, learning_rate=0.5)
+    says = chained.estimator_weights_[:6].sum(), chained.estimator_weights_[6:].sum()
+    assert says[0] == pytest.approx(says[1])
+    assert chained.tree_weights_.sum() == pytest.approx(sum(says))
+    assert chained.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_votes_of_chains_are_as_good_as_those_on_new_rows_and_of_one_chain_worse():
+    gaps = {1: [], 5: []}
+    for seed in range(3):
+        rows, codes = make_words(1200, 800, 2, seed, noise=0, lean=0.5)
+        for n_chains, found in gaps.items():
+            how = {"n_trees": 8, "learning_rate": 0.3, "n_chains": n_chains}
+            model = fit(rows[:600], codes[:600], n_estimators=100, **how)
+            right = model.oob_decision_function_.argmax(axis=1) == codes[:600]
+            found.append(model.score(rows[600:], codes[600:]) - right.mean())
+    assert np.mean(gaps[1]) > 0.02
+    assert np.mean(gaps[5]) < np.mean(gaps[1]) - 0.015
+
+
+def test_chains_answer_random_labels_by_chance():
+    rng = np.random.default_rng(4)
+    rows, codes = rng.poisson(0.5, size=(900, 30)).astype(np.float32), rng.integers(3, size=900)
+    votes = fit(rows, codes, n_estimators=20, n_chains=4).oob_decision_function_
+    right = np.mean(votes.argmax(axis=1) == codes)
+    assert abs(right - 1 / 3) < 4 * np.sqrt(2 / 9 / 900)
+
+
+def test_chains_that_end_early_count_as_much_as_the_others():
+    rows = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
+    model = fit(rows, np.repeat([0, 1, 2], 20), n_estimators=30, n_chains=3)
+    assert model.stop_reason_ == "no_error"
+    assert len(model.estimator_weights_) == 3
+    assert model.score(rows, np.repeat([0, 1, 2], 20)) == 1
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (1, 7), (1, 1, 1, 5)])
+def test_classes_too_small_for_chains_are_learnt(sizes):
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    model = fit(X[: len(codes)], codes, n_estimators=20, n_chains=5)
+    assert model.predict_proba(X).shape == (len(X), len(sizes))
+    votes = model.oob_decision_function_
+    assert np.allclose(votes[~np.isnan(votes).any(axis=1)].sum(axis=1), 1)
+
+
+def test_rows_of_no_weight_get_the_votes_of_all_chains():
+    weights = np.ones(len(Y))
+    weights[:10] = 0
+    model = fit(X, Y, weights, n_estimators=9, n_chains=3)
+    np.testing.assert_allclose(
+        model.oob_decision_function_[:10], model.predict_proba(X[:10]), atol=1e-12
+    )
+    assert (model.oob_count_[:10] == 9 * 5).all()
+
+
 # --- stopping ----------------------------------------------------------------------------------
 
 
@@ -503,7 +588,9 @@ def clone_of(model, **params):
 # --- rows and threads --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", [{}, {"selective_updates": False, "update": "majority"}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{}, {"selective_updates": False, "update": "majority"}, {"n_chains": 3}], ids=str
+)
 def test_threads_change_nothing(how):
     rows, codes = make_words(2100, 40, 3, seed=1)  # more than one thread's share
     one, two = (fit(rows, codes, n_estimators=3, n_jobs=n, **how) for n in (1, 2))
@@ -567,6 +654,9 @@ def test_dense_numbers_of_all_signs_are_boosted():
         ({"selective_updates": None}, "selective_updates must be one of"),
         ({"multiclass_term": 2}, "multiclass_term must be one of"),
         ({"tree_weights": "yes"}, "tree_weights must be one of"),
+        ({"n_chains": 0}, "n_chains must be"),
+        ({"n_chains": 9}, "n_chains=9 cannot share n_estimators=[0-9]+ rounds; ask for more"),
+        ({"n_chains": 2, "warm_start": True}, "warm_start cannot go on with n_chains=2"),
         ({"learning_rate": 0}, "learning_rate must be a number above zero; got 0"),
         ({"learning_rate": float("nan")}, "learning_rate must be"),
         ({"learning_rate": float("inf")}, "learning_rate must be"),

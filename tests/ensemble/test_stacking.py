@@ -48,14 +48,15 @@ def test_rows_come_from_where_a_member_has_them():
         ("forest", forest()),
         ("theirs", SklearnForest(30, random_state=0)),
         ("trees", ExtraTreesClassifier(10, random_state=0)),
-        ("boosted", BoostedForestClassifier(5, random_state=0)),
+        ("boosted", BoostedForestClassifier(6, n_chains=3, random_state=0)),
+        ("one_chain", BoostedForestClassifier(5, random_state=0)),
         ("lazy", LazyForestClassifier(30, 10, random_state=0)),
         ("bayes", bayes()),
     ]
     model = stack(members, bayes()).fit(X, Y)
-    sources = ["oob", "oob", "cv", "oob", "loo", "cv"]
+    sources = ["oob", "oob", "cv", "oob", "cv", "loo", "cv"]
     assert list(model.meta_source_.values()) == sources
-    blocks = dict(zip(model.meta_source_, np.split(model.meta_features_, 6, axis=1), strict=True))
+    blocks = dict(zip(model.meta_source_, np.split(model.meta_features_, 7, axis=1), strict=True))
     for name in ("forest", "theirs", "boosted"):
         own = model.named_estimators_[name].oob_decision_function_
         known = ~np.isnan(own).any(axis=1)
@@ -97,7 +98,7 @@ def test_random_labels_stay_random(final):
     rng = np.random.default_rng(1)
     rows, labels = rng.poisson(0.5, size=(600, 40)), rng.integers(3, size=600)
     members = [
-        ("boosted", BoostedForestClassifier(10, random_state=0)),
+        ("boosted", BoostedForestClassifier(10, n_chains=2, random_state=0)),
         ("forest", forest(50)),
         ("lazy", LazyForestClassifier(40, 20, random_state=0)),
         ("bayes", bayes()),
@@ -352,6 +353,14 @@ def test_without_own_rows_all_members_are_cross_validated():
         cross_val_predict(member, X, Y, cv=folds, method="predict_proba") for _, member in members
     ]
     np.testing.assert_array_equal(model.meta_features_, np.hstack(expected))
+
+
+def test_rows_of_a_single_chain_are_used_if_it_is_named():
+    members = [("boosted", BoostedForestClassifier(20, random_state=0))]
+    model = stack(members, bayes(), own_rows=["boosted"]).fit(X, Y)
+    assert model.meta_source_ == {"boosted": "oob"}
+    own = model.named_estimators_["boosted"].oob_decision_function_
+    assert np.array_equal(model.meta_features_, own)
 
 
 def test_own_rows_can_be_those_of_some_members():

@@ -43,6 +43,8 @@ class Data(NamedTuple):
         The rows that have a weight.
     table : Table
         These rows, encoded.
+    judged : int64 array, or slice
+        The rows whose votes out of bag are scored.
     """
 
     rows: TurnedRows
@@ -51,6 +53,7 @@ class Data(NamedTuple):
     n_classes: int
     docs: NDArray[np.int64] | slice
     table: Table
+    judged: NDArray[np.int64] | slice
 
 
 @dataclass
@@ -204,5 +207,5 @@ def _note(
     course.oob_votes += ballot.votes * share[:, None]
     course.oob_count += is_out.sum(axis=0)
     is_right = course.oob_votes.argmax(axis=1) == data.codes
-    scored = is_right[data.docs][course.oob_count[data.docs] > 0]
+    scored = is_right[data.judged][course.oob_count[data.judged] > 0]
     course.scores.append(float(scored.mean()) if len(scored) else float("nan"))

@@ -59,7 +59,7 @@ def learn(
     seen: Sequence[Any],
     lesson: Lesson,
     *,
-    own_rows: Sequence[bool],
+    trust: Sequence[str],
     remember: Callable[..., Any],
     n_jobs: int | None,
 ) -> Learnt:
@@ -71,9 +71,8 @@ def learn(
     seen : sequence
         The rows as each member sees them.
     lesson : Lesson
-    own_rows : sequence of bool
-        For each member, whether to take its answers out of bag, or those that leave one out, where
-        it has them.
+    trust : sequence of {"none", "honest", "all"}
+        For each member, which of its own answers to take; see `find_source`.
     remember : callable
         Makes a function that does nothing twice of one that does.
     n_jobs : int or None
@@ -82,8 +81,8 @@ def learn(
     y, weights, groups, classes, folds = lesson
     fit, read, answer = map(remember, (fit_member, read_rows, answer_fold))
     sources = [
-        find_source(member, grouped=groups is not None) if own else "cv"
-        for member, own in zip(members, own_rows, strict=True)
+        find_source(member, of_member, grouped=groups is not None)
+        for member, of_member in zip(members, trust, strict=True)
     ]
     refits = [(i, fold) for i, source in enumerate(sources) if source == "cv" for fold in folds]
     fits = [
@@ -118,16 +117,21 @@ def fit_member(estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | No
     return model.fit(X, y, sample_weight=weights)
 
 
-def find_source(estimator: Any, *, grouped: bool) -> str:
+def find_source(estimator: Any, trust: str, *, grouped: bool) -> str:
     """Decide where the rows of a member come from, before it is fitted: the one place that does.
 
     Bags do not know of groups: a row's copy may be in the bag that the row is not in. With groups,
-    therefore, only what can leave a group out is trusted.
+    therefore, only what can leave a group out is trusted. And a chain of boosting has learnt from
+    every row, if not by every tree, so that its rows out of bag are taken only if `trust` says
+    "all", not if it says "honest".
     """
+    if trust == "none":
+        return "cv"
     if hasattr(estimator, "loo_decision_function"):
         return "loo"
     keeps_bags = hasattr(type(estimator), "oob_decision_function_") or _can_keep_bags(estimator)
-    return "oob" if keeps_bags and not grouped else "cv"
+    is_one_chain = estimator.get_params(deep=False).get("n_chains") == 1
+    return "oob" if keeps_bags and not grouped and (trust == "all" or not is_one_chain) else "cv"
 
 
 def _can_keep_bags(estimator: Any) -> bool:

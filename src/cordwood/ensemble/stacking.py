@@ -47,10 +47,11 @@ from cordwood.ensemble.forests import RandomForestClassifier
 class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
     """Members answer, and a combiner learns whom to believe, mostly without fitting twice.
 
-    The combiner has to learn from answers to rows that the members have not learnt from. Bagged
-    and boosted forests have such answers for free: of each row, from the trees that did not draw
-    it. Lazy forests leave each row out of its own neighbours. Only the rest is fitted anew, in
-    cross-validation. Every member is then fitted on all rows, once.
+    The combiner has to learn from answers to rows that the members have not learnt from. Forests
+    have such answers for free: of each row, from the trees that did not draw it, or, if they are
+    boosted in several chains, from the chain without it. Lazy forests leave each row out of its own
+    neighbours. Only the rest is fitted anew, in cross-validation. Every member is then fitted on
+    all rows, once.
 
     Parameters
     ----------
@@ -68,9 +69,10 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         `fit`.
     own_rows : bool or list of str, default=True
         Whether members' own answers out of bag, and those that leave a row out, are used where
-        there are any; a list names the members for which they are. The others are fitted anew in
-        cross-validation, which for all, as scikit-learn's `StackingClassifier` has it, takes two
-        to three times the time.
+        there are any that can be relied on: those of a `BoostedForestClassifier` with one chain
+        cannot. A list names the members whose are used, whatever they are. The others are fitted
+        anew in cross-validation, which for all, as scikit-learn's `StackingClassifier` has it,
+        takes two to three times the time.
     passthrough : bool, default=False
         Whether the combiner sees the rows as well, which must be numbers then.
     check_leakage : bool, default=True
@@ -337,10 +339,10 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
                 raise ValueError(f"estimator {name!r} is {member!r}, which is no classifier")
         return members
 
-    def _find_own_rows(self) -> list[bool]:
-        """Tell for each member whether its own rows are trusted."""
+    def _find_trust(self) -> list[str]:
+        """Tell for each member which of its own rows are trusted."""
         if isinstance(self.own_rows, bool | np.bool_):
-            return [bool(self.own_rows)] * len(self._names)
+            return ["honest" if self.own_rows else "none"] * len(self._names)
         trusted = set() if isinstance(self.own_rows, str) else set(self.own_rows)
         unknown = trusted - {name for name, _ in self.estimators}
         if isinstance(self.own_rows, str) or unknown:
@@ -349,7 +351,7 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
                 "own_rows must be True, False or a list of members' names, which are "
                 f"{', '.join(self._names)}; got {wrong!r}"
             )
-        return [name in trusted for name in self._names]
+        return ["all" if name in trusted else "none" for name in self._names]
 
     def _find_folds(
         self, codes: NDArray[np.intp], groups: ArrayLike | None, seed: int
@@ -394,7 +396,7 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
             rests,
             seen,
             lesson,
-            own_rows=self._find_own_rows(),
+            trust=self._find_trust(),
             remember=remember,
             n_jobs=self.n_jobs,
         )
