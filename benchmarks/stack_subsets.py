@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
+from rich.progress import Progress
 
 from cordwood import recipes
 from cordwood.diversity import pareto_front
@@ -32,25 +34,28 @@ def main(name: str, combiner: str, number: int, plot: Path | None, seed: int) ->
     fold = split(corpus, Evaluation(), seed)[number]
     learnt, asked = corpus.select(fold.train), corpus.select(fold.test)
     print(f"{name}: {len(learnt):,} rows to learn from, {len(asked):,} to answer{load()}")
-    text = {"preset": "sigir17"}
-    model = recipes.make("stack", text=text, seed=seed, combiner=combiner, check_leakage=False)
+    print("fitting the nine members", flush=True)
+    model = recipes.make("stack", seed=seed, combiner=combiner, check_leakage=False)
     labels, truth = np.array(learnt.labels), np.array(asked.labels)
     fitting, _ = measure(model.fit, learnt.texts, labels, clock=time.perf_counter)
     asking, meta_test = measure(model.transform, asked.texts, clock=time.perf_counter)
     stack = model["classifier"]
     print(f"nine members: {fitting:.0f} s to fit them, {asking:.0f} s to ask them\n")
-    scoring, found = measure(
-        lambda: score_subsets(
-            stack.meta_features_,
-            labels,
-            meta_test,
-            truth,
-            stack.final_estimator_,
-            members=list(stack.meta_source_),
-            n_jobs=-1,
-        ),
-        clock=time.perf_counter,
-    )
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("subsets", total=None)
+        scoring, found = measure(
+            lambda: score_subsets(
+                stack.meta_features_,
+                labels,
+                meta_test,
+                truth,
+                stack.final_estimator_,
+                members=list(stack.meta_source_),
+                n_jobs=-1,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            ),
+            clock=time.perf_counter,
+        )
     print_head("members", "err together, %", "micro-F1", "macro-F1", "")
     points = np.array([(subset.double_fault, subset.macro_f1) for subset in found])
     for i in sorted(pareto_front(points, ["min", "max"]), key=lambda i: points[i, 0]):
