@@ -14,6 +14,7 @@ from cordwood.ensemble._boosting import (
     find_chance,
     judge_forest,
     judge_trees,
+    normalize,
     reweigh,
     weigh_forest,
     weigh_trees,
@@ -91,6 +92,17 @@ class Course:
         if patience is None or not self.scores:
             return False
         return len(self.scores) - int(np.argmax(self.scores)) > patience
+
+
+def start(data: Data, weights: NDArray[np.float64]) -> Course:
+    """Begin a course, whose first round draws its bags by the documents' weights that are given."""
+    n_rows = len(data.codes)
+    return Course(
+        weights=normalize(weights),
+        oob_votes=np.zeros((n_rows, data.n_classes)),
+        oob_count=np.zeros(n_rows, np.int64),
+        importances=np.zeros(data.table.n_features),
+    )
 
 
 def boost(

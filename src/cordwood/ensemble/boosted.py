@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood.checks import check_choice, check_number, check_positive
 from cordwood.ensemble._base import as_rows
-from cordwood.ensemble._boosting import UPDATES, Scheme, normalize
+from cordwood.ensemble._boosting import UPDATES, Scheme
 from cordwood.ensemble._chains import merge, share_out
-from cordwood.ensemble._course import FAILURES, Course, Data, boost
+from cordwood.ensemble._course import FAILURES, Course, Data, boost, start
 from cordwood.ensemble._trees import SEEDS, BaseTreesClassifier
 from cordwood.trees.forest import join, vote
 from cordwood.trees.leaves import take_trees
@@ -268,7 +268,6 @@ max_features
         seen = self._find_seen(weights)
         n_docs = int(seen.sum())
         n_chains = min(int(self.n_chains), n_docs)
-        rules = self._rules(n_docs, X.shape[1], np.ones(n_docs))
         fingerprint = _hash(X, codes, weights)
         seeds = self._draw_seeds()
         if self._goes_on() and not self._can_add(fingerprint):
@@ -284,6 +283,7 @@ max_features
         for chain, of_rounds in enumerate(np.array_split(seeds, n_chains)):
             learnt = seen & (left_out_by != chain)
             n_learnt = int(learnt.sum())
+            rules = self._rules(n_learnt, X.shape[1], np.ones(n_learnt))
             data = Data(
                 rows=turned,
                 order=order,
@@ -293,17 +293,7 @@ max_features
                 table=encode(X if learnt.all() else X[learnt]),
                 judged=_find(seen if n_chains == 1 else left_out_by == chain),
             )
-            if self._goes_on():
-                course = self._resume(n_docs)
-            else:
-                course = Course(
-                    weights=normalize(weights[learnt]),
-                    oob_votes=np.zeros((len(codes), len(self.classes_))),
-                    oob_count=np.zeros(len(codes), np.int64),
-                    importances=np.zeros(X.shape[1]),
-                )
-            if n_learnt < n_docs:
-                rules = self._rules(n_learnt, X.shape[1], np.ones(n_learnt))
+            course = self._resume(n_docs) if self._goes_on() else start(data, weights[learnt])
             stop_reasons.append(self._boost(course, data, rules, of_rounds))
             courses.append(course)
         shortest = min(range(n_chains), key=lambda chain: len(courses[chain].errors))
