@@ -341,6 +341,8 @@ def test_a_stack_is_made_of_recipes():
     assert (stack.random_state, stack.n_jobs) == (3, 2)
     assert {members[name]["classifier"].loo_estimators for name in ("lazy", "lxt")} == {67}
     assert recipes.make("lazy")["classifier"].loo_estimators is None
+    assert {members[name]["classifier"].n_chains for name in ("broof", "bert")} == {5}
+    assert recipes.make("bert")["classifier"].n_chains == 1
     seeds = {
         name: members[name]["classifier"].random_state for name in names if name not in "nbknn"
     }
