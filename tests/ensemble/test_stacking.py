@@ -329,6 +329,7 @@ def test_members_are_set_dropped_and_searched_by_name():
         ({"estimators": [("a", bayes()), ("a", bayes())]}, "Names provided are not unique"),
         ({"cv": 1}, "cv"),
         ({"own_rows": "bayes"}, "own_rows must be True, False or a list .* got 'bayes'"),
+        ({"own_rows": 5}, "own_rows must be True, False or a list .* got '5'"),
         ({"own_rows": ["tree"]}, "members' names, which are bayes; got 'tree'"),
         ({"cv": "five"}, "cv must be a number of folds, folds or 'prefit'; got 'five'"),
     ],

@@ -343,13 +343,13 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         """Tell for each member which of its own rows are trusted."""
         if isinstance(self.own_rows, bool | np.bool_):
             return ["honest" if self.own_rows else "none"] * len(self._names)
-        trusted = set() if isinstance(self.own_rows, str) else set(self.own_rows)
+        named = isinstance(self.own_rows, Iterable) and not isinstance(self.own_rows, str)
+        trusted = set(self.own_rows) if named else {self.own_rows}
         unknown = trusted - {name for name, _ in self.estimators}
-        if isinstance(self.own_rows, str) or unknown:
-            wrong = self.own_rows if not unknown else ", ".join(sorted(map(str, unknown)))
+        if unknown or not named:
             raise ValueError(
                 "own_rows must be True, False or a list of members' names, which are "
-                f"{', '.join(self._names)}; got {wrong!r}"
+                f"{', '.join(self._names)}; got {', '.join(sorted(map(str, unknown or trusted)))!r}"
             )
         return ["all" if name in trusted else "none" for name in self._names]
 
