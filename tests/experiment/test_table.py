@@ -20,7 +20,7 @@ def make_record(dataset, learner, fold, score, *, share=1.0, repeat=0, **fields)
     unit = {"dataset": dataset, "learner": learner, "repeat": repeat, "fold": fold, "share": share}
     return {
         "key": f"{dataset}-{learner}-{repeat}-{fold}-{share}",
-        "unit": {**unit, "recipe": learner},
+        "unit": {**unit, "recipe": learner, "params": {}},
         "scores": {"micro_f1": score, "macro_f1": score / 2},
         "tune_cpu_seconds": 7.0,
         "fit_cpu_seconds": 1.0 + fold,

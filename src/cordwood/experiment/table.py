@@ -320,7 +320,7 @@ def _published(
         return None
     for slot, unit in results.units.items():
         if slot[:2] == (dataset, learner):
-            figure = published(protocol, dataset, unit["recipe"])
+            figure = published(protocol, dataset, unit["recipe"], unit["params"])
             return getattr(figure, metric, None)
     return None
 

@@ -116,7 +116,10 @@ def _group_by_text(plan: Plan) -> dict[str, list[str]]:
 def _find_sources(plan: Plan) -> Iterator[str]:
     for dataset in plan.datasets:
         for learner in plan.learners:
-            if plan.protocol and (figure := published(plan.protocol, dataset.name, learner.recipe)):
+            figure = plan.protocol and published(
+                plan.protocol, dataset.name, learner.recipe, learner.params
+            )
+            if figure:
                 yield figure.source
 
 
