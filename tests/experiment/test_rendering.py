@@ -20,6 +20,7 @@ def make_records(datasets=("webkb", "mail_100%"), drop=()):
                 "repeat": 0,
                 "fold": fold,
                 "share": 1.0,
+                "params": {},
             },
             "scores": {"micro_f1": mean + 0.01 * fold, "macro_f1": mean / 2},
             "tune_cpu_seconds": 0.0,
