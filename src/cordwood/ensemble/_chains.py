@@ -32,7 +32,7 @@ def share_out(
     --------
     >>> seen = np.array([True, True, False, True, True])
     >>> share_out(np.array([0, 0, 0, 1, 1]), seen, 2, np.array([7]))
-    array([ 1,  0, -1,  0,  1])
+    array([ 0,  1, -1,  0,  1])
     """
     shuffled = np.random.default_rng(seed).permutation(np.flatnonzero(seen))
     by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
