@@ -20,8 +20,8 @@ READINGS = ("geometric", "literal")
 _LEAST_WEIGHT = 1e-9
 # What a learner likes need not move the programme: under `disc.u` the first 150 rounds on interest
 # of Reuters add 1,500 rules that gain nothing, each round dearer than the last. After this many
-# rounds in vain words go by their edge, which takes a twentieth of the time. Under `real.mh` there
-# are so many at one setting only, of the paper's grid on its 16 categories.
+# rounds in vain words go by their edge, which takes a twentieth of the time. Other learners wait so
+# long at very few settings of the paper's grid, and on the largest of its categories.
 _PATIENCE = 20
 _LEAST_GAIN = 1e-9
 _COLD_TOLERANCE = 1e-7
