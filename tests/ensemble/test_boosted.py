@@ -422,7 +422,7 @@ def test_chains_answer_random_labels_by_chance():
     assert abs(right - 1 / 3) < 4 * np.sqrt(2 / 9 / 900)
 
 
-def test_chains_that_end_early_count_as_much_as_the_others():
+def test_every_chain_ends_when_it_makes_no_error():
     rows = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
     model = fit(rows, np.repeat([0, 1, 2], 20), n_estimators=30, n_chains=3)
     assert model.stop_reason_ == "no_error"

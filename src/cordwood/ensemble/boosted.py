@@ -129,8 +129,8 @@ max_features
     A row's votes out of bag are worse than those on new rows, because boosting raises what would
     contradict the row wherever trees that drew it are wrong of others. A stack that learns from
     them trusts the forests too little; with five chains of 40 rounds and a learning rate of 0.3 it
-    was as good as with votes by cross-validation, in a fifth of the time (docs/stacking.md). On
-    their own they are a little worse than one chain.
+    was nearly as good as with votes by cross-validation, in a fifth of the time
+    (docs/stacking.md). On their own they are mostly a little worse than one chain.
 
     A row's votes out of bag know its label only through the weights of other rows. They do not give
     it away: where two labels in five were random, of four classes, these were answered rightly in

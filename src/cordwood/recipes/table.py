@@ -177,9 +177,9 @@ _FIXED_SLOPE = {"slope": 4.0}
 # each of WebKB and of tweets it cost a stack 0.2 points of micro-F1 and 0.4 of macro-F1; an eighth
 # of the trees cost nothing, so that much of this is chance.
 _THIRD = {"loo_estimators": 67}
-# What a single chain says out of bag is too modest, and a stack that learns from it worse than one
-# without boosted forests. Five chains of 40 rounds, faster ones, are worth as much to a stack as
-# cross-validation of a single one; docs/stacking.md has the figures.
+# What a single chain says out of bag is too modest, and a stack that learns from it no better than
+# one without boosted forests. Five chains of 40 rounds, faster ones, are worth nearly as much to a
+# stack as cross-validation of a single one; docs/stacking.md has the figures.
 _CHAINS = {"n_chains": 5, "learning_rate": 0.3}
 _FORESTS = ("broof", "lazy", "bert", "lxt")
 
