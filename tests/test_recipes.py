@@ -339,7 +339,7 @@ def test_a_stack_is_made_of_recipes():
     assert {member["words"].min_df for member in members.values()} == {2}
     assert {members[name]["classifier"].n_jobs for name in ("rf", "bert", "knn")} == {2}
     assert (stack.random_state, stack.n_jobs) == (3, 2)
-    assert {members[name]["classifier"].loo_estimators for name in ("lazy", "lxt")} == {67}
+    assert {members[name]["classifier"].loo_estimators for name in ("lazy", "lxt")} == {25}
     assert recipes.make("lazy")["classifier"].loo_estimators is None
     assert {members[name]["classifier"].n_chains for name in ("broof", "bert")} == {5}
     assert recipes.make("bert")["classifier"].n_chains == 1
