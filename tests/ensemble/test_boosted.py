@@ -371,7 +371,11 @@ def test_classical_boosting_looks_worse_out_of_bag_than_it_is():
 def test_a_chain_is_boosting_without_the_rows_that_it_answers_for():
     chained = fit(n_estimators=12, n_chains=3)
     left_out = _chains.share_out(
-        Y, np.ones(len(Y), bool), 3, np.random.RandomState(0).randint(SEEDS, size=2, dtype=np.int64)
+        Y,
+        np.ones(len(Y), bool),
+        None,
+        3,
+        np.random.RandomState(0).randint(SEEDS, size=2, dtype=np.int64),
     )
     for code in np.unique(Y):
         assert np.ptp(np.bincount(left_out[code == Y])) <= 1
@@ -447,6 +451,39 @@ def test_rows_of_no_weight_get_the_votes_of_all_chains():
         model.oob_decision_function_[:10], model.predict_proba(X[:10]), atol=1e-12
     )
     assert (model.oob_count_[:10] == 9 * 5).all()
+
+
+def test_a_group_is_left_out_in_one_piece():
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.repeat(np.arange(60), rng.integers(1, 6, size=60)))
+    codes = (groups % 3).astype(np.uint32)
+    left_out = _chains.share_out(codes, np.ones(len(codes), bool), groups, 4, np.array([3, 1]))
+    assert all(len(np.unique(left_out[groups == group])) == 1 for group in range(60))
+    for code in range(3):
+        share = np.bincount(left_out[codes == code], minlength=4)
+        assert share.min() > 0.7 * share.mean()
+
+
+def test_copies_in_one_group_are_not_answered_by_heart():
+    """Of random labels no honest answer can be better than chance, copies or not."""
+    rng = np.random.default_rng(2)
+    rows, codes = rng.poisson(0.7, size=(300, 30)), rng.integers(3, size=300)
+    model = BoostedForestClassifier(20, n_chains=4, random_state=0)
+    right = {}
+    for groups in (None, np.tile([f"g{i}" for i in range(300)], 2)):
+        model.fit(np.vstack([rows, rows]), np.tile(codes, 2), groups=groups)
+        found = model.oob_decision_function_.argmax(axis=1)[:300]
+        right[groups is None] = np.mean(found == codes)
+    assert abs(right[False] - 1 / 3) < 4 * np.sqrt(2 / 9 / 300)
+    assert right[True] > 0.6
+
+
+def test_groups_that_cannot_be_left_out_are_refused():
+    model = BoostedForestClassifier(4, n_chains=2)
+    with pytest.raises(ValueError, match="all rows are of one group, which no chain can leave out"):
+        model.fit(X, Y, groups=np.zeros(len(Y)))
+    with pytest.raises(ValueError, match="groups has 3 entries, but X has 160 rows"):
+        model.fit(X, Y, groups=[1, 2, 3])
 
 
 # --- stopping ----------------------------------------------------------------------------------

@@ -131,9 +131,11 @@ def test_copies_in_one_group_do_not_leak():
     rows, labels, groups = doubled()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = stack(LEAKING, bayes(), check_leakage=True).fit(rows, labels, groups=groups)
-    assert model.meta_source_ == {"forest": "cv", "lazy": "loo"}
-    for block in np.split(model.meta_features_, 2, axis=1):
+        chains = ("chains", BoostedForestClassifier(20, n_chains=4, random_state=0))
+        members = [*LEAKING, chains]
+        model = stack(members, bayes(), check_leakage=True).fit(rows, labels, groups=groups)
+    assert model.meta_source_ == {"forest": "cv", "lazy": "loo", "chains": "oob"}
+    for block in np.split(model.meta_features_, 3, axis=1):
         right = block.argmax(axis=1) == labels
         assert abs(right[:200].mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / 200)
 
@@ -362,6 +364,12 @@ def test_rows_of_a_single_chain_are_used_if_it_is_named():
     assert model.meta_source_ == {"boosted": "oob"}
     own = model.named_estimators_["boosted"].oob_decision_function_
     assert np.array_equal(model.meta_features_, own)
+
+
+def test_rows_of_a_single_chain_are_not_used_with_groups_even_if_it_is_named():
+    members = [("boosted", BoostedForestClassifier(5, random_state=0))]
+    model = stack(members, bayes(), own_rows=["boosted"]).fit(X, Y, groups=np.arange(len(Y)) // 2)
+    assert model.meta_source_ == {"boosted": "cv"}
 
 
 def test_own_rows_can_be_those_of_some_members():

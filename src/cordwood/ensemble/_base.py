@@ -34,20 +34,7 @@ class BaseVotingClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        goes_on = self._goes_on()
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=np.float32, reset=not goes_on)
-        check_classification_targets(y)
-        weights = check_sample_weight(sample_weight, X)
-        if not weights.any():
-            raise ValueError("sample_weight is zero for every row; give at least one a weight")
-        classes, codes = np.unique(y, return_inverse=True)
-        if goes_on and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                "y has other classes than in the last fit, which warm_start goes on from; give it "
-                "the same classes, or set warm_start=False"
-            )
-        self.classes_ = classes
-        self._grow(as_columns(X), codes.astype(np.uint32), weights)
+        self._grow(*self._check_rows(X, y, sample_weight))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -88,6 +75,25 @@ class BaseVotingClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _goes_on(self) -> bool:
         """Tell whether `fit` adds to what is there, and so must be given rows of the same kind."""
         return False
+
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[sp.csc_matrix, NDArray[np.uint32], NDArray[np.float64]]:
+        """Check what `fit` was given; returns columns, the codes of their classes, and weights."""
+        goes_on = self._goes_on()
+        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=np.float32, reset=not goes_on)
+        check_classification_targets(y)
+        weights = check_sample_weight(sample_weight, X)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row; give at least one a weight")
+        classes, codes = np.unique(y, return_inverse=True)
+        if goes_on and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "y has other classes than in the last fit, which warm_start goes on from; give it "
+                "the same classes, or set warm_start=False"
+            )
+        self.classes_ = classes
+        return as_columns(X), codes.astype(np.uint32), weights
 
     @abstractmethod
     def _grow(

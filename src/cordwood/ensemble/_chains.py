@@ -13,11 +13,15 @@ from cordwood.ensemble._course import Course
 
 
 def share_out(
-    codes: NDArray[np.uint32], seen: NDArray[np.bool_], n_chains: int, seed: NDArray[np.int64]
+    codes: NDArray[np.uint32],
+    seen: NDArray[np.bool_],
+    groups: NDArray[np.intp] | None,
+    n_chains: int,
+    seed: NDArray[np.int64],
 ) -> NDArray[np.intp]:
     """Give for each row the chain that leaves it out; -1 where the row is in none.
 
-    Every class is shared out evenly.
+    Every class is shared out evenly, its groups in one piece.
 
     Parameters
     ----------
@@ -25,19 +29,30 @@ def share_out(
         The rows' classes.
     seen : bool array of shape (n_rows,)
         Which rows have a weight.
+    groups : intp array of shape (n_rows,), optional
+        The number of each row's group.
     n_chains : int
     seed : int64 array
 
     Examples
     --------
     >>> seen = np.array([True, True, False, True, True])
-    >>> share_out(np.array([0, 0, 0, 1, 1]), seen, 2, np.array([7]))
+    >>> share_out(np.array([0, 0, 0, 1, 1]), seen, None, 2, np.array([7]))
     array([ 0,  1, -1,  0,  1])
+    >>> share_out(np.array([0, 0, 0, 1, 1]), seen, np.array([2, 2, 0, 1, 0]), 2, np.array([7]))
+    array([ 0,  0, -1,  1,  0])
     """
     shuffled = np.random.default_rng(seed).permutation(np.flatnonzero(seen))
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    names = shuffled if groups is None else groups[shuffled]
+    _, first, numbers, sizes = np.unique(
+        names, return_index=True, return_inverse=True, return_counts=True
+    )
+    # A group goes by the class of the row that comes first, and large ones before small ones.
+    order = np.lexsort((first, -sizes, codes[shuffled[first]]))
+    chains = np.empty(len(order), np.intp)
+    chains[order] = np.arange(len(order)) % n_chains
     left_out_by = np.full(len(codes), -1, np.intp)
-    left_out_by[by_class] = np.arange(len(by_class)) % n_chains
+    left_out_by[shuffled] = chains[numbers]
     return left_out_by
 
 

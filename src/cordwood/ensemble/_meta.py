@@ -86,7 +86,7 @@ def learn(
     ]
     refits = [(i, fold) for i, source in enumerate(sources) if source == "cv" for fold in folds]
     fits = [
-        (member, partial(fit, member, X, y, weights))
+        (member, partial(fit, member, X, y, weights, groups))
         for member, X in zip(members, seen, strict=True)
     ]
     answered = [
@@ -107,31 +107,41 @@ def learn(
     return Learnt(models, sources, answers)
 
 
-def fit_member(estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | None) -> Any:
+def fit_member(
+    estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | None, groups: Any = None
+) -> Any:
     """Fit a copy of a member, such that it has rows out of bag if it can."""
     model = clone(estimator)
     if _can_keep_bags(model) and not model.get_params(deep=False)["oob_score"]:
         model.set_params(oob_score=True)
-    if weights is None or not has_fit_parameter(model, "sample_weight"):
-        return model.fit(X, y)
-    return model.fit(X, y, sample_weight=weights)
+    given = {"sample_weight": weights, "groups": groups}
+    taken = {
+        name: value
+        for name, value in given.items()
+        if value is not None and has_fit_parameter(model, name)
+    }
+    return model.fit(X, y, **taken)
 
 
 def find_source(estimator: Any, trust: str, *, grouped: bool) -> str:
     """Decide where the rows of a member come from, before it is fitted: the one place that does.
 
-    Bags do not know of groups: a row's copy may be in the bag that the row is not in. With groups,
-    therefore, only what can leave a group out is trusted. And a chain of boosting has learnt from
-    every row, if not by every tree, so that its rows out of bag are taken only if `trust` says
-    "all", not if it says "honest".
+    A member may say itself, by `oob_is_honest`, that its rows out of bag are worse than what it
+    says of new ones; then they are taken only if `trust` is "all", not if it is "honest". And most
+    bags do not know of groups: a row's copy may be in the bag that the row is not in. With groups,
+    therefore, only what can leave a group out is trusted.
     """
     if trust == "none":
         return "cv"
     if hasattr(estimator, "loo_decision_function"):
         return "loo"
     keeps_bags = hasattr(type(estimator), "oob_decision_function_") or _can_keep_bags(estimator)
-    is_one_chain = estimator.get_params(deep=False).get("n_chains") == 1
-    return "oob" if keeps_bags and not grouped and (trust == "all" or not is_one_chain) else "cv"
+    is_honest = getattr(estimator, "oob_is_honest", True)
+    if grouped:
+        is_trusted = is_honest and has_fit_parameter(estimator, "groups")
+    else:
+        is_trusted = is_honest or trust == "all"
+    return "oob" if keeps_bags and is_trusted else "cv"
 
 
 def _can_keep_bags(estimator: Any) -> bool:

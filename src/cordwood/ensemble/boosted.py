@@ -4,12 +4,12 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from cordwood.checks import check_choice, check_number, check_positive
 from cordwood.ensemble._base import as_rows
@@ -108,6 +108,8 @@ max_features
         had. Of several chains, those of the one that left the row out.
     oob_count_ : ndarray of shape (n_rows,)
         How many trees had not seen a row.
+    oob_is_honest : bool
+        Whether `oob_decision_function_` is as good as the answers to new rows: with several chains.
     feature_importances_ : ndarray of shape (n_features_in_,)
         Share of each feature in the decrease of impurity, the weighted mean over the trees.
     n_features_in_ : int
@@ -206,6 +208,39 @@ max_features
         self.warm_start = warm_start
         self.class_weight = class_weight
 
+    @property
+    def oob_is_honest(self) -> bool:
+        """Whether rows out of bag are answered as well as new ones are; see the notes."""
+        return bool(self.n_chains > 1)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from labelled rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            Training rows. Values are compared in single precision.
+        y : array of shape (n_rows,)
+            Their labels.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights; a row of weight zero is as good as absent.
+        groups : array of shape (n_rows,), optional
+            Rows of the same group are left out by the same one of several chains.
+
+        Returns
+        -------
+        self
+        """
+        columns, codes, weights = self._check_rows(X, y, sample_weight)
+        self._grow(columns, codes, weights, _number(groups, len(codes)))
+        return self
+
     # A property, unlike in other forests, because warm_start goes on from the sums.
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:
@@ -261,13 +296,20 @@ max_features
             yield self.tree_weights_[first:last], take_trees(self.forest_, first, last)
 
     def _grow(
-        self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+        self,
+        X: sp.csc_matrix,
+        codes: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+        groups: NDArray[np.intp] | None = None,
     ) -> None:
         self._check_boosting()
         weights = weights * self._class_weights(codes, weights)[codes]
         seen = self._find_seen(weights)
         n_docs = int(seen.sum())
-        n_chains = min(int(self.n_chains), n_docs)
+        n_apart = n_docs if groups is None else len(np.unique(groups[seen]))
+        n_chains = min(int(self.n_chains), n_apart)
+        if groups is not None and self.n_chains > n_chains == 1:
+            raise ValueError("all rows are of one group, which no chain can leave out; give two")
         fingerprint = _hash(X, codes, weights)
         seeds = self._draw_seeds()
         if self._goes_on() and not self._can_add(fingerprint):
@@ -278,7 +320,7 @@ max_features
         turned = turn_rows(rows[order])
         left_out_by = np.full(len(codes), -1, np.intp)
         if n_chains > 1:
-            left_out_by = share_out(codes, seen, n_chains, seeds[0])
+            left_out_by = share_out(codes, seen, groups, n_chains, seeds[0])
         courses, stop_reasons = [], []
         for chain, of_rounds in enumerate(np.array_split(seeds, n_chains)):
             learnt = seen & (left_out_by != chain)
@@ -433,6 +475,16 @@ def _check_weights(weights: Any, n_trees: int) -> NDArray[np.float64]:
     if checked.shape != (n_trees,) or not np.isfinite(checked).all() or not (checked > 0).all():
         raise ValueError(f"tree_weights_ is not {n_trees} positive numbers")
     return checked
+
+
+def _number(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | None:
+    """Number the groups of rows, whatever they are called."""
+    if groups is None:
+        return None
+    names = column_or_1d(groups)
+    if len(names) != n_rows:
+        raise ValueError(f"groups has {len(names)} entries, but X has {n_rows} rows; give one each")
+    return np.asarray(np.unique(names, return_inverse=True)[1])
 
 
 def _find(is_one: NDArray[np.bool_]) -> NDArray[np.int64] | slice:

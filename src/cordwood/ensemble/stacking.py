@@ -116,9 +116,9 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
     Notes
     -----
     With `groups` in `fit`, rows of a group are never on both sides: folds are grouped, lazy forests
-    leave out the row's group, and bagged members go through cross-validation, since a bag may hold
-    a row's copy. Without them copies of a row, with the same label, make members look better than
-    they are; `leakage_` shows it.
+    and the chains of boosted ones leave out the row's group, and other bagged members go through
+    cross-validation, since a bag may hold a row's copy. Without them copies of a row, with the same
+    label, make members look better than they are; `leakage_` shows it.
 
     A row's answer out of bag is that of a third of the trees, while new rows are answered by all.
 
