@@ -1,0 +1,74 @@
+"""Is a stack as good as the best of its members, set by set?
+
+    python dev.py bench stack_members [--learner "stack, class_pool"]
+
+Reads the ledgers, and runs nothing: scores of the stack in the plans of stacks, and of its members
+alone, with their own parameters chosen by the protocol, in the other plans of SIGIR'17, on the same
+folds. The member is the one that is best on the test parts, which favours it. p is of a paired
+t-test over the folds, two-sided, without correction. The last line counts the sets.
+"""
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from cordwood.experiment.ledger import Ledger
+from cordwood.experiment.statistics import paired_t_test
+from cordwood.recipes import RECIPES
+from stopwatch import print_head, print_row
+
+LEDGERS = Path(__file__).parent / "ledgers"
+SCORES = ("micro_f1", "macro_f1")
+
+# Scores of a learner on a set by the numbers of repeat and fold.
+Scores = dict[tuple[int, int], dict[str, float]]
+
+
+def read_scores() -> dict[tuple[str, str], dict[str, Scores]]:
+    """Give the scores of SIGIR'17 by set and kind of folds, then by learner."""
+    found: dict[tuple[str, str], dict[str, Scores]] = defaultdict(lambda: defaultdict(dict))
+    for path in sorted(LEDGERS.glob("sigir17-*.jsonl")):
+        for record in Ledger(path).records():
+            unit = record["unit"]
+            if "scores" in record:
+                key = unit["dataset"], unit["evaluation"]["kind"]
+                found[key][unit["learner"]][unit["repeat"], unit["fold"]] = record["scores"]
+    return found
+
+
+def main(learner: str) -> None:
+    print_head("set", "folds", learner, "best member", "micro-F1", "p", "macro-F1", "p")
+    outcomes = {"above": 0, "level": 0, "below": 0}
+    for (name, kind), learners in read_scores().items():
+        ours = learners.get(learner)
+        members = {
+            member: scores
+            for member in RECIPES["stack"].members
+            if (scores := learners.get(member)) and ours and ours.keys() <= scores.keys()
+        }
+        if not ours or not members:
+            continue
+        folds = sorted(ours)
+        values = {
+            title: np.array([[100 * scores[fold][score] for score in SCORES] for fold in folds])
+            for title, scores in [("", ours), *members.items()]
+        }
+        best = max(members, key=lambda member: float(values[member][:, 0].mean()))
+        tests = [paired_t_test(values[""][:, i], values[best][:, i]) for i in range(len(SCORES))]
+        cells = [
+            cell for test in tests for cell in (f"{test.difference:+.2f}", f"{test.p_value:.3f}")
+        ]
+        means = ["{:.1f} / {:.1f}".format(*values[title].mean(axis=0)) for title in ("", best)]
+        title = f"{name}, grouped" if kind == "grouped" else name
+        print_row(title, str(len(folds)), means[0], f"{best} {means[1]}", *cells)
+        clear = tests[0].p_value < 0.05
+        outcomes["level" if not clear else "above" if tests[0].difference > 0 else "below"] += 1
+    print("\n" + ", ".join(f"{outcome}: {count}" for outcome, count in outcomes.items()))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Compare stacks with their members.")
+    parser.add_argument("--learner", default="stack, class_pool")
+    main(parser.parse_args().learner)
