@@ -187,10 +187,10 @@ def test_stop_words_are_compared_before_stemming():
 def test_memory_for_new_forms_is_bounded(monkeypatch, options):
     monkeypatch.setattr(vocabulary, "_MOST_REMEMBERED", 3)
     ours = TextVectorizer(**PLAIN, **options).fit(["cat dog cow"])
-    known = len(ours._count.columns)
+    known = len(ours._count._columns)
     documents = [f"cats{number} cat dog" for number in range(20)]
     assert ours.transform(documents).sum(axis=1).ravel().tolist() == [[2] * 20]
-    assert len(ours._count.columns) <= max(known, 3)
+    assert len(ours._count._columns) <= max(known, 3)
 
 
 def test_threads_may_share_a_vectorizer():

@@ -63,10 +63,15 @@ def find_terms(documents: Sequence[str], analysis: Analysis) -> Found:
     return _find_runs(documents, analysis, analysis.runs)
 
 
-def make_counter(of_terms: dict[str, int], analysis: Analysis) -> Counter:
-    """Make what counts terms in documents, given the column of each."""
+def make_counter(
+    of_terms: dict[str, int], analysis: Analysis, forms: Mapping[str, int] | None = None
+) -> Counter:
+    """Make what counts terms in documents, given the column of each.
+
+    Where words are stemmed, those whose columns are known as `forms` need not be again.
+    """
     if analysis.runs is None:
-        return FeatureCounter(of_terms, analysis)
+        return _FeatureCounter(of_terms, analysis, forms or {})
     if analysis.in_words:
         return _InWordCounter(of_terms, analysis)
     return _RunCounter(of_terms, analysis)
@@ -87,23 +92,18 @@ def _find_features(documents: Sequence[str], analysis: Analysis) -> Found:
     )
 
 
-class FeatureCounter:
-    """Counts features that are terms, or whose stems are.
-
-    Parameters
-    ----------
-    of_terms : dict of str to int
-    analysis : Analysis
-    """
-
-    def __init__(self, of_terms: dict[str, int], analysis: Analysis) -> None:
-        self.columns = Columns(of_terms, analysis)
+class _FeatureCounter:
+    def __init__(
+        self, of_terms: dict[str, int], analysis: Analysis, forms: Mapping[str, int]
+    ) -> None:
+        self._columns = Columns(of_terms, analysis)
+        self._columns.update(forms)
         self._features = analysis.features
         self._n_columns = len(of_terms)
 
     def __call__(self, documents: Sequence[str]) -> sp.csr_matrix:
-        """Count the terms."""
-        counts = count(documents, self._features, self.columns.__getitem__, lambda: self._n_columns)
+        to_column, n_columns = self._columns.__getitem__, self._n_columns
+        counts = count(documents, self._features, to_column, lambda: n_columns)
         counts.sum_duplicates()
         return counts
 

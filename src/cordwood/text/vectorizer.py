@@ -21,7 +21,7 @@ from cordwood.text.analysis import Analysis, analyze_by
 from cordwood.text.counts import document_frequency, move_columns
 from cordwood.text.presets import PRESETS, choose, resolve
 from cordwood.text.settings import Settings
-from cordwood.text.terms import FeatureCounter, find_terms, make_counter
+from cordwood.text.terms import find_terms, make_counter
 from cordwood.text.vocabulary import UNKNOWN, number, pack, unpack
 
 logger = logging.getLogger(__name__)
@@ -185,12 +185,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.preset_, self.choice_, self.settings_ = preset, choice, settings
         # In the order of reading.
         places = column[kept].tolist()
-        self._know({t: at for t, at in zip(terms, places, strict=True) if at != UNKNOWN}, analysis)
-        if isinstance(self._count, FeatureCounter):
-            forms = np.fromiter(found.forms.values(), np.intp, len(found.forms))
-            # One more at the end, which is where UNKNOWN points.
-            to = np.append(column, UNKNOWN)[forms].tolist()
-            self._count.columns.update(zip(found.forms, to, strict=True))
+        of_terms = {t: at for t, at in zip(terms, places, strict=True) if at != UNKNOWN}
+        of_forms = np.fromiter(found.forms.values(), np.intp, len(found.forms))
+        # One more at the end, which is where UNKNOWN points.
+        forms = np.append(column, UNKNOWN)[of_forms].tolist()
+        self._know(of_terms, analysis, dict(zip(found.forms, forms, strict=True)))
         self.idf_ = _inverse_document_frequency(counts, settings)
         return self._weigh(counts)
 
@@ -243,9 +242,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             )
         return self.preset, f"preset {self.preset}: as asked"
 
-    def _know(self, of_terms: dict[str, int], analysis: Analysis) -> None:
+    def _know(
+        self, of_terms: dict[str, int], analysis: Analysis, forms: Mapping[str, int] | None = None
+    ) -> None:
         self._of_terms = of_terms
-        self._count = make_counter(of_terms, analysis)
+        self._count = make_counter(of_terms, analysis, forms)
 
     def _weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Turn counts into the values asked for, in place."""
