@@ -48,7 +48,7 @@ def peer(name):
 
 
 _SHORT = {f"{name}__n_estimators": 10 for name in ("broof", "bert", "lazy", "lxt")}
-QUICK = {"hgb": {"max_iter": 10}, "forests": _SHORT, "stack": _SHORT}
+QUICK = {"hgb": {"max_iter": 10}, "forests": _SHORT, "stack": _SHORT, "best": _SHORT}
 
 ALL = [peer(name) for name in recipes.names()]
 READERS = [peer(name) for name in recipes.names() if recipes.find(name).reads_text]

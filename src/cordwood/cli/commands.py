@@ -30,6 +30,7 @@ SAVABLE_RECIPES = {
     "lpboost": "LPBoost of word rules",
     "lpuboost": "LPUBoost of word rules, for rare classes",
     "stack": "the nine learners of SIGIR'17, stacked by their out-of-bag rows",
+    "best": "the nine of stack and ngrams, stacked: most often right, takes minutes",
     "forests": "boosted and lazy forests, stacked by their out-of-bag rows",
     "quick": "learners that take seconds, stacked",
     "ada_m2": "stumps boosted by AdaBoost.M2",
