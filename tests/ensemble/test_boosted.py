@@ -478,6 +478,16 @@ def test_copies_in_one_group_are_not_answered_by_heart():
     assert right[True] > 0.6
 
 
+def test_a_row_of_no_weight_is_answered_without_its_group():
+    groups = np.arange(len(Y)) // 2
+    weights = np.tile([1.0, 0.0], len(Y) // 2)
+    model = BoostedForestClassifier(9, n_chains=3, n_trees=5, random_state=0)
+    model.fit(X[groups * 2], Y, weights, groups=groups)
+    votes = model.oob_decision_function_
+    np.testing.assert_array_equal(votes[1::2], votes[::2])
+    assert (model.oob_count_ == 3 * 5).all()
+
+
 def test_groups_that_cannot_be_left_out_are_refused():
     model = BoostedForestClassifier(4, n_chains=2)
     with pytest.raises(ValueError, match="all rows are of one group, which no chain can leave out"):

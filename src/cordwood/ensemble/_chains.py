@@ -21,7 +21,8 @@ def share_out(
 ) -> NDArray[np.intp]:
     """Give for each row the chain that leaves it out; -1 where the row is in none.
 
-    Every class is shared out evenly, its groups in one piece.
+    Every class is shared out evenly, its groups in one piece. A row without a weight that is of a
+    group goes with the others of it, which know its label.
 
     Parameters
     ----------
@@ -40,20 +41,17 @@ def share_out(
     >>> share_out(np.array([0, 0, 0, 1, 1]), seen, None, 2, np.array([7]))
     array([ 0,  1, -1,  0,  1])
     >>> share_out(np.array([0, 0, 0, 1, 1]), seen, np.array([2, 2, 0, 1, 0]), 2, np.array([7]))
-    array([ 0,  0, -1,  1,  0])
+    array([0, 0, 0, 1, 0])
     """
     shuffled = np.random.default_rng(seed).permutation(np.flatnonzero(seen))
-    names = shuffled if groups is None else groups[shuffled]
-    _, first, numbers, sizes = np.unique(
-        names, return_index=True, return_inverse=True, return_counts=True
-    )
+    groups = np.arange(len(codes)) if groups is None else groups
+    known, first, sizes = np.unique(groups[shuffled], return_index=True, return_counts=True)
     # A group goes by the class of the row that comes first, and large ones before small ones.
     order = np.lexsort((first, -sizes, codes[shuffled[first]]))
     chains = np.empty(len(order), np.intp)
     chains[order] = np.arange(len(order)) % n_chains
-    left_out_by = np.full(len(codes), -1, np.intp)
-    left_out_by[shuffled] = chains[numbers]
-    return left_out_by
+    places = np.minimum(np.searchsorted(known, groups), len(known) - 1)
+    return np.where(known[places] == groups, chains[places], -1)
 
 
 def merge(courses: list[Course], left_out_by: NDArray[np.intp]) -> Course:

@@ -211,7 +211,7 @@ max_features
     @property
     def oob_is_honest(self) -> bool:
         """Whether rows out of bag are answered as well as new ones are; see the notes."""
-        return bool(self.n_chains > 1)
+        return bool(self.n_chains != 1)
 
     def fit(
         self,
@@ -309,7 +309,9 @@ max_features
         n_apart = n_docs if groups is None else len(np.unique(groups[seen]))
         n_chains = min(int(self.n_chains), n_apart)
         if groups is not None and self.n_chains > n_chains == 1:
-            raise ValueError("all rows are of one group, which no chain can leave out; give two")
+            raise ValueError(
+                "all rows are of one group, which no chain can leave out; give at least two groups"
+            )
         fingerprint = _hash(X, codes, weights)
         seeds = self._draw_seeds()
         if self._goes_on() and not self._can_add(fingerprint):
@@ -324,6 +326,7 @@ max_features
         courses, stop_reasons = [], []
         for chain, of_rounds in enumerate(np.array_split(seeds, n_chains)):
             learnt = seen & (left_out_by != chain)
+            judged = seen if n_chains == 1 else seen & (left_out_by == chain)
             n_learnt = int(learnt.sum())
             rules = self._rules(n_learnt, X.shape[1], np.ones(n_learnt))
             data = Data(
@@ -333,7 +336,7 @@ max_features
                 n_classes=len(self.classes_),
                 docs=_find(learnt),
                 table=encode(X if learnt.all() else X[learnt]),
-                judged=_find(seen if n_chains == 1 else left_out_by == chain),
+                judged=_find(judged),
             )
             course = self._resume(n_docs) if self._goes_on() else start(data, weights[learnt])
             stop_reasons.append(self._boost(course, data, rules, of_rounds))
