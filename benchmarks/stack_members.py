@@ -4,7 +4,7 @@
 
 Reads the ledgers, and runs nothing: scores of the stack in the plans of stacks, and of its members
 alone, with their own parameters chosen by the protocol, in the other plans of SIGIR'17, on the same
-folds. The member is the one that is best on the test parts, which favours it. p is of a paired
+folds. The member is that of the nine which is best on the test parts, which favours it. p is of a paired
 t-test over the folds, two-sided, without correction. The last line counts the sets.
 """
 
@@ -39,9 +39,12 @@ def read_scores() -> dict[tuple[str, str], dict[str, Scores]]:
 
 
 def main(learner: str) -> None:
+    found = read_scores()
+    if not any(learner in learners for learners in found.values()):
+        raise SystemExit(f"no ledger has a learner {learner!r}; docs/results.md lists them")
     print_head("set", "folds", learner, "best member", "micro-F1", "p", "macro-F1", "p")
     outcomes = {"above": 0, "level": 0, "below": 0}
-    for (name, kind), learners in read_scores().items():
+    for (name, kind), learners in found.items():
         ours = learners.get(learner)
         members = {
             member: scores
