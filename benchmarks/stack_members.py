@@ -4,8 +4,8 @@
 
 Reads the ledgers, and runs nothing: scores of the stack in the plans of stacks, and of its members
 alone, with their own parameters chosen by the protocol, in the other plans of SIGIR'17, on the same
-folds. The member is that of the nine which is best on the test parts, which favours it. p is of a paired
-t-test over the folds, two-sided, without correction. The last line counts the sets.
+folds. The member is that of the nine which is best on the test parts, which favours it. p is of a
+paired t-test over the folds, two-sided, without correction. The last line counts the sets.
 """
 
 import argparse
