@@ -48,6 +48,19 @@ def check_share(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a whole number or a share in (0, 1]; got {value!r}")
 
 
+def check_fraction(name: str, value: Any) -> None:
+    """Complain of a value that is no number from 0 to 1.
+
+    Examples
+    --------
+    >>> check_fraction("evidence", -0.5)
+    Traceback (most recent call last):
+    ValueError: evidence must be a number from 0 to 1; got -0.5
+    """
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}")
+
+
 def check_positive(name: str, value: Any) -> None:
     """Complain of a value that is no finite number above zero.
 

@@ -251,6 +251,7 @@ def test_a_slope_that_is_none_is_refused(slope):
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
         ({"loss": "squared"}, "loss must be one of 'squared_hinge', 'hinge'"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number other than zero"),
+        ({"evidence": 1.5}, "evidence must be a number from 0 to 1; got 1.5"),
         ({"class_weight": "even"}, "class_weight, if it is no mapping, must be one of None, 'bal"),
         ({"class_weight": {2: 1.0}}, "a label of class_weight must be one of 0, 1; got 2"),
         ({"class_weight": {1: 0.0}}, "class_weight of 1 must be a number above zero"),
@@ -287,3 +288,67 @@ def test_rows_are_left_as_they_are_and_parts_of_a_value_are_added_up():
     np.testing.assert_allclose(halves, whole, atol=1e-7)
     assert np.array_equal(parts.data, before.data)
     assert np.array_equal(parts.indices, before.indices)
+
+
+def by_evidence(X, is_class, share, weights):
+    """Scale features by their evidence, documents on average as long as before."""
+    dense = X.toarray()
+    present = weights[:, None] * (dense != 0)
+    inside, outside = present[is_class].sum(axis=0) + 1, present[~is_class].sum(axis=0) + 1
+    ratio = np.log((inside / inside.sum()) / (outside / outside.sum()))
+    scaled = dense * np.sqrt(1 - share + share * ratio**2 / np.mean(ratio**2))
+    length = weights @ np.square(dense).sum(axis=1), weights @ np.square(scaled).sum(axis=1)
+    return scaled * np.sqrt(length[0] / length[1])
+
+
+@pytest.mark.parametrize("n_features", [200, 20])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_evidence_makes_the_machine_of_features_scaled_by_it(
+    n_features, n_classes, weighted, share
+):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((80, n_features), density=0.2, rng=rng, format="csr")
+    X.data[::7] = 0.0  # a zero that is stored is no presence
+    y = rng.integers(0, n_classes, 80)
+    weights = rng.uniform(0.5, 2.0, 80) if weighted else np.ones(80)
+    options = dict(tol=1e-7, max_iter=100_000, random_state=0)
+    model = LinearSVMClassifier(evidence=share, slope=1.0, **options).fit(X, y, weights)
+    margins = model.decision_function(X).reshape(80, -1)
+    for column, label in enumerate([1] if n_classes == 2 else range(n_classes)):
+        scaled = by_evidence(X, y == label, share, weights)
+        theirs = LinearSVC(dual="auto", **options).fit(scaled, y == label, weights)
+        np.testing.assert_allclose(margins[:, column], theirs.decision_function(scaled), atol=1e-5)
+
+
+def test_evidence_does_not_depend_on_how_rows_are_stored():
+    X = sp.random_array((40, 90), density=0.2, rng=np.random.default_rng(0), format="csr")
+    y = np.arange(40) % 3
+    parts = sp.csr_array(
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
+    )
+    options = dict(evidence=0.5, tol=1e-8, slope=1.0, random_state=0)
+    whole, halves, dense = (
+        LinearSVMClassifier(**options).fit(Z, y).coef_ for Z in (X, parts, X.toarray())
+    )
+    np.testing.assert_allclose(halves, whole, atol=1e-7)
+    assert np.array_equal(dense, whole)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_features_that_all_documents_have_are_no_evidence(wide):
+    X, y = load_iris(return_X_y=True)
+    X = np.hstack([X, np.full((len(y), 200), 0.1)]) if wide else X
+    plain, weighed = (
+        LinearSVMClassifier(evidence=share, slope=1.0, random_state=0).fit(X, y)
+        for share in (0.0, 1.0)
+    )
+    np.testing.assert_allclose(weighed.coef_, plain.coef_, atol=1e-3)
+
+
+def test_evidence_of_rows_without_features_is_none():
+    X = sp.csr_array((4, 3))
+    model = LinearSVMClassifier(evidence=1.0, random_state=0).fit(X, [0, 1, 1, 1])
+    assert not model.coef_.any()
+    assert list(model.predict(X)) == [1] * 4

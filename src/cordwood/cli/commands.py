@@ -18,6 +18,7 @@ DEFAULT_RECIPE = "quick"
 SAVABLE_RECIPES = {
     "svm": "linear support vector machine on TF-IDF",
     "ngrams": "linear support vector machine on word pairs and characters",
+    "nbsvm": "ngrams, where those that tell classes apart count more",
     "rf": "random forest",
     "xt": "extra-trees",
     "broof": "random forests boosted by their out-of-bag error",
@@ -30,7 +31,7 @@ SAVABLE_RECIPES = {
     "lpboost": "LPBoost of word rules",
     "lpuboost": "LPUBoost of word rules, for rare classes",
     "stack": "the nine learners of SIGIR'17, stacked by their out-of-bag rows",
-    "best": "the nine of stack and ngrams, stacked: most often right, takes minutes",
+    "best": "the nine of stack and nbsvm, stacked: most often right, takes minutes",
     "forests": "boosted and lazy forests, stacked by their out-of-bag rows",
     "quick": "learners that take seconds, stacked",
     "ada_m2": "stumps boosted by AdaBoost.M2",

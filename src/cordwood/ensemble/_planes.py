@@ -14,38 +14,37 @@ from cordwood.kernels.frozen import read_only
 from cordwood.kernels.jit import announced
 from cordwood.kernels.margins import separate
 
-# Takes the number of a machine, which rows are of its class, and what each row costs; gives the
-# plane, its constant last, and the number of iterations.
-Solver = Callable[[int, NDArray[np.bool_], NDArray[np.float64]], tuple[NDArray[np.float64], int]]
+Doubles = NDArray[np.float64]
+# Takes the number of a machine, which rows are of its class, what each row costs, and by what each
+# column is multiplied, if by anything; gives the plane of the columns as they are, its constant
+# last, and the number of iterations.
+Solver = Callable[[int, NDArray[np.bool_], Doubles, Doubles | None], tuple[Doubles, int]]
 
 
 class Planes(NamedTuple):
     """Machines of several classes; for two classes one, which is about the second."""
 
-    coef: NDArray[np.float64]
-    intercept: NDArray[np.float64]
+    coef: Doubles
+    intercept: Doubles
     n_iter: int
 
 
 def make_dual(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) -> Solver:
     """Make the solver for more features than documents: the time is that of the documents."""
     rows, place = _order_columns(sp.csr_matrix(X))
-    arrays = (
-        read_only(rows.indptr.astype(np.int64)),
-        read_only(rows.indices),
-        read_only(rows.data),
-    )
+    column = np.argsort(place)
+    places = read_only(rows.indptr.astype(np.int64)), read_only(rows.indices)
 
     def fit(
-        machine: int, is_class: NDArray[np.bool_], costs: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], int]:
+        machine: int, is_class: NDArray[np.bool_], costs: Doubles, scale: Doubles | None
+    ) -> tuple[Doubles, int]:
         plane = np.zeros(rows.shape[1] + 1)
         sign = read_only(np.where(is_class, 1.0, -1.0))
+        data = rows.data if scale is None else rows.data * scale[column][rows.indices]
+        arrays = *places, read_only(data), sign, read_only(costs)
         with announced(separate):
-            n_iter = separate(
-                *arrays, sign, read_only(costs), hinge, tol, max_iter, seed + machine, plane
-            )
-        return np.append(plane[place], plane[-1]), int(n_iter)
+            n_iter = separate(*arrays, hinge, tol, max_iter, seed + machine, plane)
+        return _unscale(np.append(plane[place], plane[-1]), scale), int(n_iter)
 
     return fit
 
@@ -54,15 +53,21 @@ def make_primal(X: Any, tol: float, max_iter: int) -> Solver:
     """Make the solver for more documents than features: LIBLINEAR's, which draws nothing."""
 
     def fit(
-        machine: int, is_class: NDArray[np.bool_], costs: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], int]:
+        machine: int, is_class: NDArray[np.bool_], costs: Doubles, scale: Doubles | None
+    ) -> tuple[Doubles, int]:
         found = LinearSVC(dual=False, C=1.0, tol=tol, max_iter=max_iter)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found.fit(X, is_class, costs)
-        return np.append(found.coef_[0], found.intercept_), int(np.max(found.n_iter_))
+            found.fit(X if scale is None else X @ sp.diags_array(scale), is_class, costs)
+        plane = np.append(found.coef_[0], found.intercept_)
+        return _unscale(plane, scale), int(np.max(found.n_iter_))
 
     return fit
+
+
+def _unscale(plane: Doubles, scale: Doubles | None) -> Doubles:
+    """Give the plane of the columns as they were before they were multiplied."""
+    return plane if scale is None else plane * np.append(scale, 1.0)
 
 
 def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:

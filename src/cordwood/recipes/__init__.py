@@ -114,8 +114,8 @@ def make(
     Returns
     -------
     Pipeline
-        Of `words` (documents), `ngrams` (documents, in the recipes `ngrams` and `lr`) or `scaler`
-        (numbers, if scaled), and `classifier`.
+        Of `words` (documents), `ngrams` (documents, in the recipes `ngrams`, `nbsvm` and `lr`) or
+        `scaler` (numbers, if scaled), and `classifier`.
 
     Examples
     --------
