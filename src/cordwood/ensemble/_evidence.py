@@ -50,7 +50,8 @@ class Evidence:
         if not mean:
             return np.ones(len(ratio))
         scale = 1.0 - self._share + self._share * squared / mean
-        length = self._squares @ scale
+        # No product of vectors, whose last bits would depend on how many threads BLAS has.
+        length = (self._squares * scale).sum()
         if length:
             scale *= self._squares.sum() / length
         return np.asarray(np.sqrt(scale))

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from cordwood.kernels.frozen import read_only
 from cordwood.kernels.jit import announced
-from cordwood.kernels.margins import separate
+from cordwood.kernels.margins import separate, stretch
 
 Doubles = NDArray[np.float64]
 # Takes the number of a machine, which rows are of its class, what each row costs, and by what each
@@ -40,7 +40,10 @@ def make_dual(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) -> Solv
     ) -> tuple[Doubles, int]:
         plane = np.zeros(rows.shape[1] + 1)
         sign = read_only(np.where(is_class, 1.0, -1.0))
-        data = rows.data if scale is None else rows.data * scale[column][rows.indices]
+        data = rows.data
+        if scale is not None:
+            data = np.empty_like(rows.data)
+            stretch(places[1], read_only(rows.data), read_only(scale[column]), data)
         arrays = *places, read_only(data), sign, read_only(costs)
         with announced(separate):
             n_iter = separate(*arrays, hinge, tol, max_iter, seed + machine, plane)

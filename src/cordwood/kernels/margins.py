@@ -93,6 +93,13 @@ def separate(
     return max_iter
 
 
+@kernel
+def stretch(indices: NDArray[np.int32], data: Floats, scale: Floats, found: Floats) -> None:
+    """Multiply each value by the scale of its feature: one pass, where numpy takes three."""
+    for i in range(np.uint64(len(data))):
+        found[i] = data[i] * scale[np.uint32(indices[i])]
+
+
 @piece
 def measure(data: Floats, first: Int, last: Int) -> Float:
     """Add up the squares of a document, the constant's included."""

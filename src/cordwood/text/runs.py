@@ -56,6 +56,13 @@ class Runs(NamedTuple):
     start: Ints
     length: Ints
 
+    def cut(self, sequences: Sequences, columns: NDArray[np.intp]) -> Sequences:
+        """Cut some of the runs out of the sequences that they were found in."""
+        start, length = self.start[columns], self.length[columns]
+        bounds = np.concatenate(([0], np.cumsum(length)))
+        places = np.arange(bounds[-1]) + np.repeat(start - bounds[:-1], length)
+        return Sequences(sequences.symbols[places], bounds)
+
 
 def number_runs(sequences: Sequences, shortest: int, longest: int, *, whole: bool = False) -> Runs:
     """Find the different runs of sequences, and count them.

@@ -19,6 +19,13 @@ from cordwood.text.runs import RunTable, Sequences, number_runs
 from cordwood.text.vocabulary import UNKNOWN, Columns
 
 
+class Counter(Protocol):
+    """Counts known terms in documents: float32, a row for each document."""
+
+    def __call__(self, documents: Sequence[str], /) -> sp.csr_matrix:
+        """Count the terms."""
+
+
 class Found(NamedTuple):
     """Terms that were found in documents.
 
@@ -28,20 +35,15 @@ class Found(NamedTuple):
         How often each term is in each document; terms in any order.
     spell : callable
         From columns of `counts` to the spelling of their terms.
-    forms : mapping of str to int
-        Where words are stemmed, each word and the column of its term.
+    know : callable
+        Makes what counts these terms in other documents, given the column that each term has, and
+        the same for each column of `counts`, `UNKNOWN` where a term is left out. It is what
+        `make_counter` makes, sooner.
     """
 
     counts: sp.csr_matrix
     spell: Callable[[NDArray[np.intp]], list[str]]
-    forms: Mapping[str, int] = {}
-
-
-class Counter(Protocol):
-    """Counts known terms in documents: float32, a row for each document."""
-
-    def __call__(self, documents: Sequence[str], /) -> sp.csr_matrix:
-        """Count the terms."""
+    know: Callable[[dict[str, int], NDArray[np.intp]], Counter]
 
 
 def find_terms(documents: Sequence[str], analysis: Analysis) -> Found:
@@ -63,18 +65,16 @@ def find_terms(documents: Sequence[str], analysis: Analysis) -> Found:
     return _find_runs(documents, analysis, analysis.runs)
 
 
-def make_counter(
-    of_terms: dict[str, int], analysis: Analysis, forms: Mapping[str, int] | None = None
-) -> Counter:
-    """Make what counts terms in documents, given the column of each.
-
-    Where words are stemmed, those whose columns are known as `forms` need not be again.
-    """
+def make_counter(of_terms: dict[str, int], analysis: Analysis) -> Counter:
+    """Make what counts terms in documents, given the column of each."""
     if analysis.runs is None:
-        return _FeatureCounter(of_terms, analysis, forms or {})
+        return _FeatureCounter(of_terms, analysis, {})
+    in_order = sorted(of_terms, key=of_terms.__getitem__)
     if analysis.in_words:
-        return _InWordCounter(of_terms, analysis)
-    return _RunCounter(of_terms, analysis)
+        return _InWordCounter(RunTable(_spell_out(in_order)[1]), analysis)
+    words = _numbering()
+    sequences = _read([term.split(" ") for term in in_order], list, words.__getitem__)
+    return _RunCounter(RunTable(sequences), dict(words), analysis)
 
 
 def _find_features(documents: Sequence[str], analysis: Analysis) -> Found:
@@ -85,14 +85,23 @@ def _find_features(documents: Sequence[str], analysis: Analysis) -> Found:
     numbers.update(zip(numbers, range(len(numbers)), strict=True))
     column = np.array([UNKNOWN if t is None else numbers[t] for t in terms], dtype=np.int32)
     spelling = list(numbers)
+
+    def know(of_terms: dict[str, int], place: NDArray[np.intp]) -> Counter:
+        # One more at the end, which is where UNKNOWN points.
+        places = np.append(place, UNKNOWN)[column].tolist()
+        forms = dict(zip(seen, places, strict=True)) if analysis.stems else {}
+        return _FeatureCounter(of_terms, analysis, forms)
+
     return Found(
         move_columns(counts, column, len(numbers)),
         lambda columns: [spelling[place] for place in columns.tolist()],
-        dict(zip(seen, column.tolist(), strict=True)) if analysis.stems else {},
+        know,
     )
 
 
 class _FeatureCounter:
+    """Counts words that are features, or stems of them; forms of known stems need no stemming."""
+
     def __init__(
         self, of_terms: dict[str, int], analysis: Analysis, forms: Mapping[str, int]
     ) -> None:
@@ -126,16 +135,19 @@ def _find_runs(documents: Sequence[str], analysis: Analysis, runs: tuple[int, in
             for start, end in zip(found.start[columns], ends[columns], strict=True)
         ]
 
-    return Found(found.counts, spell)
+    def know(of_terms: dict[str, int], place: NDArray[np.intp]) -> Counter:
+        known = found.cut(sequences, _in_order(place))
+        used, symbols = np.unique(known.symbols, return_inverse=True)
+        numbers = {words[symbol]: number for number, symbol in enumerate(used.tolist())}
+        return _RunCounter(RunTable(known._replace(symbols=symbols)), numbers, analysis)
+
+    return Found(found.counts, spell, know)
 
 
 class _RunCounter:
-    def __init__(self, of_terms: dict[str, int], analysis: Analysis) -> None:
-        words = _numbering()
-        terms = [term.split(" ") for term in sorted(of_terms, key=of_terms.__getitem__)]
-        sequences = _read(terms, list, words.__getitem__)
-        self._table = RunTable(sequences)
-        self._numbers = Columns(dict(words), analysis)
+    def __init__(self, table: RunTable, numbers: dict[str, int], analysis: Analysis) -> None:
+        self._table = table
+        self._numbers = Columns(numbers, analysis)
         self._features = analysis.features
 
     def __call__(self, documents: Sequence[str]) -> sp.csr_matrix:
@@ -152,12 +164,15 @@ def _find_in_words(documents: Sequence[str], analysis: Analysis, runs: tuple[int
         lambda columns: [
             text[start:end] for start, end in zip(found.start[columns], ends[columns], strict=True)
         ],
+        lambda _, place: _InWordCounter(
+            RunTable(found.cut(sequences, _in_order(place))), analysis
+        ),
     )
 
 
 class _InWordCounter:
-    def __init__(self, of_terms: dict[str, int], analysis: Analysis) -> None:
-        self._table = RunTable(_spell_out(sorted(of_terms, key=of_terms.__getitem__))[1])
+    def __init__(self, table: RunTable, analysis: Analysis) -> None:
+        self._table = table
         self._analysis = analysis
 
     def __call__(self, documents: Sequence[str]) -> sp.csr_matrix:
@@ -173,6 +188,12 @@ def _count_words(documents: Sequence[str], analysis: Analysis) -> tuple[list[str
     counts = count(documents, analysis.features, seen.__getitem__, seen.__len__)
     counts.sum_duplicates()
     return list(seen), counts
+
+
+def _in_order(place: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Find which column has each place; those whose place is `UNKNOWN` have none."""
+    kept = np.flatnonzero(place != UNKNOWN)
+    return np.asarray(kept[np.argsort(place[kept])])
 
 
 def _numbering() -> defaultdict[str, int]:

@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood.errors import CordwoodError, DataError, ModelFileError
-from cordwood.text.analysis import Analysis, analyze_by
+from cordwood.text.analysis import analyze_by
 from cordwood.text.counts import document_frequency, move_columns
 from cordwood.text.presets import PRESETS, choose, resolve
 from cordwood.text.settings import Settings
@@ -186,10 +186,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         # In the order of reading.
         places = column[kept].tolist()
         of_terms = {t: at for t, at in zip(terms, places, strict=True) if at != UNKNOWN}
-        of_forms = np.fromiter(found.forms.values(), np.intp, len(found.forms))
-        # One more at the end, which is where UNKNOWN points.
-        forms = np.append(column, UNKNOWN)[of_forms].tolist()
-        self._know(of_terms, analysis, dict(zip(found.forms, forms, strict=True)))
+        self._of_terms, self._count = of_terms, found.know(of_terms, column)
         self.idf_ = _inverse_document_frequency(counts, settings)
         return self._weigh(counts)
 
@@ -242,12 +239,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             )
         return self.preset, f"preset {self.preset}: as asked"
 
-    def _know(
-        self, of_terms: dict[str, int], analysis: Analysis, forms: Mapping[str, int] | None = None
-    ) -> None:
-        self._of_terms = of_terms
-        self._count = make_counter(of_terms, analysis, forms)
-
     def _weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Turn counts into the values asked for, in place."""
         settings = self.settings_
@@ -284,7 +275,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             raise ModelFileError(f"the vectorizer is damaged: {error}") from None
         if len(set(terms)) < len(terms) or not self._factors_fit(len(terms)):
             raise ModelFileError("the vectorizer is damaged: its terms and factors do not agree")
-        self._know(number(terms), analyze_by(self.settings_))
+        self._of_terms = number(terms)
+        self._count = make_counter(self._of_terms, analyze_by(self.settings_))
 
     def _factors_fit(self, n_terms: int) -> bool:
         factors = getattr(self, "idf_", None)
