@@ -164,9 +164,7 @@ def _find_in_words(documents: Sequence[str], analysis: Analysis, runs: tuple[int
         lambda columns: [
             text[start:end] for start, end in zip(found.start[columns], ends[columns], strict=True)
         ],
-        lambda _, place: _InWordCounter(
-            RunTable(found.cut(sequences, _in_order(place))), analysis
-        ),
+        lambda _, place: _InWordCounter(RunTable(found.cut(sequences, _in_order(place))), analysis),
     )
 
 
