@@ -61,11 +61,18 @@ def make_primal(X: Any, tol: float, max_iter: int) -> Solver:
         found = LinearSVC(dual=False, C=1.0, tol=tol, max_iter=max_iter)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found.fit(X if scale is None else X @ sp.diags_array(scale), is_class, costs)
+            found.fit(X if scale is None else _scale(X, scale), is_class, costs)
         plane = np.append(found.coef_[0], found.intercept_)
         return _unscale(plane, scale), int(np.max(found.n_iter_))
 
     return fit
+
+
+def _scale(X: Any, scale: Doubles) -> Any:
+    """Multiply columns; entries stay in their order, on which the solver's last bits depend."""
+    if isinstance(X, np.ndarray):
+        return X * scale
+    return type(X)((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
 def _unscale(plane: Doubles, scale: Doubles | None) -> Doubles:
