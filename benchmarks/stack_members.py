@@ -3,9 +3,10 @@
     python dev.py bench stack_members [--learner "stack, class_pool"]
 
 Reads the ledgers, and runs nothing: scores of the stack in the plans of stacks, and of its members
-alone, with their own parameters chosen by the protocol, in the other plans of SIGIR'17, on the same
-folds. The member is that of the nine which is best on the test parts, which favours it. p is of a
-paired t-test over the folds, two-sided, without correction. The last line counts the sets.
+alone on the same folds, with their own parameters chosen by the protocol where the papers tune
+them. The member is that which is best on the test parts, which favours it; one that was not run
+alone on a set is not asked there. p is of a paired t-test over the folds, two-sided, without
+correction. The last line counts the sets.
 """
 
 import argparse
@@ -26,20 +27,24 @@ SCORES = ("micro_f1", "macro_f1")
 Scores = dict[tuple[int, int], dict[str, float]]
 
 
-def read_scores() -> dict[tuple[str, str], dict[str, Scores]]:
-    """Give the scores of SIGIR'17 by set and kind of folds, then by learner."""
+def read_ledgers() -> tuple[dict[tuple[str, str], dict[str, Scores]], dict[str, list[str]]]:
+    """Give scores by set and kind of folds, then by learner; and the members of learners."""
     found: dict[tuple[str, str], dict[str, Scores]] = defaultdict(lambda: defaultdict(dict))
-    for path in sorted(LEDGERS.glob("sigir17-*.jsonl")):
+    members = {}
+    paths = [path for start in ("sigir17", "quick") for path in LEDGERS.glob(f"{start}-*.jsonl")]
+    for path in sorted(paths, reverse=True):
         for record in Ledger(path).records():
             unit = record["unit"]
             if "scores" in record:
                 key = unit["dataset"], unit["evaluation"]["kind"]
                 found[key][unit["learner"]][unit["repeat"], unit["fold"]] = record["scores"]
-    return found
+                usual = RECIPES[unit["recipe"]].members
+                members[unit["learner"]] = unit["params"].get("members", list(usual))
+    return found, members
 
 
 def main(learner: str) -> None:
-    found = read_scores()
+    found, members_of = read_ledgers()
     if not any(learner in learners for learners in found.values()):
         raise SystemExit(f"no ledger has a learner {learner!r}; docs/results.md lists them")
     print_head("set", "folds", learner, "best member", "micro-F1", "p", "macro-F1", "p")
@@ -48,7 +53,7 @@ def main(learner: str) -> None:
         ours = learners.get(learner)
         members = {
             member: scores
-            for member in RECIPES["stack"].members
+            for member in members_of[learner]
             if (scores := learners.get(member)) and ours and ours.keys() <= scores.keys()
         }
         if not ours or not members:
