@@ -14,6 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
+from cordwood.ensemble._evidence import Evidence
 from cordwood.ensemble.linear import LinearSVMClassifier
 
 
@@ -352,3 +353,13 @@ def test_evidence_of_rows_without_features_is_none():
     model = LinearSVMClassifier(evidence=1.0, random_state=0).fit(X, [0, 1, 1, 1])
     assert not model.coef_.any()
     assert list(model.predict(X)) == [1] * 4
+
+
+def test_evidence_does_not_depend_on_the_size_of_values():
+    X = sp.random_array((40, 90), density=0.2, rng=np.random.default_rng(0), format="csr")
+    is_class = np.arange(40) % 2 == 0
+    scales = [
+        Evidence(X * factor, np.ones(40), 0.5).weigh(is_class) for factor in (1.0, 1e200, 1e-200)
+    ]
+    np.testing.assert_allclose(scales[1], scales[0])
+    np.testing.assert_allclose(scales[2], scales[0])

@@ -1,6 +1,5 @@
 """What the presence of a feature tells of a class: the evidence of naive Bayes, as a scale."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ _SMOOTHING = 1.0  # documents that both sides are taken to have of every feature
 class Evidence:
     """Scales of features by class, from which a linear machine learns [1]_.
 
-    Where a class's machine may change large features at a small price, it builds on those that
-    tell the class from the rest, and on the others only where many documents ask for it.
+    A large feature needs but a small coefficient, and small ones cost a machine little. So it leans
+    on features that tell the class from the rest, and on others only where many documents ask.
 
     Parameters
     ----------
@@ -38,12 +37,14 @@ class Evidence:
             self._rows.sum_duplicates()
         self._weights = weights
         self._share = share
-        self._present = _add_up(self._rows, weights, np.sign)
-        self._squares = _add_up(self._rows, weights, lambda values: values)
+        self._present = _count(self._rows, weights)
+        data = self._rows.data
+        relative = data / (np.abs(data).max(initial=0.0) or 1.0)  # whose squares cannot overflow
+        self._squares = _add_up(self._rows, np.square(relative), weights)
 
     def weigh(self, is_class: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Give the scale of each feature; documents are on average as long with it as without."""
-        inside = _add_up(self._rows[is_class], self._weights[is_class], np.sign)
+        inside = _count(self._rows[is_class], self._weights[is_class])
         ratio = _log_share(inside) - _log_share(self._present - inside)
         squared = np.square(ratio)
         mean = squared.mean()
@@ -57,14 +58,17 @@ class Evidence:
         return np.asarray(np.sqrt(scale))
 
 
+def _count(rows: sp.csr_matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Count the documents that have each feature, by their weights."""
+    return _add_up(rows, rows.data != 0, weights)
+
+
 def _add_up(
-    rows: sp.csr_matrix,
-    weights: NDArray[np.float64],
-    make: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    rows: sp.csr_matrix, values: NDArray[Any], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add up the squares of what is made of the values in each column, by the weights of rows."""
-    values = np.square(make(rows.data)) * np.repeat(weights, np.diff(rows.indptr))
-    return np.asarray(np.bincount(rows.indices, values, rows.shape[1]), np.float64)
+    """Add up values, one for each entry of the rows, in each column, by the rows' weights."""
+    weighed = values * np.repeat(weights, np.diff(rows.indptr))
+    return np.asarray(np.bincount(rows.indices, weighed, rows.shape[1]), np.float64)
 
 
 def _log_share(present: NDArray[np.float64]) -> NDArray[np.float64]:
