@@ -393,7 +393,15 @@ def save_and_load(vectorizer):
 @pytest.mark.parametrize("keep", [save_and_load, lambda model: pickle.loads(pickle.dumps(model))])
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"weighting": "tfidf", "stemmer": "porter"}, {"stop_words": ["cat"], "analyzer": "word"}],
+    [
+        {},
+        {"weighting": "tfidf", "stemmer": "porter"},
+        {"stop_words": ["cat"], "analyzer": "word"},
+        # Known runs are taken from the documents they were found in, or read from their terms.
+        {"ngram_range": (1, 3)},
+        {"ngram_range": (1, 2), "stemmer": "porter", "max_features": 7},
+        {"analyzer": "char_wb", "ngram_range": (2, 4), "max_features": 30},
+    ],
 )
 def test_a_kept_vectorizer_is_the_same(keep, parameters):
     documents = [*PETS, "naïve 東京 😀 \ud800"]
