@@ -30,6 +30,13 @@ def noisy(n_classes, n=600, seed=0):
     return train_test_split(X, y, random_state=seed)
 
 
+def in_halves(X):
+    """Store each value as two entries, half of it each."""
+    return sp.csr_array(
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
+    )
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 5.0, 1: 0.5}])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -279,9 +286,7 @@ def test_a_class_whose_rows_weigh_nothing_is_never_the_answer(wide):
 def test_rows_are_left_as_they_are_and_parts_of_a_value_are_added_up():
     X = sp.random_array((40, 90), density=0.2, rng=np.random.default_rng(0), format="csr")
     y = np.arange(40) % 3
-    parts = sp.csr_array(
-        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
-    )
+    parts = in_halves(X)
     before = parts.copy()
     whole, halves = (
         LinearSVMClassifier(tol=1e-8, slope=1.0, random_state=0).fit(Z, y).coef_ for Z in (X, parts)
@@ -326,9 +331,7 @@ def test_evidence_makes_the_machine_of_features_scaled_by_it(
 def test_evidence_does_not_depend_on_how_rows_are_stored():
     X = sp.random_array((40, 90), density=0.2, rng=np.random.default_rng(0), format="csr")
     y = np.arange(40) % 3
-    parts = sp.csr_array(
-        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
-    )
+    parts = in_halves(X)
     options = dict(evidence=0.5, tol=1e-8, slope=1.0, random_state=0)
     whole, halves, dense = (
         LinearSVMClassifier(**options).fit(Z, y).coef_ for Z in (X, parts, X.toarray())

@@ -182,6 +182,16 @@ _CHAINS = {"n_chains": 5, "learning_rate": 0.3}
 _FORESTS = ("broof", "lazy", "bert", "lxt")
 _NINE = (*_FORESTS, "svm", "nb", "knn", "rf", "xt")
 
+# A finer tolerance takes twice as long and changes next to no answers.
+_COARSE = partial(LinearSVMClassifier, C=0.5, tol=0.1, n_jobs=-1)
+_ON_NGRAMS = Recipe(
+    "linear support vector machine on word pairs and characters",
+    _COARSE,
+    scaler=_UNIT_VARIANCE,
+    ngrams=partial(_make_ngrams, min_df=2),
+    in_stacks=_FIXED_SLOPE,
+)
+
 RECIPES: Mapping[str, Recipe] = {
     "svm": Recipe(
         "linear support vector machine on TF-IDF",
@@ -191,20 +201,10 @@ RECIPES: Mapping[str, Recipe] = {
         grid={"C": tuple(2.0**power for power in range(-5, 8))},
         in_stacks=_FIXED_SLOPE,
     ),
-    "ngrams": Recipe(
-        "linear support vector machine on word pairs and characters",
-        # A finer tolerance takes twice as long and changes next to no answers.
-        partial(LinearSVMClassifier, C=0.5, tol=0.1, n_jobs=-1),
-        scaler=_UNIT_VARIANCE,
-        ngrams=partial(_make_ngrams, min_df=2),
-        in_stacks=_FIXED_SLOPE,
-    ),
-    "nbsvm": Recipe(
-        "ngrams, where those that tell classes apart count more",
-        partial(LinearSVMClassifier, C=0.5, evidence=0.5, tol=0.1, n_jobs=-1),
-        scaler=_UNIT_VARIANCE,
-        ngrams=partial(_make_ngrams, min_df=2),
-        in_stacks=_FIXED_SLOPE,
+    "ngrams": _ON_NGRAMS,
+    "nbsvm": _ON_NGRAMS._replace(
+        description="ngrams, where those that tell classes apart count more",
+        classifier=partial(_COARSE, evidence=0.5),
     ),
     "rf": Recipe(
         "random forest", partial(RandomForestClassifier, 200, n_jobs=-1), grid=_FOREST_GRID
