@@ -14,7 +14,7 @@ import tracemalloc
 import numpy as np
 
 import corpora
-from cordwood.ensemble.boosted import BoostedForestClassifier
+from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 

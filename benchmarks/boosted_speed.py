@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import corpora
-from cordwood.ensemble import _course
-from cordwood.ensemble.boosted import BoostedForestClassifier
-from cordwood.trees.forest import grow_forest
+from cordwood.ensemble import _boosting_loop as _course
+from cordwood.ensemble._tree_engine.grower import grow_forest
+from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 
 TREES = 8
 RATE = 0.1
-THEIR_TREES = {"extra": ExtraTreeClassifier, "random": DecisionTreeClassifier}
+THEIR_TREES = {"et": ExtraTreeClassifier, "rf": DecisionTreeClassifier}
 
 
 class Peer:
@@ -82,7 +82,7 @@ def main(name: str, n_rounds: int, n_theirs: int, trees: str) -> None:
     split = corpora.load_split(name)
     print(f"{split.describe()}; {n_rounds} rounds of {TREES} trees, {trees}{load()}")
     model = BoostedForestClassifier(
-        1, n_trees=TREES, trees=trees, update="aggregate", learning_rate=RATE, random_state=0
+        1, trees_per_round=TREES, base=trees, update="aggregate", learning_rate=RATE, random_state=0
     )
     model.fit(split.X[:500], split.y[:500]).predict(split.X_test[:9])  # compiles or loads kernels
     first, _ = measure(model.fit, split.X, split.y)
@@ -119,6 +119,6 @@ if __name__ == "__main__":
     parser.add_argument("--set", default="20ng")
     parser.add_argument("--rounds", type=at_least(2), default=200)
     parser.add_argument("--theirs", type=at_least(2), default=10)
-    parser.add_argument("--trees", choices=tuple(THEIR_TREES), default="extra")
+    parser.add_argument("--trees", choices=tuple(THEIR_TREES), default="et")
     options = parser.parse_args()
     main(options.set, options.rounds, options.theirs, options.trees)

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
-from cordwood.errors import DataError
-from cordwood.experiment.datasets import VARIABLE, load_dataset
-from cordwood.text.corpus import Corpus
+from cordwood.datasets.corpus import Corpus
+from cordwood.datasets.registry import VARIABLE, load_dataset
+from cordwood.exceptions import DataError
 from cordwood.text.vectorizer import TextVectorizer
 
 TEXT = ("20ng", "webkb", "reut90", "ohsumed")

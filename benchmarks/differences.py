@@ -14,12 +14,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from cordwood.errors import CordwoodError
-from cordwood.experiment.ledger import Ledger
-from cordwood.experiment.plan import parse_plan
-from cordwood.experiment.rendering import to_markdown
-from cordwood.experiment.run import run
-from cordwood.experiment.table import compare
+from cordwood.compare.config.plan import parse_plan
+from cordwood.compare.report.rendering import to_markdown
+from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.runner.run import run
+from cordwood.compare.stats.comparison import compare
+from cordwood.exceptions import CordwoodError
 from stopwatch import print_run
 
 Choices = dict[str, dict[str, Any]]
@@ -78,7 +78,7 @@ LEARNER: dict[str, Choices] = {
         "Euclidean, rows as they are": {"metric": "euclidean", "norm": False},
     },
     "rf": FOREST,
-    "xt": FOREST,
+    "et": FOREST,
     # Slow; to see that their figures are ours, up to noise.
     "sk_rf": {},
     "sk_et": {},

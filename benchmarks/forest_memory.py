@@ -21,10 +21,10 @@ import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 
 import corpora
-from cordwood.ensemble._base import as_columns
+from cordwood._base_classifier import as_columns
+from cordwood.ensemble._tree_engine.binning import encode
+from cordwood.ensemble._tree_engine.workspace import allocate
 from cordwood.ensemble.forests import RandomForestClassifier
-from cordwood.trees.scratch import allocate
-from cordwood.trees.table import encode
 from options import at_least
 from stopwatch import print_head, print_row, print_run
 

@@ -22,13 +22,13 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.neighbors import NearestNeighbors
 
 import corpora
-from cordwood.ensemble.lazy import LazyForestClassifier
+from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from forest_memory import STATUS, read_status
 from neighbors_speed import weigh
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 
-FORESTS: dict[str, Any] = {"random": RandomForestClassifier, "extra": ExtraTreesClassifier}
+FORESTS: dict[str, Any] = {"rf": RandomForestClassifier, "et": ExtraTreesClassifier}
 
 
 def main(sets: list[str], k: int, n_trees: int, n_queries: int, whole: bool) -> None:
@@ -59,7 +59,7 @@ def compare(split: corpora.Split, trees: str, k: int, n_trees: int, n_queries: i
     X, y = sp.csr_matrix(split.X, dtype=np.float32), split.y
     chosen = np.random.default_rng(0).permutation(len(split.y_test))[:n_queries]
     queries = sp.csr_matrix(split.X_test, dtype=np.float32)[chosen]
-    model = LazyForestClassifier(k, n_trees, trees=trees, random_state=0).fit(X, y)
+    model = LazyForestClassifier(k, n_trees, base=trees, random_state=0).fit(X, y)
     model.predict_proba(queries[0])  # compiles or loads kernels
     theirs = NearestNeighbors(n_neighbors=k, metric="cosine", algorithm="brute", n_jobs=1)
     theirs.fit(weigh(X, X))

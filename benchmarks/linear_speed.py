@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from cordwood import recipes
-from cordwood.ensemble.linear import LinearSVMClassifier
-from cordwood.experiment.datasets import load_dataset
-from cordwood.experiment.parts import Evaluation
-from cordwood.experiment.splits import split
+from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.runner.cv_splits import split
+from cordwood.datasets.registry import load_dataset
+from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 
@@ -34,9 +34,9 @@ def main(sets: list[str], n_repeats: int) -> None:
         print_head(
             "recipe", "features", "ours, s", "LinearSVC, s", "quotient", "answers that differ, %"
         )
-        for recipe in ("svm", "ngrams", "nbsvm"):
+        for recipe in ("svm", "svm_ngrams", "nbsvm"):
             text = {"text": {"preset": "sigir17"}} if recipe == "svm" else {}
-            words, machine = recipes.make(recipe, n_jobs=1, seed=0, slope=1.0, **text)
+            words, machine = recipes.make(recipe, n_jobs=1, random_state=0, slope=1.0, **text)
             X, X_asked = words.fit_transform(learnt.texts), words.transform(asked.texts)
             quotients.append(
                 compare(recipe, machine, X, np.array(learnt.labels), X_asked, n_repeats)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 import corpora
-from cordwood.ensemble._base import as_rows
+from cordwood._base_classifier import as_rows
 from cordwood.neighbors.index import build, query
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run

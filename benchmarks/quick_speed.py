@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood import recipes
-from cordwood.experiment.datasets import load_dataset
+from cordwood.datasets.registry import load_dataset
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 
-MEMBERS = (("nbsvm", "nb", "knn", "rf"), ("ngrams", "nb", "knn", "rf"))
+MEMBERS = (("nbsvm", "nb", "knn", "rf"), ("svm_ngrams", "nb", "knn", "rf"))
 
 
 def clocks() -> NDArray[np.float64]:
@@ -31,14 +31,14 @@ def main(name: str, n_asked: int, n_repeats: int) -> None:
     corpus = load_dataset(name)
     order = np.random.default_rng(0).permutation(len(corpus))
     learnt, asked = corpus.select(order[n_asked:]), corpus.select(order[:n_asked])
-    recipes.make("quick", seed=0).fit(learnt.texts[:500], learnt.labels[:500])  # kernels
+    recipes.make("quick", random_state=0).fit(learnt.texts[:500], learnt.labels[:500])  # kernels
     print(f"{name}: {len(learnt):,} documents to learn from, {len(asked):,} to answer{load()}")
     print_head("members", "fit, s", "of all processors, s", "right, %")
     least: dict[tuple[str, ...], NDArray[np.float64]] = {}
     right = {}
     for _ in range(n_repeats):
         for members in MEMBERS:
-            model = recipes.make("quick", members=list(members), seed=0)
+            model = recipes.make("quick", members=list(members), random_state=0)
             seconds, _ = measure(model.fit, learnt.texts, learnt.labels, clock=clocks)
             least[members] = np.minimum(least.get(members, seconds), seconds)
             right[members] = np.mean(model.predict(asked.texts) == np.array(asked.labels))

@@ -6,9 +6,9 @@ Needs no data; what the ledgers lack is said to be missing.
 import sys
 from pathlib import Path
 
-from cordwood import atomic
-from cordwood.report.gallery import write_pictures
-from cordwood.report.results import EXPLANATIONS, Page, make_page
+from cordwood import _atomic as atomic
+from cordwood.compare.report.write_plots import write_pictures
+from cordwood.compare.reproduction.results import EXPLANATIONS, Page, make_page
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "docs" / "results.md"

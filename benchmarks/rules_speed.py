@@ -24,11 +24,11 @@ from scipy.optimize import linprog
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.metrics import f1_score
 
-from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
-from cordwood.errors import DataError
-from cordwood.experiment.datasets import VARIABLE, load_dataset
-from cordwood.rules import generation
-from cordwood.rules.master import Master, Optimum
+from cordwood.datasets.registry import VARIABLE, load_dataset
+from cordwood.exceptions import DataError
+from cordwood.rules import column_generation as generation
+from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
+from cordwood.rules.master_lp import Master, Optimum
 from cordwood.text.vectorizer import TextVectorizer
 from options import at_least
 from stopwatch import measure, print_head, print_row, print_run

@@ -25,12 +25,12 @@ from sklearn.model_selection import cross_validate
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
-from cordwood.experiment import trial
-from cordwood.experiment.datasets import load_dataset
-from cordwood.experiment.ledger import Ledger
-from cordwood.experiment.plan import Plan, parse_plan
-from cordwood.experiment.run import run
-from cordwood.experiment.splits import split
+from cordwood.compare.config.plan import Plan, parse_plan
+from cordwood.compare.runner import run_trial as trial
+from cordwood.compare.runner.cv_splits import split
+from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.runner.run import run
+from cordwood.datasets.registry import load_dataset
 from stopwatch import measure, print_head, print_row, print_run
 
 SCORINGS = {"micro_f1": "accuracy", "macro_f1": "f1_macro"}
@@ -108,7 +108,9 @@ def call_by_hand(plan: Plan) -> dict[str, dict[str, np.ndarray]]:
     scores = {}
     with threadpool_limits(1):
         for learner in plan.learners:
-            model = recipes.make(learner.recipe, text=plan.text, seed=0, n_jobs=1)
+            model = recipes.make(
+                learner.recipe, vectorizer_params=plan.text, random_state=0, n_jobs=1
+            )
             scores[learner.recipe] = cross_validate(
                 model, rows.texts, labels, cv=folds, scoring=SCORINGS
             )

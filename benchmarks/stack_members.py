@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cordwood.experiment.ledger import Ledger
-from cordwood.experiment.statistics import paired_t_test
+from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.stats.statistics import paired_t_test
 from cordwood.recipes import RECIPES
 from stopwatch import print_head, print_row
 

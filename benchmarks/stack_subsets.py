@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cordwood import recipes
-from cordwood.diversity import pareto_front
-from cordwood.experiment.datasets import load_dataset
-from cordwood.experiment.parts import Evaluation
-from cordwood.experiment.splits import split
-from cordwood.experiment.subsets import SubsetScore, score_subsets
-from cordwood.report import canvas
-from cordwood.report.pareto import draw_subsets
+from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.report import _figure as canvas
+from cordwood.compare.reproduction.pareto_plot import draw_subsets
+from cordwood.compare.reproduction.subsets import SubsetScore, score_subsets
+from cordwood.compare.runner.cv_splits import split
+from cordwood.datasets.registry import load_dataset
+from cordwood.stacking.diversity import pareto_front
 from stopwatch import load, measure, print_head, print_row, print_run
 
 N_BEST = 5
@@ -35,7 +35,7 @@ def main(name: str, combiner: str, number: int, plot: Path | None, seed: int) ->
     learnt, asked = corpus.select(fold.train), corpus.select(fold.test)
     print(f"{name}: {len(learnt):,} rows to learn from, {len(asked):,} to answer{load()}")
     print("fitting the nine members", flush=True)
-    model = recipes.make("stack", seed=seed, combiner=combiner, check_leakage=False)
+    model = recipes.make("stack_sigir17", random_state=seed, combiner=combiner, check_leakage=False)
     labels, truth = np.array(learnt.labels), np.array(asked.labels)
     fitting, _ = measure(model.fit, learnt.texts, labels, clock=time.perf_counter)
     asking, meta_test = measure(model.transform, asked.texts, clock=time.perf_counter)
@@ -50,7 +50,7 @@ def main(name: str, combiner: str, number: int, plot: Path | None, seed: int) ->
                 meta_test,
                 truth,
                 stack.final_estimator_,
-                members=list(stack.meta_source_),
+                members=list(stack.oof_source_),
                 n_jobs=-1,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             ),

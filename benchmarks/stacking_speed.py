@@ -16,13 +16,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
-from cordwood.experiment.datasets import load_dataset
-from cordwood.experiment.effort import PeakMemory
-from cordwood.experiment.parts import Evaluation
-from cordwood.experiment.splits import split
+from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.runner.cv_splits import split
+from cordwood.compare.runner.resources import PeakMemory
+from cordwood.datasets.registry import load_dataset
 from stopwatch import load, measure, print_head, print_row, print_run
 
-FIVE = ["rf", "xt", "svm", "nb", "knn"]
+FIVE = ["rf", "et", "svm", "nb", "knn"]
 
 
 def main(name: str, members: str, peer: str, seed: int) -> None:
@@ -32,16 +32,16 @@ def main(name: str, members: str, peer: str, seed: int) -> None:
     learnt, asked = corpus.select(fold.train), corpus.select(fold.test)
     print(f"{name}: {len(learnt):,} rows to learn from, {len(asked):,} to answer{load()}\n")
     text = {"preset": "sigir17"}
-    chosen: dict[str, Any] = {} if members == "stack" else {"members": FIVE}
+    chosen: dict[str, Any] = {} if members == "stack_sigir17" else {"members": FIVE}
     common: dict[str, Any] = {"text": text, "seed": seed, "n_jobs": 1, "combiner": "rf", **chosen}
-    ours = recipes.make("stack", check_leakage=False, **common)
+    ours = recipes.make("stack_sigir17", check_leakage=False, **common)
     if peer == "cv":
-        theirs = recipes.make("stack", check_leakage=False, own_rows=False, **common)
+        theirs = recipes.make("stack_sigir17", check_leakage=False, use_oob=False, **common)
     else:
-        theirs = recipes.make("sk_stack", text=text, seed=seed)
+        theirs = recipes.make("sk_stack", vectorizer_params=text, random_state=seed)
     few = np.linspace(0, len(learnt) - 1, 300, dtype=int)
     ours.fit(learnt.select(few).texts, learnt.select(few).labels)  # compiles or loads kernels
-    print_head("stack", "fit, s", "predict, s", "micro-F1")
+    print_head("stack_sigir17", "fit, s", "predict, s", "micro-F1")
     seconds = {}
     memory = PeakMemory()
     for title, model in (("own rows", ours), (peer, theirs)):
@@ -57,7 +57,7 @@ def main(name: str, members: str, peer: str, seed: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Time a stack beside another.")
     parser.add_argument("--set", default="20ng")
-    parser.add_argument("--members", choices=("stack", "five"), default="stack")
+    parser.add_argument("--members", choices=("stack_sigir17", "five"), default="stack_sigir17")
     parser.add_argument("--peer", choices=("cv", "sklearn"), default="cv")
     parser.add_argument("--seed", type=int, default=42)
     options = parser.parse_args()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cordwood import atomic
+from cordwood import _atomic as atomic
 
 
 @pytest.fixture

@@ -9,19 +9,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
-from cordwood.ensemble.boosted import BoostedForestClassifier
+from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
-from cordwood.ensemble.lazy import LazyForestClassifier
-from cordwood.ensemble.linear import LinearSVMClassifier
-from cordwood.ensemble.nearest import NeighborsClassifier
-from cordwood.ensemble.stacking import OOBStackingClassifier
-from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
+from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood.linear_model.linear_svm import LinearSVMClassifier
+from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.persist import load, save
+from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 ESTIMATORS = [
     AdaBoostM2Classifier(10, random_state=0),
     AdaUBoostClassifier(max_iter=40),
-    BoostedForestClassifier(3, n_trees=4, random_state=0),
+    BoostedForestClassifier(3, trees_per_round=4, random_state=0),
     ExtraTreesClassifier(10, random_state=0),
     LPUBoostClassifier(),
     LazyForestClassifier(20, 10, random_state=0),

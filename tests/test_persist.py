@@ -26,8 +26,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from cordwood import persist
-from cordwood.ensemble.linear import LinearSVMClassifier
-from cordwood.errors import ModelFileError
+from cordwood.exceptions import ModelFileError
+from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.persist import PROTOCOL, TYPES, Card, load, read_card, save
 from cordwood.text.vectorizer import TextVectorizer
 

@@ -7,46 +7,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cordwood.api import evaluate, predict, train
+    from cordwood.datasets.corpus import Corpus, FeatureMatrix
+    from cordwood.datasets.readers import read_dataset
     from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
-    from cordwood.ensemble.boosted import BoostedForestClassifier
+    from cordwood.ensemble.boosted_forest import BoostedForestClassifier
     from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
-    from cordwood.ensemble.lazy import LazyForestClassifier
-    from cordwood.ensemble.linear import LinearSVMClassifier
-    from cordwood.ensemble.nearest import NeighborsClassifier
-    from cordwood.ensemble.stacking import OOBStackingClassifier
-    from cordwood.ensemble.uneven import AdaUBoostClassifier, LPUBoostClassifier
-    from cordwood.errors import CordwoodError, DataError, ModelFileError
+    from cordwood.ensemble.lazy_forest import LazyForestClassifier
+    from cordwood.exceptions import CordwoodError, DataError, ModelFileError
+    from cordwood.linear_model.linear_svm import LinearSVMClassifier
+    from cordwood.neighbors.k_neighbors import NeighborsClassifier
     from cordwood.persist import load, save
-    from cordwood.text.corpus import Corpus, Matrix
-    from cordwood.text.reading import read
+    from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
+    from cordwood.stacking.oob_stacking import OOBStackingClassifier
     from cordwood.text.vectorizer import TextVectorizer
-    from cordwood.workflow import evaluate, predict, train
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AdaBoostM2Classifier": "cordwood.ensemble.adaboost_m2",
-    "AdaUBoostClassifier": "cordwood.ensemble.uneven",
-    "BoostedForestClassifier": "cordwood.ensemble.boosted",
-    "CordwoodError": "cordwood.errors",
-    "Corpus": "cordwood.text.corpus",
-    "DataError": "cordwood.errors",
+    "AdaUBoostClassifier": "cordwood.rules.estimators",
+    "BoostedForestClassifier": "cordwood.ensemble.boosted_forest",
+    "CordwoodError": "cordwood.exceptions",
+    "Corpus": "cordwood.datasets.corpus",
+    "DataError": "cordwood.exceptions",
     "ExtraTreesClassifier": "cordwood.ensemble.forests",
-    "LPUBoostClassifier": "cordwood.ensemble.uneven",
-    "LazyForestClassifier": "cordwood.ensemble.lazy",
-    "LinearSVMClassifier": "cordwood.ensemble.linear",
-    "Matrix": "cordwood.text.corpus",
-    "ModelFileError": "cordwood.errors",
-    "NeighborsClassifier": "cordwood.ensemble.nearest",
-    "OOBStackingClassifier": "cordwood.ensemble.stacking",
+    "LPUBoostClassifier": "cordwood.rules.estimators",
+    "LazyForestClassifier": "cordwood.ensemble.lazy_forest",
+    "LinearSVMClassifier": "cordwood.linear_model.linear_svm",
+    "FeatureMatrix": "cordwood.datasets.corpus",
+    "ModelFileError": "cordwood.exceptions",
+    "NeighborsClassifier": "cordwood.neighbors.k_neighbors",
+    "OOBStackingClassifier": "cordwood.stacking.oob_stacking",
     "RandomForestClassifier": "cordwood.ensemble.forests",
     "TextVectorizer": "cordwood.text.vectorizer",
-    "evaluate": "cordwood.workflow",
+    "evaluate": "cordwood.api",
     "load": "cordwood.persist",
-    "predict": "cordwood.workflow",
-    "read": "cordwood.text.reading",
+    "predict": "cordwood.api",
+    "read_dataset": "cordwood.datasets.readers",
     "save": "cordwood.persist",
-    "train": "cordwood.workflow",
+    "train": "cordwood.api",
 }
 
 __all__ = [
@@ -60,7 +60,7 @@ __all__ = [
     "LPUBoostClassifier",
     "LazyForestClassifier",
     "LinearSVMClassifier",
-    "Matrix",
+    "FeatureMatrix",
     "ModelFileError",
     "NeighborsClassifier",
     "OOBStackingClassifier",
@@ -69,7 +69,7 @@ __all__ = [
     "evaluate",
     "load",
     "predict",
-    "read",
+    "read_dataset",
     "save",
     "train",
 ]

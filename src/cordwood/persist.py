@@ -38,35 +38,35 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from cordwood import atomic
-from cordwood.errors import ModelFileError
+from cordwood import _atomic as atomic
+from cordwood.exceptions import ModelFileError
 
 PROTOCOL = 1
 
 # Our own classes that a model may be made of. Whatever is named here must bear any state that a
 # stranger writes into it: methods may fail on it, but may not read or write outside its arrays.
 TYPES = (
-    "cordwood.combine.gaussian.VariationalGaussian",
-    "cordwood.combine.pool.LogarithmicPool",
-    "cordwood.combine.regression.MultiResponseRegression",
-    "cordwood.combine.scann.SCANN",
-    "cordwood.combine.templates.DecisionTemplates",
-    "cordwood.combine.voting.Voting",
+    "cordwood.stacking.combiners.variational_gaussian.VariationalGaussian",
+    "cordwood.stacking.combiners.logarithmic_pool.LogarithmicPool",
+    "cordwood.stacking.combiners.multi_response.MultiResponseRegression",
+    "cordwood.stacking.combiners.scann.SCANN",
+    "cordwood.stacking.combiners.decision_templates.DecisionTemplates",
+    "cordwood.stacking.combiners.voting.Voting",
     "cordwood.ensemble.adaboost_m2.AdaBoostM2Classifier",
-    "cordwood.ensemble.baselines.NaiveBayesClassifier",
-    "cordwood.ensemble.baselines._GaussianBayes",
-    "cordwood.ensemble.boosted.BoostedForestClassifier",
+    "cordwood.naive_bayes.NaiveBayesClassifier",
+    "cordwood.naive_bayes._GaussianBayes",
+    "cordwood.ensemble.boosted_forest.BoostedForestClassifier",
     "cordwood.ensemble.forests.ExtraTreesClassifier",
     "cordwood.ensemble.forests.RandomForestClassifier",
-    "cordwood.ensemble.lazy.LazyForestClassifier",
-    "cordwood.ensemble.linear.LinearSVMClassifier",
-    "cordwood.ensemble.nearest.NeighborsClassifier",
-    "cordwood.ensemble.stacking.OOBStackingClassifier",
-    "cordwood.ensemble.uneven.AdaUBoostClassifier",
-    "cordwood.ensemble.uneven.LPUBoostClassifier",
-    "cordwood.rules.records.WordRules",
+    "cordwood.ensemble.lazy_forest.LazyForestClassifier",
+    "cordwood.linear_model.linear_svm.LinearSVMClassifier",
+    "cordwood.neighbors.k_neighbors.NeighborsClassifier",
+    "cordwood.stacking.oob_stacking.OOBStackingClassifier",
+    "cordwood.rules.estimators.AdaUBoostClassifier",
+    "cordwood.rules.estimators.LPUBoostClassifier",
+    "cordwood.rules._records.WordRules",
     "cordwood.text.vectorizer.TextVectorizer",
-    "cordwood.trees.records.Forest",
+    "cordwood.ensemble._tree_engine.records.Forest",
 )
 
 _CARD = "cordwood.json"

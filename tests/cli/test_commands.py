@@ -8,8 +8,8 @@ from cordwood import persist, workflow
 from cordwood.cli import demo as demo_module
 from cordwood.cli import predict as predict_module
 from cordwood.cli.main import main
-from cordwood.text.corpus import Corpus
-from cordwood.text.reading import read
+from cordwood.datasets.corpus import Corpus
+from cordwood.datasets.readers import read_dataset
 
 WORDS = {
     "food": ["bread soup", "soup salt", "cheese bread", "salt apple", "apple cheese"],
@@ -53,7 +53,7 @@ def model(command, here):
 
 
 def test_the_file_holds_what_the_library_would_have_trained(model):
-    corpus = read("rows.csv", text=["head", "body"], label="topic", id="nr")
+    corpus = read_dataset("rows.csv", text=["head", "body"], label="topic", id="nr")
     twin = workflow.train(corpus, random_state=0)
     found = persist.load(model).predict_proba(corpus.texts)
     assert found.tolist() == twin.predict_proba(corpus.texts).tolist()
@@ -92,7 +92,7 @@ def test_settings_and_seed_reach_the_model(command, here):
     command("train", "rows.csv", *COLUMNS, *settings)
     params = persist.load(here / "rows.cordwood").get_params()
     assert params["classifier__C"] == 0.25
-    assert params["words__min_df"] == 2
+    assert params["vectorizer__min_df"] == 2
     assert params["classifier__random_state"] == 7
 
 
@@ -156,7 +156,7 @@ def test_data_and_model_are_not_overwritten_by_accident(command, model, here):
 
 def test_predictions_keep_order_and_ids(command, model, here):
     expected = workflow.predict(
-        persist.load(model), read("rows.csv", text=["head", "body"], label="topic")
+        persist.load(model), read_dataset("rows.csv", text=["head", "body"], label="topic")
     )
     printed = command("predict", model, "rows.csv").out
     records = list(csv.DictReader(printed.splitlines()))
@@ -351,7 +351,7 @@ def test_one_dataset_is_shown(command, data_dir):
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl"])
 def test_an_exported_dataset_reads_back_the_same(command, data_dir, name):
     command("datasets", "single", "--data-dir", data_dir, "--export", name)
-    assert read(name) == read(data_dir / "single.jsonl")
+    assert read_dataset(name) == read_dataset(data_dir / "single.jsonl")
 
 
 def test_several_labels_need_json_lines(command, data_dir, here):
@@ -359,7 +359,7 @@ def test_several_labels_need_json_lines(command, data_dir, here):
     assert "export to a .jsonl file" in command(*several, "out.csv", code=1).err
     assert not (here / "out.csv").exists()
     command(*several, "out.jsonl")
-    assert read("out.jsonl") == read(data_dir / "several.jsonl")
+    assert read_dataset("out.jsonl") == read_dataset(data_dir / "several.jsonl")
     assert "holds numbers" in command("datasets", "sklearn:iris", "--export", "o.csv", code=1).err
 
 

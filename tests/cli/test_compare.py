@@ -109,7 +109,7 @@ def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
     data = str(folder / "things.csv")
     assert main(["compare", "--quick", data, "--text", "body", "--label", "topic"]) == 0
     captured = capsys.readouterr()
-    for recipe in ("quick", "nbsvm", "svm", "rf", "xt", "nb", "knn"):
+    for recipe in ("quick", "nbsvm", "svm", "rf", "et", "nb", "knn"):
         assert f"\n{recipe} " in captured.out
         assert f", {recipe}, fold 3: micro-F1" in captured.err
     assert sorted(folder.iterdir()) == before

@@ -7,7 +7,7 @@ from cordwood.cli.options import parse_settings
 def test_settings_are_literals_or_words():
     given = [
         "C=0.5",
-        "words__ngram_range=(1, 2)",
+        "vectorizer__ngram_range=(1, 2)",
         "a=TRUE",
         "b=none",
         "c=balanced",
@@ -16,7 +16,7 @@ def test_settings_are_literals_or_words():
     ]
     assert parse_settings(given) == {
         "C": 0.5,
-        "words__ngram_range": (1, 2),
+        "vectorizer__ngram_range": (1, 2),
         "a": True,
         "b": None,
         "c": "balanced",

@@ -12,9 +12,9 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
+from cordwood.ensemble._tree_engine.importances import unfold
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
-from cordwood.trees.bag import draw_weighted_counts
-from cordwood.trees.nodes import unfold
 
 DRAWN = "a row that is there twice is drawn twice as often"
 ROUNDED = "the cuts of so few rows are equally good in pairs, and rounding chooses between them"

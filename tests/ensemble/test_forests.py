@@ -14,11 +14,11 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.tree import export_text
 
 import cordwood
-from cordwood.ensemble import _trees
+from cordwood.ensemble import _tree_ensemble as _trees
+from cordwood.ensemble._tree_engine.bootstrap import draw_counts
+from cordwood.ensemble._tree_engine.grower import vote
+from cordwood.ensemble._tree_engine.importances import unfold
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
-from cordwood.trees.bag import draw_counts
-from cordwood.trees.forest import vote
-from cordwood.trees.nodes import unfold
 
 FORESTS = [RandomForestClassifier, ExtraTreesClassifier]
 each_forest = pytest.mark.parametrize("Forest", FORESTS)

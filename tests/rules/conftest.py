@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood.rules.presence import find_present, merge, set_task
+from cordwood.rules._documents import find_present, merge, set_task
 
 
 def make_documents(n_docs, n_words, share, seed):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cordwood.rules.presence import find_present
-from cordwood.rules.records import WordRules, add_votes, check_rules, make_constant
+from cordwood.rules._documents import find_present
+from cordwood.rules._records import WordRules, add_votes, check_rules, make_constant
 
 RULES = WordRules(
     np.array([1, 1, 0], np.int32),

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from cordwood.errors import CordwoodError
+from cordwood.exceptions import CordwoodError
 from cordwood.text.presets import PRESETS, choose, resolve
 
 

@@ -22,7 +22,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
-from cordwood.errors import CordwoodError, DataError, ModelFileError
+from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.text import counts, vocabulary
 from cordwood.text.presets import PRESETS
 from cordwood.text.stop_words import stop_list
@@ -372,14 +372,14 @@ def test_auto_says_what_it_chose(caplog):
     with caplog.at_level(logging.INFO, logger="cordwood"):
         ours = TextVectorizer().fit(short)
     assert (ours.preset_, ours.preset) == ("social", "auto")
-    assert "10 characters" in ours.choice_
-    assert [record.getMessage() for record in caplog.records] == [ours.choice_]
+    assert "10 characters" in ours.preset_reason_
+    assert [record.getMessage() for record in caplog.records] == [ours.preset_reason_]
     assert ":)" in ours.vocabulary_
     assert TextVectorizer().fit(long).preset_ == "sigir17"
     assert TextVectorizer().fit(long[:99]).preset_ == "social"
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="cordwood"):
-        assert TextVectorizer(preset="social").fit(long).choice_ == "preset social: as asked"
+        assert TextVectorizer(preset="social").fit(long).preset_reason_ == "preset social: as asked"
     assert not caplog.records
 
 
@@ -408,7 +408,7 @@ def test_a_kept_vectorizer_is_the_same(keep, parameters):
     ours = TextVectorizer(**parameters).fit(documents)
     kept = keep(ours)
     assert kept.get_params() == ours.get_params()
-    assert (kept.settings_, kept.choice_) == (ours.settings_, ours.choice_)
+    assert (kept.settings_, kept.preset_reason_) == (ours.settings_, ours.preset_reason_)
     assert kept.vocabulary_ == ours.vocabulary_
     new = ["cats and dogs", *documents]
     assert (kept.transform(new) != ours.transform(new)).nnz == 0

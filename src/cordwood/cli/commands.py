@@ -17,28 +17,28 @@ from cordwood.cli import options
 DEFAULT_RECIPE = "quick"
 SAVABLE_RECIPES = {
     "svm": "linear support vector machine on TF-IDF",
-    "ngrams": "linear support vector machine on word pairs and characters",
+    "svm_ngrams": "linear support vector machine on word pairs and characters",
     "nbsvm": "ngrams, where those that tell classes apart count more",
     "rf": "random forest",
-    "xt": "extra-trees",
-    "broof": "random forests boosted by their out-of-bag error",
-    "bert": "extra-trees boosted by their out-of-bag error",
+    "et": "extra-trees",
+    "boosted_rf": "random forests boosted by their out-of-bag error",
+    "boosted_et": "extra-trees boosted by their out-of-bag error",
     "adarf": "random forests boosted by their error on all documents",
-    "lazy": "a random forest for each query, on its nearest neighbours",
-    "lxt": "extra-trees for each query, on its nearest neighbours",
+    "lazy_rf": "a random forest for each query, on its nearest neighbours",
+    "lazy_et": "extra-trees for each query, on its nearest neighbours",
     "adaboost": "AdaBoost.MH of word rules",
     "adauboost": "AdaUBoost of word rules, for rare classes",
     "lpboost": "LPBoost of word rules",
     "lpuboost": "LPUBoost of word rules, for rare classes",
-    "stack": "the nine learners of SIGIR'17, stacked by their out-of-bag rows",
+    "stack_sigir17": "the nine learners of SIGIR'17, stacked by their out-of-bag rows",
     "best": "the nine of stack and nbsvm, stacked: most often right, takes minutes",
-    "forests": "boosted and lazy forests, stacked by their out-of-bag rows",
+    "stack_forests": "boosted and lazy forests, stacked by their out-of-bag rows",
     "quick": "learners that take seconds, stacked",
-    "ada_m2": "stumps boosted by AdaBoost.M2",
-    "ada_fgdt": "full trees boosted by AdaBoost.M2",
+    "adaboost_m2": "stumps boosted by AdaBoost.M2",
+    "adaboost_m2_trees": "full trees boosted by AdaBoost.M2",
     "nb": "naive Bayes: multinomial, complement or Gaussian",
     "knn": "nearest neighbours by cosine on TF-IDF",
-    "lr": "logistic regression on word pairs and characters",
+    "logistic_ngrams": "logistic regression on word pairs and characters",
     "logistic": "logistic regression on TF-IDF",
 }
 
@@ -105,7 +105,7 @@ class Train:
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Set a parameter of the recipe, such as C=0.5 or words__min_df=2; may be "
+            help="Set a parameter of the recipe, such as C=0.5 or vectorizer__min_df=2; may be "
             "repeated.",
             show_default=False,
         ),

@@ -10,22 +10,22 @@ from typing import Any
 
 import typer
 
-from cordwood import atomic
+from cordwood import _atomic as atomic
 from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console, count
-from cordwood.cli.sink import check_target
-from cordwood.cli.source import PREFIX
-from cordwood.cli.watch import watch
-from cordwood.errors import CordwoodError
-from cordwood.experiment import rendering
-from cordwood.experiment.ledger import Ledger
-from cordwood.experiment.plan import Plan, load_plan, parse_plan
-from cordwood.experiment.run import Summary, collect, run
-from cordwood.experiment.table import Comparison, learning_curves
-from cordwood.experiment.table import compare as tabulate
+from cordwood.cli.inputs import PREFIX
+from cordwood.cli.outputs import check_target
+from cordwood.cli.progress import watch
+from cordwood.compare.config.plan import Plan, load_plan, parse_plan
+from cordwood.compare.report import rendering
+from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.runner.run import Summary, collect, run
+from cordwood.compare.stats.comparison import Comparison, learning_curves
+from cordwood.compare.stats.comparison import compare as tabulate
+from cordwood.exceptions import CordwoodError
 
 # Ours first; the baselines are those that a file of a few thousand documents takes seconds for.
-QUICK_RECIPES = ("quick", "nbsvm", "svm", "rf", "xt", "nb", "knn")
+QUICK_RECIPES = ("quick", "nbsvm", "svm", "rf", "et", "nb", "knn")
 QUICK_FOLDS = 3
 
 DRESSES = {
@@ -128,7 +128,7 @@ def _find_gallery(folder: Path) -> Any:
         raise CordwoodError(f"{folder} is a file; name a folder for the pictures")
     check_target(folder / "time.svg" if folder.exists() else folder)
     try:
-        return import_module("cordwood.report.gallery")
+        return import_module("cordwood.compare.report.write_plots")
     except ImportError as error:
         raise CordwoodError(
             "--plots needs the package matplotlib, which is not installed; install it with: "

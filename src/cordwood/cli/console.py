@@ -25,7 +25,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from cordwood.cli.failure import one_line
+from cordwood.cli.errors import one_line
 
 # As wide as any table: rich would otherwise cut tables to 80 columns in a pipe.
 UNBOUNDED = 100_000

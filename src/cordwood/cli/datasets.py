@@ -9,10 +9,10 @@ import typer
 
 from cordwood.cli.commands import Datasets
 from cordwood.cli.console import Console
-from cordwood.cli.sink import JSON_LINES, check_suffix, check_target, open_rows
-from cordwood.errors import DataError
-from cordwood.experiment.datasets import list_datasets, load_dataset
-from cordwood.text.corpus import Corpus, Matrix
+from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_rows
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.registry import list_datasets, load_dataset
+from cordwood.exceptions import DataError
 
 N_SAMPLES = 3
 SAMPLE_LETTERS = 60
@@ -61,7 +61,7 @@ def _list(console: Console, data_dir: Path | None) -> None:
         console.say("Add your own: name their folder with --data-dir, or in CORDWOOD_DATA.")
 
 
-def _show(console: Console, name: str, rows: Corpus | Matrix) -> None:
+def _show(console: Console, name: str, rows: Corpus | FeatureMatrix) -> None:
     record = _describe(name, rows)
     console.answer(record)
     console.fact("name", name)
@@ -84,7 +84,7 @@ def _show(console: Console, name: str, rows: Corpus | Matrix) -> None:
         console.table(("class", "begins"), [(s["label"], s["text"]) for s in record["samples"]])
 
 
-def _describe(name: str, rows: Corpus | Matrix) -> dict[str, Any]:
+def _describe(name: str, rows: Corpus | FeatureMatrix) -> dict[str, Any]:
     labels = rows.labels or ()
     each = [label for row in labels for label in (row if isinstance(row, tuple) else (row,))]
     record: dict[str, Any] = {
@@ -112,8 +112,8 @@ def _describe(name: str, rows: Corpus | Matrix) -> dict[str, Any]:
     return record
 
 
-def _export(name: str, rows: Corpus | Matrix, target: Path) -> None:
-    if isinstance(rows, Matrix):
+def _export(name: str, rows: Corpus | FeatureMatrix, target: Path) -> None:
+    if isinstance(rows, FeatureMatrix):
         raise DataError(f"the data set {name!r} holds numbers; only text can be exported")
     if rows.multilabel and target.suffix.lower() not in JSON_LINES:
         raise DataError(

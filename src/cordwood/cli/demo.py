@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from cordwood import recipes, workflow
+from cordwood.api import Predictions
 from cordwood.cli.commands import Demo
 from cordwood.cli.console import Console
-from cordwood.cli.scores import show_scores
-from cordwood.experiment.docstrings import collect_docstrings
-from cordwood.text.corpus import Corpus
-from cordwood.workflow import Predictions
+from cordwood.cli.show_scores import show_scores
+from cordwood.datasets._docstrings import collect_docstrings
+from cordwood.datasets.corpus import Corpus
 
 N_EXAMPLES = 3
 EXAMPLE_LETTERS = 40
@@ -23,7 +23,7 @@ def demo(asked: Demo) -> None:
     start = time.perf_counter()
     with console.progress("reading documentation strings") as progress:
         rows = collect_docstrings(progress=progress)
-    known, new = rows.part("train"), rows.part("test")
+    known, new = rows.subset("train"), rows.subset("test")
     console.say(
         f"Documentation strings of the installed libraries, labelled by what they document: "
         f"{len(known):,} to learn from, {len(new):,} of other modules to be tested on."

@@ -3,8 +3,8 @@
 from cordwood import persist, workflow
 from cordwood.cli.commands import Evaluate
 from cordwood.cli.console import Console
-from cordwood.cli.scores import show_scores
-from cordwood.cli.source import Source
+from cordwood.cli.inputs import Source
+from cordwood.cli.show_scores import show_scores
 
 
 def evaluate(asked: Evaluate) -> None:

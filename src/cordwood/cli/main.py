@@ -16,7 +16,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import cordwood
-from cordwood.cli import failure
+from cordwood.cli import errors as failure
 from cordwood.cli.commands import RECORDS
 
 COMMANDS = {

@@ -111,7 +111,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 
 
 # Names that mean something else to the functions that pass a recipe's parameters on.
-_NOT_SETTINGS = ("data", "labels", "name", "recipe", "seed", "text", "words")
+_NOT_SETTINGS = ("data", "labels", "name", "recipe", "input", "vectorizer_params")
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parse_settings(["C=0.5", "class_weight=balanced", "words__stop_words=false"])
-    {'C': 0.5, 'class_weight': 'balanced', 'words__stop_words': False}
+    >>> parse_settings(["C=0.5", "class_weight=balanced", "vectorizer__stop_words=false"])
+    {'C': 0.5, 'class_weight': 'balanced', 'vectorizer__stop_words': False}
     """
     parsed: dict[str, Any] = {}
     for setting in settings or ():

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from cordwood import persist, workflow
-from cordwood.cli import failure
+from cordwood.cli import errors as failure
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
-from cordwood.cli.sink import check_suffix, check_target, open_rows
-from cordwood.cli.source import Source, batches, skipped_sentence
-from cordwood.text.corpus import Corpus, Matrix
-from cordwood.text.rows import RowStream
+from cordwood.cli.inputs import Source, batches, skipped_sentence
+from cordwood.cli.outputs import check_suffix, check_target, open_rows
+from cordwood.datasets._rows import RowStream
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
 BATCH_ROWS = 1000
 DECIMALS = 6
@@ -59,7 +59,7 @@ def predict(asked: Predict) -> None:
 
 def _write(
     fitted: Any,
-    rows: RowStream | Corpus | Matrix,
+    rows: RowStream | Corpus | FeatureMatrix,
     target: Path | None,
     all_probabilities: bool,
     json_lines: bool,
@@ -79,7 +79,7 @@ def _write(
     return counts
 
 
-def _answers(fitted: Any, rows: RowStream | Corpus | Matrix) -> Iterator[tuple[Any, ...]]:
+def _answers(fitted: Any, rows: RowStream | Corpus | FeatureMatrix) -> Iterator[tuple[Any, ...]]:
     """Give id, label, its probability and the probability of each class, row by row."""
     for batch in batches(rows, BATCH_ROWS):
         found = workflow.predict(fitted, batch)

@@ -10,11 +10,11 @@ from sklearn.pipeline import Pipeline
 from cordwood import persist, recipes, workflow
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console
+from cordwood.cli.inputs import Source
 from cordwood.cli.options import parse_settings
-from cordwood.cli.sink import check_target
-from cordwood.cli.source import Source
-from cordwood.errors import CordwoodError
-from cordwood.text.lines import STANDARD_INPUT
+from cordwood.cli.outputs import check_target
+from cordwood.datasets._lines import STANDARD_INPUT
+from cordwood.exceptions import CordwoodError
 from cordwood.text.vectorizer import TextVectorizer
 
 SUFFIX = ".cordwood"
@@ -27,7 +27,7 @@ def train(asked: Train) -> None:
     source = Source.of(asked)
     target = asked.output or _default_target(source)
     check_target(target, inputs=[asked.data])
-    params = {"seed": asked.seed, **parse_settings(asked.set)}
+    params = {"random_state": asked.seed, **parse_settings(asked.set)}
     rows = source.read(console, two_classes=True)
     source.show(console, rows)
     start = time.perf_counter()
@@ -44,7 +44,7 @@ def train(asked: Train) -> None:
     size = target.stat().st_size
     words = _find_words(fitted)
     if words is not None:
-        console.fact("words", f"{words.choice_}; {len(words.vocabulary_):,} terms")
+        console.fact("words", f"{words.preset_reason_}; {len(words.vocabulary_):,} terms")
     console.fact("trained", f"recipe {asked.recipe}, in {seconds:.1f} s")
     console.fact("wrote", f"{target} ({size / 1e6:,.2f} MB)")
     console.fact("next", f"cordwood predict {target} NEW-DATA")
@@ -56,7 +56,7 @@ def train(asked: Train) -> None:
             "skipped": len(rows.skipped),
             "classes": dict(Counter(rows.labels or ()).most_common()),
             "recipe": asked.recipe,
-            "words": None if words is None else words.choice_,
+            "words": None if words is None else words.preset_reason_,
             "seconds": round(seconds, 3),
             "model": str(target),
             "bytes": size,
@@ -67,7 +67,7 @@ def train(asked: Train) -> None:
 def _find_words(fitted: Pipeline) -> TextVectorizer | None:
     """Find the step that prepares words, of a stack the first member's that has one."""
     for pipeline in (fitted, *getattr(fitted[-1], "estimators_", ())):
-        words = getattr(pipeline, "named_steps", {}).get("words")
+        words = getattr(pipeline, "named_steps", {}).get("vectorizer")
         if isinstance(words, TextVectorizer):
             return words
     return None

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from cordwood._csr import as_rows
+from cordwood._param_validation import check_choice, check_number, check_share
 from cordwood._sklearn import make_tree
-from cordwood.checks import check_choice, check_number, check_share
-from cordwood.ensemble._base import as_rows
-from cordwood.ensemble._parameters import balance
-from cordwood.ensemble._trees import BaseTreesClassifier
-from cordwood.trees import bag
-from cordwood.trees.forest import grow_forest, join, vote
-from cordwood.trees.nodes import importances, impurity, unfold
-from cordwood.trees.records import Forest
-from cordwood.trees.table import encode
+from cordwood.ensemble._resolve_params import balance
+from cordwood.ensemble._tree_engine import bootstrap as bag
+from cordwood.ensemble._tree_engine.binning import encode
+from cordwood.ensemble._tree_engine.grower import grow_forest, join, vote
+from cordwood.ensemble._tree_engine.importances import importances, impurity, unfold
+from cordwood.ensemble._tree_engine.records import Forest
+from cordwood.ensemble._tree_ensemble import BaseTreesClassifier
 
 
 class BaseForestClassifier(BaseTreesClassifier):

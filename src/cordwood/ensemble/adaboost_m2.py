@@ -11,15 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood.checks import check_choice
-from cordwood.ensemble._base import as_rows
-from cordwood.ensemble._trees import BaseTreesClassifier
-from cordwood.trees import bag
-from cordwood.trees.forest import freeze, grow_forest, join, reach
-from cordwood.trees.leaves import number_leaves
-from cordwood.trees.nodes import importances
-from cordwood.trees.records import Forest, Rules, Table
-from cordwood.trees.table import encode
+from cordwood._csr import as_rows
+from cordwood._param_validation import check_choice
+from cordwood.ensemble._tree_engine import bootstrap as bag
+from cordwood.ensemble._tree_engine.binning import encode
+from cordwood.ensemble._tree_engine.grower import freeze, grow_forest, join, reach
+from cordwood.ensemble._tree_engine.importances import importances
+from cordwood.ensemble._tree_engine.leaf_votes import number_leaves
+from cordwood.ensemble._tree_engine.records import Forest, Rules, Table
+from cordwood.ensemble._tree_ensemble import BaseTreesClassifier
 
 # A lesser pseudo-loss is taken for this one, so that no tree has an infinite weight.
 _LEAST_LOSS = 1e-10

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.kernels.frozen import read_only
-from cordwood.kernels.nearest import find_by_angle, find_by_distance, weigh
+from cordwood._intrinsics import read_only
+from cordwood.neighbors._knn import find_by_angle, find_by_distance, weigh
 
 METRICS = ("words", "cosine", "euclidean")
 

@@ -5,17 +5,18 @@ This is the last place that knows learners by names in strings.
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
 from sklearn.pipeline import Pipeline
 
-from cordwood.errors import CordwoodError
-from cordwood.recipes.table import COMBINERS, RECIPES, Recipe
+from cordwood.exceptions import CordwoodError
+from cordwood.recipes._table import COMBINERS, RECIPES, Recipe
 from cordwood.text.vectorizer import TextVectorizer
 
 DEFAULT = "quick"
+
+InputType: TypeAlias = Literal["text", "numeric"]
 
 # What a stack is made of, beside its parameters.
 _PARTS = ("members", "combiner")
@@ -56,15 +57,15 @@ def describe(name: str) -> str:
     return find(name).description
 
 
-def grid(name: str, *, words: bool = True) -> dict[str, tuple[Any, ...]]:
+def grid(name: str, *, input: InputType = "text") -> dict[str, tuple[Any, ...]]:
     """Give the values among which the SIGIR papers choose parameters; none for some recipes.
 
     Parameters
     ----------
     name : str
         One of `names()`.
-    words : bool, default=True
-        Whether rows are documents; for rows of numbers, `nb` has one variant more.
+    input : {"text", "numeric"}, default="text"
+        What the samples are; numeric samples have one more variant of `nb`.
 
     Examples
     --------
@@ -72,16 +73,16 @@ def grid(name: str, *, words: bool = True) -> dict[str, tuple[Any, ...]]:
     {'n_neighbors': (10, 30, 100, 200, 300), 'weights': ('uniform', 'distance')}
     """
     recipe = find(name)
-    return dict(recipe.grid) if words else {**recipe.grid, **recipe.numeric_grid}
+    return dict(recipe.grid) if input == "text" else {**recipe.grid, **recipe.numeric_grid}
 
 
 def make(
     name: str,
     *,
-    words: bool = True,
+    input: InputType = "text",
     scale: bool = True,
-    text: Mapping[str, Any] | None = None,
-    seed: int | None = None,
+    vectorizer_params: Mapping[str, Any] | None = None,
+    random_state: int | None = None,
     n_jobs: int | None = None,
     **params: Any,
 ) -> Pipeline:
@@ -91,17 +92,17 @@ def make(
     ----------
     name : str
         One of `names()`.
-    words : bool, default=True
-        Whether rows are documents; False for rows of numbers.
+    input : {"text", "numeric"}, default="text"
+        Whether samples are texts or rows of a numeric matrix.
     scale : bool, default=True
         Whether to bring columns of numbers to comparable size, in the recipes that need it. Switch
         it off where the columns are comparable already, as weights of words are. (Accuracy of
         `svm` in 3-fold cross-validation, with and without: nine tumours 0.65 and 0.60, TF-IDF of
         Ohsumed 0.59 and 0.71.) `nb` scales dense rows only.
-    text : mapping, optional
-        Parameters of the `TextVectorizer`, for recipes that leave them open.
-    seed : int, optional
-        The `random_state` of every step that has one.
+    vectorizer_params : mapping, optional
+        Parameters of the `TextVectorizer`, for recipes that do not fix them.
+    random_state : int, optional
+        The `random_state` of every step that has one; ignored by deterministic recipes.
     n_jobs : int, optional
         How many threads or processes the classifier may use, if it can use several.
     **params
@@ -114,23 +115,20 @@ def make(
     Returns
     -------
     Pipeline
-        Of `words` (documents), `ngrams` (documents, in the recipes `ngrams`, `nbsvm` and `lr`) or
-        `scaler` (numbers, if scaled), and `classifier`.
+        Steps `vectorizer` (text) or `scaler` (numeric, if scaled), and `classifier`.
 
     Examples
     --------
     >>> make("svm", C=10, min_df=2)["classifier"]
     LinearSVMClassifier(C=10, n_jobs=-1)
-    >>> [step for step, _ in make("svm", words=False).steps]
+    >>> [step for step, _ in make("svm", input="numeric").steps]
     ['scaler', 'classifier']
-    >>> stack = make("stack", members=["svm", "bert"], combiner="mean", svm__C=10)["classifier"]
-    >>> stack.get_params()["svm"]["classifier"].C
+    >>> stack = make("stack_sigir17", members=["svm", "boosted_et"], combiner="mean", svm__C=10)
+    >>> stack["classifier"].get_params()["svm"]["classifier"].C
     10
     """
     recipe = find(name)
-    if recipe.members and isinstance(params.get("random_state"), Integral):
-        seed = params.pop("random_state")  # for members as well, which have none of their own
-    settings = _Settings(words, scale, text, seed, n_jobs)
+    settings = _Settings(input, scale, vectorizer_params, random_state, n_jobs)
     if recipe.members:
         chosen = {part: params.pop(part, None) for part in _PARTS}
         pipeline = _make_stack(name, recipe, settings, **chosen)
@@ -158,18 +156,18 @@ def full_name(name: str, param: str, *, members: Sequence[str] | None = None) ->
 
     Examples
     --------
-    >>> full_name("svm", "C"), full_name("svm", "min_df"), full_name("lr", "C")
-    ('classifier__C', 'words__min_df', 'classifier__estimator__C')
+    >>> full_name("svm", "C"), full_name("svm", "min_df"), full_name("logistic_ngrams", "C")
+    ('classifier__C', 'vectorizer__min_df', 'classifier__estimator__C')
     >>> full_name("rf", "max_features")
     'classifier__max_features'
-    >>> full_name("stack", "svm__C")
+    >>> full_name("stack_sigir17", "svm__C")
     'classifier__svm__classifier__C'
     """
     recipe = find(name)
     if recipe.members and param in _PARTS:
         return param
     given: dict[str, Any] = {} if members is None else {"members": members}
-    made = make(name, words=recipe.reads_text, **given)
+    made = make(name, input="text" if recipe.reads_text else "numeric", **given)
     return _resolve(name, param, made, prefer_classifier=True)
 
 
@@ -191,33 +189,40 @@ def nearest(wanted: str, candidates: Collection[str]) -> str:
 class _Settings(NamedTuple):
     """What all members of a stack are made with, and any other learner."""
 
-    words: bool
+    input: InputType
     scale: bool
-    text: Mapping[str, Any] | None
-    seed: int | None
+    vectorizer_params: Mapping[str, Any] | None
+    random_state: int | None
     n_jobs: int | None
 
 
 def _make_learner(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
     classifier = recipe.classifier()
     steps: list[tuple[str, Any]] = [("classifier", classifier)]
-    if settings.words:
-        steps.insert(0, _words_step(name, recipe))
+    if settings.input == "text":
+        steps.insert(0, _vectorizer_step(name, recipe))
     else:
         classifier.set_params(**recipe.numeric)
         if settings.scale and recipe.scaler is not None:
             steps.insert(0, ("scaler", recipe.scaler()))
     pipeline = Pipeline(steps)
     settable = _list_settable(pipeline)
-    if settings.text and settings.words:
+    if settings.vectorizer_params and settings.input == "text":
         if recipe.ngrams is not None:
-            raise CordwoodError(f"recipe {name!r} prepares text in its own way; leave out text")
-        given = _check_text(settings.text)
+            raise CordwoodError(
+                f"recipe {name!r} has a vectorizer of its own; leave out vectorizer_params"
+            )
+        given = _check_vectorizer_params(settings.vectorizer_params)
         pipeline.set_params(
-            **{_resolve(name, f"words__{param}", pipeline): value for param, value in given.items()}
+            **{
+                _resolve(name, f"vectorizer__{param}", pipeline): value
+                for param, value in given.items()
+            }
         )
-    if settings.seed is not None:
-        pipeline.set_params(**dict.fromkeys(_ending(settable, "random_state"), settings.seed))
+    if settings.random_state is not None:
+        pipeline.set_params(
+            **dict.fromkeys(_ending(settable, "random_state"), settings.random_state)
+        )
     if settings.n_jobs is not None:
         pipeline.set_params(**dict.fromkeys(_find_parallel(settable), settings.n_jobs))
     return pipeline
@@ -227,7 +232,7 @@ def _make_stack(
     name: str, recipe: Recipe, settings: _Settings, members: Any, combiner: Any
 ) -> Pipeline:
     stack = recipe.classifier()
-    usual = recipe.members if settings.words else recipe.numeric_members or recipe.members
+    usual = recipe.members if settings.input == "text" else recipe.numeric_members or recipe.members
     chosen = usual if members is None else _check_members(name, members)
     stack.estimators = [(member, _make_member(member, settings)) for member in chosen]
     if combiner is not None:
@@ -236,10 +241,10 @@ def _make_stack(
             raise CordwoodError(f"recipe {name!r}: there is no combiner {combiner!r}; {near}")
         stack.final_estimator = COMBINERS[combiner]()
         own = [p for p in stack.final_estimator.get_params() if p in ("n_jobs", "random_state")]
-        given = {"n_jobs": settings.n_jobs, "random_state": settings.seed}
+        given = {"n_jobs": settings.n_jobs, "random_state": settings.random_state}
         stack.final_estimator.set_params(**{p: given[p] for p in own if given[p] is not None})
-    if settings.seed is not None:
-        stack.random_state = settings.seed
+    if settings.random_state is not None:
+        stack.random_state = settings.random_state
     if settings.n_jobs is not None:
         stack.n_jobs = settings.n_jobs
     return Pipeline([("classifier", stack)])
@@ -249,10 +254,10 @@ def _make_member(name: str, settings: _Settings) -> Pipeline:
     recipe = find(name)
     own = dict(recipe.in_stacks)
     if recipe.ngrams is not None:
-        own["text"] = None
-    if settings.seed is not None:
+        own["vectorizer_params"] = None
+    if settings.random_state is not None:
         # Its own, lest members draw the same bags; and the same whatever the other members are.
-        own["seed"] = (settings.seed + crc32(name.encode())) % 2**31
+        own["random_state"] = (settings.random_state + crc32(name.encode())) % 2**31
     return make(name, **{**settings._asdict(), **own})
 
 
@@ -270,21 +275,23 @@ def _check_members(name: str, members: Any) -> tuple[str, ...]:
     return tuple(members)
 
 
-def _check_text(text: Any) -> Mapping[str, Any]:
-    if not isinstance(text, Mapping):
-        raise CordwoodError(f"text is {text!r}, but must map names of parameters to values")
-    return text
+def _check_vectorizer_params(params: Any) -> Mapping[str, Any]:
+    if not isinstance(params, Mapping):
+        raise CordwoodError(
+            f"vectorizer_params must be a mapping of parameter names to values; got {params!r}"
+        )
+    return params
 
 
-def _words_step(name: str, recipe: Recipe) -> tuple[str, Any]:
+def _vectorizer_step(name: str, recipe: Recipe) -> tuple[str, Any]:
     if not recipe.reads_text:
         raise CordwoodError(
             f"recipe {name!r} learns from dense numbers only, not from text; choose another, such "
             "as 'lightgbm'"
         )
     if recipe.ngrams is not None:
-        return "ngrams", recipe.ngrams()
-    return "words", TextVectorizer(weighting=recipe.weighting)
+        return "vectorizer", recipe.ngrams()
+    return "vectorizer", TextVectorizer(weighting=recipe.weighting)
 
 
 def _list_settable(pipeline: Pipeline) -> list[str]:

@@ -74,8 +74,8 @@ from statistics import median_low
 from types import MappingProxyType
 from typing import Any
 
-from cordwood.errors import CordwoodError
-from cordwood.text.settings import Settings
+from cordwood.exceptions import CordwoodError
+from cordwood.text._vectorizer_params import Settings
 
 _LETTERS = r"[^\W\d_]+"
 _EMOJI = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"

@@ -16,12 +16,12 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood.errors import CordwoodError, DataError, ModelFileError
-from cordwood.text.analysis import analyze_by
+from cordwood.exceptions import CordwoodError, DataError, ModelFileError
+from cordwood.text._analyzer import analyze_by
+from cordwood.text._counting import find_terms, make_counter
+from cordwood.text._vectorizer_params import Settings
 from cordwood.text.counts import document_frequency, move_columns
 from cordwood.text.presets import PRESETS, choose, resolve
-from cordwood.text.settings import Settings
-from cordwood.text.terms import find_terms, make_counter
 from cordwood.text.vocabulary import UNKNOWN, number, pack, unpack
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     preset : {"auto", "sigir15", "sigir17", "icml03", "social"}, default="auto"
         The preparation of a paper, or of short informal texts; `cordwood.text.presets` describes
         them. "auto" takes `social` for short or few documents, else `sigir17`, says so in
-        `choice_` and logs it.
+        `preset_reason_` and logs it.
     weighting : {"tf", "tfidf", "binary"}, optional
         How often a term is in the document; the same times the rarity of the term; or 1.
     sublinear_tf : bool, optional
@@ -74,7 +74,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ----------
     preset_ : str
         The preset that was used, never "auto".
-    choice_ : str
+    preset_reason_ : str
         A sentence that says which preset was used, and why.
     settings_ : Settings
         What the preset and the parameters come to.
@@ -182,7 +182,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             counts, order = counts[:, chosen], order[chosen]
             column[:] = UNKNOWN
             column[kept[order]] = np.arange(len(order))
-        self.preset_, self.choice_, self.settings_ = preset, choice, settings
+        self.preset_, self.preset_reason_, self.settings_ = preset, choice, settings
         # In the order of reading.
         places = column[kept].tolist()
         of_terms = {t: at for t, at in zip(terms, places, strict=True) if at != UNKNOWN}

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.errors import ModelFileError
-from cordwood.text.analysis import Analysis
+from cordwood.exceptions import ModelFileError
+from cordwood.text._analyzer import Analysis
 
 UNKNOWN = -1
 
@@ -28,8 +28,8 @@ class Columns(dict[str, int]):
 
     Examples
     --------
-    >>> from cordwood.text.analysis import analyze_by
-    >>> from cordwood.text.settings import Settings
+    >>> from cordwood.text._analyzer import analyze_by
+    >>> from cordwood.text._vectorizer_params import Settings
     >>> columns = Columns(number(["dog", "cat"]), analyze_by(Settings(stemmer="porter")))
     >>> columns["dogs"], columns["cow"]
     (1, -1)

@@ -1,0 +1,85 @@
+"""Random numbers from a one-word state array, so that a seed alone decides a tree.
+
+The generator is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): one addition and two
+multiplications a draw, and every 64-bit seed is a good one.
+"""
+
+import numpy as np
+
+from cordwood._jit import Float, Floats, Int, Seed, piece
+
+MAX_SEED = 2**63 - 1
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53
+
+
+@piece
+def uniform(state: Seed) -> Float:
+    """Draw a float from [0, 1)."""
+    z = state[0] + _STEP
+    state[0] = z
+    z = (z ^ (z >> _S30)) * _MIX_1
+    z = (z ^ (z >> _S27)) * _MIX_2
+    z = z ^ (z >> _S31)
+    return np.float64(z >> _S11) * _UNIT
+
+
+@piece
+def below(state: Seed, n: Int) -> Int:
+    """Draw an integer from 0 to n - 1."""
+    return np.int64(uniform(state) * n)
+
+
+@piece
+def hypergeometric(
+    state: Seed,
+    log_factorial: Floats,
+    n_good: Int,
+    n_all: Int,
+    n_drawn: Int,
+) -> Int:
+    """Count the good ones among `n_drawn` that are taken without replacement from `n_all`.
+
+    Inverts the distribution function from its peak outwards, which takes one random number and
+    about as many steps as the standard deviation.
+    """
+    n_bad = n_all - n_good
+    if n_bad == 0 or n_drawn >= n_all:
+        return min(n_good, n_drawn)
+    least, most = max(0, n_drawn - n_bad), min(n_good, n_drawn)
+    peak = np.int64((n_drawn + 1.0) * (n_good + 1.0) / (n_all + 2.0))
+    peak = min(max(peak, least), most)
+    at_peak = np.exp(
+        log_factorial[n_good]
+        - log_factorial[peak]
+        - log_factorial[n_good - peak]
+        + log_factorial[n_bad]
+        - log_factorial[n_drawn - peak]
+        - log_factorial[n_bad - n_drawn + peak]
+        + log_factorial[n_drawn]
+        + log_factorial[n_all - n_drawn]
+        - log_factorial[n_all]
+    )
+    rest = uniform(state) - at_peak
+    below, above = peak, peak
+    p_below, p_above = at_peak, at_peak
+    while rest >= 0.0 and (below > least or above < most):
+        if above < most:
+            p_above *= (n_good - above) * (n_drawn - above)
+            above += 1
+            p_above /= np.float64(above) * (n_bad - n_drawn + above)
+            rest -= p_above
+            if rest < 0.0:
+                return above
+        if below > least:
+            p_below *= np.float64(below) * (n_bad - n_drawn + below)
+            below -= 1
+            p_below /= np.float64(n_good - below) * (n_drawn - below)
+            rest -= p_below
+            if rest < 0.0:
+                return below
+    return peak

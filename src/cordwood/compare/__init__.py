@@ -1,0 +1,1 @@
+"""Comparisons of learners on data sets."""

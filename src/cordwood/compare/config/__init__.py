@@ -1,0 +1,1 @@
+"""Plans: what a comparison runs."""

@@ -1,0 +1,1 @@
+"""Tree engine: numba kernels and the functions that call them."""

@@ -1,1 +1,0 @@
-"""Compiled loops over arrays: no labels, no words, no files, one module for each idea."""

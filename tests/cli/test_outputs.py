@@ -1,0 +1,100 @@
+import csv
+import json
+
+import pandas as pd
+import pytest
+import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cordwood.cli.outputs import check_suffix, check_target, open_rows
+from cordwood.exceptions import CordwoodError
+
+# Letters that a UTF-8 file can hold, with the ones that trouble CSV made common.
+cells = st.text(st.one_of(st.sampled_from('\r\n",; '), st.characters(codec="utf-8")), max_size=8)
+tables = st.lists(st.tuples(cells, cells, st.floats(0, 1)), max_size=5)
+
+
+@given(tables)
+@settings(deadline=None, max_examples=60)
+def test_csv_reads_back_what_was_written(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("sink") / "out.csv"
+    with open_rows(path, ("id", "label", "probability")) as write:
+        for row in rows:
+            write(row)
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *back = csv.reader(file)
+    assert header == ["id", "label", "probability"]
+    assert [(id, label, float(p)) for id, label, p in back] == rows
+
+
+@given(tables)
+@settings(deadline=None, max_examples=60)
+def test_json_lines_read_back_what_was_written(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("sink") / "out.jsonl"
+    with open_rows(path, ("id", "label", "probability")) as write:
+        for row in rows:
+            write(row)
+    # splitlines() would also split at letters that JSON leaves as they are.
+    lines = path.read_bytes().split(b"\n")[:-1]
+    back = [json.loads(line) for line in lines]
+    assert [tuple(record) for record in back] == [("id", "label", "probability")] * len(rows)
+    assert [tuple(record.values()) for record in back] == rows
+
+
+def test_csv_is_what_pandas_expects(tmp_path):
+    path = tmp_path / "out.csv"
+    with open_rows(path, ("id", "label", "probability")) as write:
+        write(("a,b", 'say "hi"', 0.25))
+    frame = pd.read_csv(path)
+    assert frame.to_dict("records") == [{"id": "a,b", "label": 'say "hi"', "probability": 0.25}]
+
+
+def test_standard_output_takes_csv_or_json_lines(capsys):
+    with open_rows(None, ("id", "label")) as write:
+        write(("1", "ä"))
+    with open_rows(None, ("id", "label"), json_lines=True) as write:
+        write(("1", "ä"))
+    assert capsys.readouterr().out == 'id,label\n1,ä\n{"id": "1", "label": "ä"}\n'
+
+
+def test_a_lone_surrogate_does_not_stop_the_file(tmp_path):
+    path = tmp_path / "out.jsonl"
+    with open_rows(path, ("id",)) as write:
+        write(("\ud800",))
+    assert json.loads(path.read_bytes()) == {"id": "\ud800"}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, CordwoodError])
+def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path, error):
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    with pytest.raises(error), open_rows(path, ("id",)) as write:
+        write(("1",))
+        raise error
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_targets_that_cannot_be_written_are_refused_at_once(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("text\n")
+    check_target(tmp_path / "new.csv", inputs=[source])
+    check_target(source)
+    with pytest.raises(CordwoodError, match=r"in\.csv would be overwritten"):
+        check_target(source, inputs=[tmp_path / "other.csv", str(source)])
+    with pytest.raises(CordwoodError, match="is a folder"):
+        check_target(tmp_path)
+    with pytest.raises(CordwoodError, match="there is no folder .*nowhere"):
+        check_target(tmp_path / "nowhere" / "out.csv")
+
+
+@pytest.mark.parametrize("name", ["out.csv", "OUT.CSV", "out.jsonl", "out.ndjson"])
+def test_the_suffix_says_how_to_write(tmp_path, name):
+    check_suffix(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["out", "out.xlsx", "out.csv.gz"])
+def test_other_suffixes_are_refused(tmp_path, name):
+    with pytest.raises(typer.BadParameter, match=r"must end in \.csv or \.jsonl"):
+        check_suffix(tmp_path / name)

@@ -1,0 +1,315 @@
+import hashlib
+import importlib
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+
+from cordwood.datasets import _docstrings as docstrings
+from cordwood.datasets._docstrings import FAMILIES, GIVEAWAYS, collect_docstrings
+from cordwood.datasets.corpus import Corpus
+from cordwood.exceptions import DataError
+
+DIGEST = """
+import hashlib
+from cordwood.datasets._docstrings import collect_docstrings
+print(hashlib.sha256(repr(collect_docstrings()).encode()).hexdigest())
+"""
+TOKENS = CountVectorizer(token_pattern=r"[^\W_]+").build_analyzer()
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return collect_docstrings()
+
+
+@pytest.fixture
+def collect(tmp_path, monkeypatch):
+    """Collect from sources written here, beside two families that are large enough."""
+
+    def write(module: str, source: str, encoding: str) -> Path:
+        path = tmp_path / f"{module}.py"
+        path.write_text(source, encoding=encoding)
+        return path
+
+    def filler(word: str, n: int) -> str:
+        prose = "some plain prose that is long enough"
+        return "\n".join(f"def f{i}():\n    '''{word} {i} {prose}'''" for i in range(n))
+
+    def run(*sources: tuple[str, str, str], encoding="utf-8", fill=(150, 150), progress=None):
+        fillers = [
+            ("mail", "mail_filler", filler("letter", fill[0])),
+            ("files", "files_filler", filler("path", fill[1])),
+        ]
+        found = [
+            docstrings._Source(label, module, write(module, source, encoding))
+            for label, module, source in (*fillers, *sources)
+        ]
+        monkeypatch.setattr(docstrings, "_find_sources", lambda: found)
+        return collect_docstrings(progress=progress)
+
+    return run
+
+
+def documents_of(corpus: Corpus, module: str) -> dict[str, str]:
+    return {
+        id: text
+        for id, text, group in zip(corpus.ids, corpus.texts, corpus.groups, strict=True)
+        if group == module
+    }
+
+
+def test_it_is_a_data_set_of_uneven_classes(corpus):
+    sizes = Counter(corpus.labels)
+    assert set(sizes) == set(FAMILIES)
+    assert 12 <= len(sizes) <= 24
+    assert 5000 < len(corpus) < 10_000
+    assert min(sizes.values()) >= 40
+    assert max(sizes.values()) > 5 * min(sizes.values())
+    assert corpus.skipped == ()
+
+
+def test_documents_are_short_and_distinct(corpus):
+    n_words = [len(text.split()) for text in corpus.texts]
+    assert min(n_words) == 8
+    assert max(n_words) == 100
+    assert len(set(corpus.texts)) == len(set(corpus.ids)) == len(corpus)
+    assert not any(">>>" in text for text in corpus.texts)
+
+
+def test_no_document_names_its_label(corpus):
+    for text, label in zip(corpus.texts, corpus.labels, strict=True):
+        assert set(re.split(r"[._]", label)).isdisjoint(TOKENS(text)), text
+
+
+def test_no_document_names_a_module_or_its_alias(corpus):
+    seen = set(TOKENS(" ".join(corpus.texts)))
+    assert seen.isdisjoint(
+        {"numpy", "np", "scipy", "sp", "sklearn", "scikit", "learn", "stats", "decimal", "io"}
+    )
+    assert seen.isdisjoint(name for names in FAMILIES.values() for name in names)
+    # Only names go, not the words of the subject.
+    assert {"array", "regression", "thread", "message", "distribution"} <= seen
+
+
+@pytest.mark.parametrize("module", ["calendar", "queue", "statistics", "sklearn.metrics._ranking"])
+def test_documents_agree_with_the_imported_module(corpus, module):
+    found = documents_of(corpus, module)
+    assert found
+    for id, text in found.items():
+        thing = importlib.import_module(module)
+        for name in filter(None, id.partition(":")[2].partition("#")[0].split(".")):
+            thing = getattr(thing, name)
+        assert set(TOKENS(text)) <= set(TOKENS(thing.__doc__)), id
+
+
+def test_ids_name_module_and_object(corpus):
+    labels = dict(zip(corpus.ids, corpus.labels, strict=True))
+    assert labels["asyncio.base_events:BaseEventLoop.call_later"] == "asyncio"
+    assert labels["sklearn.linear_model._logistic:LogisticRegression"] == "sklearn.linear_model"
+    assert labels["threading:Condition.wait_for"] == "concurrency"
+    assert "statistics" in labels
+    for id, group in zip(corpus.ids, corpus.groups, strict=True):
+        assert id.partition(":")[0] == group
+
+
+def test_split_keeps_modules_whole_and_every_family_on_both_sides(corpus):
+    train, test = corpus.subset("train"), corpus.subset("test")
+    assert len(train) + len(test) == len(corpus)
+    assert set(train.groups).isdisjoint(test.groups)
+    assert set(train.labels) == set(test.labels) == set(FAMILIES)
+    assert 0.15 < len(test) / len(corpus) <= 0.2
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_it_is_the_same_in_every_process(corpus, seed):
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C"}
+    run = subprocess.run(
+        [sys.executable, "-c", DIGEST], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == hashlib.sha256(repr(corpus).encode()).hexdigest()
+
+
+def test_docstrings_of_modules_classes_methods_and_conditional_functions(collect):
+    source = '''
+"""Alpha: the module says what it is about, in eight words."""
+class Outer:
+    """Beta: the class says what it is about, in eight words."""
+    class Inner:
+        """Gamma: the inner class says what it is, in eight words."""
+    async def method(self):
+        """Delta: the method says what it is about, in eight words."""
+if True:
+    def chosen():
+        """Epsilon: the first branch says what it is, in eight words."""
+        def nested():
+            """Zeta: a nested function is nobody's to read or to call."""
+else:
+    try:
+        pass
+    except ImportError:
+        def fallback():
+            """Eta: the fallback says what it is about, in eight words."""
+'''
+    found = documents_of(collect(("mail", "shapes", source)), "shapes")
+    assert {id: text.partition(":")[0] for id, text in found.items()} == {
+        "shapes": "Alpha",
+        "shapes:Outer": "Beta",
+        "shapes:Outer.Inner": "Gamma",
+        "shapes:Outer.method": "Delta",
+        "shapes:chosen": "Epsilon",
+        "shapes:fallback": "Eta",
+    }
+
+
+def test_examples_and_names_are_removed_and_the_rest_is_kept(collect):
+    source = '''
+"""Solve the NumPy problem.
+
+    With `scipy_signal` and linear_model.Ridge_ one (np) two.
+
+    >>> import this
+    ... and_that
+    an output
+
+    Three -- four, random_state five six.
+"""
+'''
+    corpus = collect(("mail", "cleaning", source))
+    assert documents_of(corpus, "cleaning") == {
+        "cleaning": "Solve the problem. With and .Ridge_ one two. Three four, five six."
+    }
+
+
+def test_too_short_is_left_out_and_too_long_is_cut(collect):
+    words = [f"w{i}" for i in range(101)]
+    source = f"""
+def seven(): '{" ".join(words[:7])} -- numpy'
+def eight(): '{" ".join(words[:8])}'
+def hundred(): '{" ".join(words[:100])}'
+def more(): 'first {" ".join(words)}'
+"""
+    found = documents_of(collect(("mail", "lengths", source)), "lengths")
+    assert found == {
+        "lengths:eight": " ".join(words[:8]),
+        "lengths:hundred": " ".join(words[:100]),
+        "lengths:more": " ".join(["first", *words[:99]]),
+    }
+
+
+def test_of_copies_the_first_is_kept_unless_families_disagree(collect):
+    same = "def {}(): 'one two three four five six seven eight {}'\n"
+    corpus = collect(
+        ("mail", "first", same.format("a", "inside") + same.format("b", "across")),
+        ("mail", "second", same.format("c", "inside")),
+        ("files", "third", same.format("d", "across")),
+    )
+    assert documents_of(corpus, "first") == {
+        "first:a": "one two three four five six seven eight inside"
+    }
+    assert documents_of(corpus, "second") == documents_of(corpus, "third") == {}
+
+
+def test_objects_of_one_name_get_ids_of_their_own(collect):
+    source = """
+class Box:
+    @property
+    def lid(self): 'Get the lid of this box, if there is any.'
+    @lid.setter
+    def lid(self, lid): 'Set the lid of this box, if there is any.'
+"""
+    found = documents_of(collect(("mail", "box", source)), "box")
+    assert [id for id in found] == ["box:Box.lid", "box:Box.lid#2"]
+    assert found["box:Box.lid"].startswith("Get")
+
+
+def test_a_file_is_read_in_its_own_encoding(collect):
+    source = "# coding: latin-1\n'Café au lait is what this module is all about.'"
+    corpus = collect(("mail", "encoded", source), encoding="latin-1")
+    assert documents_of(corpus, "encoded")["encoded"].startswith("Café")
+
+
+def test_a_file_that_is_not_python_is_named(collect):
+    corpus = collect(("mail", "broken", "def :"))
+    assert len(corpus) == 300
+    assert "broken.py cannot be read as Python source: invalid syntax" in corpus.skipped[0]
+
+
+def test_invalid_escapes_do_not_warn(collect):
+    source = "'The pattern \\d is one of seven of this kind.'"
+    assert "\\d" in documents_of(collect(("mail", "escapes", source)), "escapes")["escapes"]
+
+
+def test_a_small_family_is_left_out_and_named(collect):
+    corpus = collect(("logging", "log", log_source(40)), fill=(250, 39))
+    assert Counter(corpus.labels) == {"mail": 250, "logging": 40}
+    assert any("'files' is left out: 39 documents" in sentence for sentence in corpus.skipped)
+    assert not any("'logging'" in sentence for sentence in corpus.skipped)
+
+
+def log_source(n: int) -> str:
+    return "\n".join(f"def f{i}(): 'line {i} of the many lines of this record'" for i in range(n))
+
+
+@pytest.mark.parametrize("fill", [(300, 0), (100, 99)])
+def test_too_little_is_an_error(collect, fill):
+    with pytest.raises(DataError, match=r"'docstrings' cannot be built: 2 source files"):
+        collect(fill=fill)
+    assert len(collect(fill=(100, 100))) == 200
+
+
+def test_test_part_is_filled_with_whole_modules_up_to_a_fifth(collect):
+    modules = [
+        ("logging", f"log{i}", log_source(10).replace("record", f"record{i}")) for i in range(10)
+    ]
+    corpus = collect(*modules)
+    parts = Counter(zip(corpus.labels, corpus.split, strict=True))
+    assert parts["logging", "test"] == 20
+    # A family of one module has nothing that could be set apart.
+    assert parts["mail", "train"] == parts["files", "train"] == 150
+
+
+def test_progress_counts_files(collect):
+    calls = []
+    collect(("mail", "one", ""), progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_modules_of_a_package_without_its_tests(tmp_path):
+    for name in ["pkg/__init__.py", "pkg/b.py", "pkg/a/__init__.py", "pkg/a/c.py", "pkg/x.pyi"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "pkg" / "tests").mkdir()
+    (tmp_path / "pkg" / "tests" / "test_b.py").touch()
+    (tmp_path / "single.py").touch()
+    assert sorted(name for name, _ in docstrings._find_modules(tmp_path, "pkg")) == [
+        "pkg",
+        "pkg.a",
+        "pkg.a.c",
+        "pkg.b",
+    ]
+    assert list(docstrings._find_modules(tmp_path, "single")) == [
+        ("single", tmp_path / "single.py")
+    ]
+    assert list(docstrings._find_modules(tmp_path, "absent")) == []
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(sorted(GIVEAWAYS)), st.text(max_size=6), st.sampled_from("_. \n")
+        ),
+        max_size=12,
+    )
+)
+def test_cleaning_leaves_no_giveaway(pieces):
+    cleaned = " ".join(docstrings._clean("".join(pieces)))
+    assert GIVEAWAYS.isdisjoint(TOKENS(cleaned))

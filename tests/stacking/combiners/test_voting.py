@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import VotingClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from cordwood.stacking.combiners import Voting
+
+# Three members, three classes: two lean to the first class, one is nearly sure of the second.
+ROW = [0.5, 0.3, 0.2, 0.4, 0.3, 0.3, 0.02, 0.9, 0.08]
+
+
+def answer(rule, rows, n_classes=3):
+    X = np.atleast_2d(rows)
+    labels = np.arange(max(len(X), n_classes)) % n_classes
+    return Voting(rule).fit(np.resize(X, (len(labels), X.shape[1])), labels).predict_proba(X)
+
+
+@pytest.mark.parametrize(
+    ("rule", "values"),
+    [
+        ("majority", [2, 1, 0]),
+        ("mean", [0.92, 1.5, 0.58]),
+        ("product", [0.5 * 0.4 * 0.02, 0.3 * 0.3 * 0.9, 0.2 * 0.3 * 0.08]),
+        ("max", [0.5, 0.9, 0.3]),
+        ("min", [0.02, 0.3, 0.08]),
+        ("median", [0.4, 0.3, 0.2]),
+    ],
+)
+def test_rules_by_hand(rule, values):
+    np.testing.assert_allclose(answer(rule, ROW)[0], np.array(values) / np.sum(values), atol=1e-5)
+
+
+def test_a_tie_of_the_majority_is_decided_by_the_mean():
+    tie = [0.6, 0.4, 0.1, 0.9]  # one vote each, but the second class is more probable
+    assert answer("majority", tie, 2)[0].argmax() == 1
+    assert answer("majority", tie[::-1], 2)[0].argmax() == 0
+    np.testing.assert_allclose(answer("majority", tie, 2)[0], [0.5, 0.5], atol=1e-6)
+
+
+def test_one_vote_more_outweighs_any_mean():
+    n_members = 99
+    votes = np.tile([0.51, 0.49], (50, 1)), np.tile([0.0, 1.0], (49, 1))
+    row = np.vstack(votes).ravel()
+    assert len(row) == 2 * n_members
+    assert answer("majority", row, 2)[0].argmax() == 0
+
+
+@pytest.mark.parametrize("rule", ["majority", "max", "min", "median"])
+def test_the_mean_decides_where_a_rule_cannot(rule):
+    row = np.zeros((4, 4))
+    row[[0, 1, 2, 3], [0, 1, 2, 3]] = 1.0  # every member is sure of another class
+    row[3] = [0.0, 0.0, 0.1, 0.9]
+    assert answer(rule, row.ravel(), 4)[0].argmax() == 2
+
+
+def test_a_product_of_hundreds_does_not_vanish():
+    row = np.tile([0.9, 0.06, 0.04], 500)
+    row[:3] = [0.0, 0.5, 0.5]
+    probabilities = answer("product", row)[0]
+    assert probabilities.argmax() == 0  # one doubt of 500 is not a veto: 1e-308 against 0.066**499
+    assert np.isfinite(probabilities).all()
+
+
+def test_where_all_classes_are_ruled_out_the_least_is_ahead():
+    row = [0.0, 0.5, 0.5, 0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 0.9, 0.0, 0.1]
+    assert answer("product", row)[0].argmax() == 2
+    assert answer("min", row)[0].argmax() == np.array([1.4, 1.5, 1.1]).argmax()
+
+
+def test_members_that_say_nothing_leave_the_prior():
+    X = np.zeros((4, 6))
+    for rule in ("mean", "max", "min", "median"):
+        model = Voting(rule).fit(X, [0, 1, 2, 2])
+        np.testing.assert_allclose(model.predict_proba(X), [[0.25, 0.25, 0.5]] * 4)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(1, 6))
+@settings(deadline=None, max_examples=50)
+def test_rules_agree_with_scikit_learn(seed, n_classes, n_members):
+    rng = np.random.default_rng(seed)
+    members = rng.dirichlet(np.ones(n_classes), size=(20, n_members))
+    codes = np.arange(20) % n_classes
+    X = members.reshape(20, -1)
+
+    class Reads(GaussianNB):
+        """A member that reads its answer from its columns of the meta matrix."""
+
+        def __init__(self, member=0):
+            super().__init__()
+            self.member = member
+
+        def predict_proba(self, X):
+            return X.reshape(len(X), -1, n_classes)[:, self.member]
+
+        def predict(self, X):
+            return self.predict_proba(X).argmax(axis=1)
+
+    readers = [(str(member), Reads(member)) for member in range(n_members)]
+    soft = VotingClassifier(readers, voting="soft").fit(X, codes)
+    np.testing.assert_allclose(Voting("mean").fit(X, codes).predict_proba(X), soft.predict_proba(X))
+    hard = VotingClassifier(readers, voting="hard").fit(X, codes).predict(X)
+    counts = np.eye(n_classes)[members.argmax(axis=2)].sum(axis=1)
+    clear = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    ours = Voting("majority").fit(X, codes).predict(X)
+    assert np.array_equal(ours[clear], hard[clear])
