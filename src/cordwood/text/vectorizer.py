@@ -31,7 +31,9 @@ _PARAMS = tuple(field.name for field in fields(VectorizerParams))
 
 # Output is always sparse, which no dataframe container supports: like scikit-learn's vectorizers,
 # this one ignores `sklearn.set_config(transform_output=...)`.
-class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin's keyword
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Convert texts to a sparse matrix of term counts, tf-idf values or term presence.
 
     Does the work of scikit-learn's `CountVectorizer` and `TfidfVectorizer`, with stemming, the
