@@ -461,7 +461,7 @@ def test_numbers_are_converted_to_strings():
 
 
 @pytest.mark.parametrize(
-    ("row", "fault"),
+    ("row", "problem"),
     [
         ('{"text": null, "label": "x"}', ': the text (key "text") is null'),
         ('{"text": NaN, "label": "x"}', ': the text (key "text") is NaN'),
@@ -482,21 +482,21 @@ def test_numbers_are_converted_to_strings():
         ("[" * 100_000, " cannot be read ("),
     ],
 )
-def test_invalid_json_row_raises_or_is_skipped(row, fault):
+def test_invalid_json_row_raises_or_is_skipped(row, problem):
     good = ['{"text": "a", "label": "x"}', "", '{"text": "b", "label": "y"}']
     write("rows.jsonl", "\n".join([*good, row, good[0]]))
     message = error_message("rows.jsonl")
-    assert message.startswith("rows.jsonl, line 4") and fault in message
+    assert message.startswith("rows.jsonl, line 4") and problem in message
     assert message.endswith(SKIP_ADVICE)
     corpus = read_dataset("rows.jsonl", on_bad_rows="skip")
     assert corpus.ids == ("1", "2", "4")
-    assert len(corpus.skipped) == 1 and fault in corpus.skipped[0]
+    assert len(corpus.skipped) == 1 and problem in corpus.skipped[0]
 
 
 def test_invalid_list_of_labels_raises():
-    for entry, fault in [("null", "is null"), ('""', "is empty"), ("[]", "is a list")]:
+    for entry, problem in [("null", "is null"), ('""', "is empty"), ("[]", "is a list")]:
         write("rows.jsonl", f'{{"text":"a","labels":["x"]}}\n{{"text":"a","labels":["x",{entry}]}}')
-        assert f'rows.jsonl, line 2: the label (key "labels") {fault}' in error_message(
+        assert f'rows.jsonl, line 2: the label (key "labels") {problem}' in error_message(
             "rows.jsonl"
         )
     write("rows.jsonl", '{"text":"a","labels":["x"]}\n{"text":"a","labels":"x"}')
@@ -638,7 +638,7 @@ def test_svmlight_labels_and_groups():
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
+    ("line", "problem"),
     [
         ("spam 1:1", 'the label "spam" is not a number'),
         ("nan 1:1", 'the label "nan" is not a number'),
@@ -654,13 +654,13 @@ def test_svmlight_labels_and_groups():
         ("1 99999999999:1", "feature 99999999999 is out of range"),
     ],
 )
-def test_invalid_svmlight_row_raises_or_is_skipped(line, fault):
+def test_invalid_svmlight_row_raises_or_is_skipped(line, problem):
     write("rows.svm", f"1 1:1\n\n# note\n{line}\n2 2:1\n")
     message = error_message("rows.svm")
-    assert message.startswith("rows.svm, line 4: ") and fault in message
+    assert message.startswith("rows.svm, line 4: ") and problem in message
     matrix = read_dataset("rows.svm", on_bad_rows="skip")
     assert matrix.ids == ("1", "3") and matrix.labels == ("1", "2")
-    assert len(matrix.skipped) == 1 and fault in matrix.skipped[0]
+    assert len(matrix.skipped) == 1 and problem in matrix.skipped[0]
 
 
 def test_svmlight_number_of_features():
@@ -688,7 +688,7 @@ def test_detect_format():
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "problem"),
     [
         ({"format": "xml"}, "format must be one of csv, tsv, jsonl, folder, svmlight; got 'xml'"),
         ({"format": "folder"}, "rows.csv is a file, not a folder"),
@@ -702,8 +702,8 @@ def test_detect_format():
         ({"format": "svmlight", "label": "y"}, "is in svmlight format, which has no label"),
     ],
 )
-def test_invalid_options_raise(options, fault):
-    assert fault in error_message(write("rows.csv", GOOD), **options)
+def test_invalid_options_raise(options, problem):
+    assert problem in error_message(write("rows.csv", GOOD), **options)
 
 
 def test_invalid_paths_raise():

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 import skops.io
@@ -279,7 +281,7 @@ def test_texts_without_known_terms_are_zero_rows():
         assert none.shape == (0, len(vectorizer.vocabulary_))
 
 
-@pytest.mark.parametrize("wrap", [list, tuple, iter, pd.Series, np.array])
+@pytest.mark.parametrize("wrap", [list, tuple, iter, pd.Series, np.array, pl.Series, pa.array])
 def test_accepts_any_iterable_of_strings(wrap):
     expected = TextVectorizer(**PLAIN).fit_transform(PETS)
     assert (TextVectorizer(**PLAIN).fit_transform(wrap(PETS)) != expected).nnz == 0
@@ -293,6 +295,8 @@ def test_accepts_any_iterable_of_strings(wrap):
         (7, "int"),
         ({"a": "cat"}, "dict"),
         (pd.DataFrame({"text": ["a cat"]}), "DataFrame"),
+        (pl.DataFrame({"text": ["a cat"]}), "DataFrame"),
+        (pa.table({"text": ["a cat"]}), "Table"),
         (np.array([["a cat"]]), "ndarray"),
         (["a", None], "X[1] must be a string; got None of type NoneType"),
         (

@@ -78,28 +78,28 @@ def _parse_records(lines: Lines, delimiter: str) -> Iterator[_Record]:
             pending.append(line)
             yield line
 
-    begins = 1
+    first_line = 1
     try:
         for fields in csv.reader(buffer_lines(), delimiter=delimiter, strict=True):
-            yield _Record(fields, begins)
-            begins = lines.number + 1
+            yield _Record(fields, first_line)
+            first_line = lines.number + 1
             pending.clear()
     except csv.Error as error:
         if lines.issue:
             raise DataError(f"{lines.issue.message}; {lines.issue.advice}") from None
-        begins += _lines_before_broken_quote("".join(pending), delimiter)
+        first_line += _count_lines_before_unclosed_quote("".join(pending), delimiter)
         raise DataError(
-            f"{lines.name}, line {begins}: the quoted field that starts here is not closed before "
-            f"a delimiter or line end (line {lines.number}: {error}); close it, and double each "
-            "quote inside it"
+            f"{lines.name}, line {first_line}: the quoted field that starts here is not closed "
+            f"before a delimiter or line end (line {lines.number}: {error}); close it, and double "
+            "each quote inside it"
         ) from None
 
 
-def _lines_before_broken_quote(record: str, delimiter: str) -> int:
+def _count_lines_before_unclosed_quote(record: str, delimiter: str) -> int:
     stop = re.escape(delimiter)
-    whole_field = re.compile(rf'(?:"(?:[^"]++|"")*+"|(?!")[^{stop}\r\n]*+)(?=[{stop}\r\n]|\Z)')
+    complete_field = re.compile(rf'(?:"(?:[^"]++|"")*+"|(?!")[^{stop}\r\n]*+)(?=[{stop}\r\n]|\Z)')
     position = 0
-    while (field := whole_field.match(record, position)) and field.end() < len(record):
+    while (field := complete_field.match(record, position)) and field.end() < len(record):
         position = field.end() + 1
     return len(_LINE_END.findall(record, 0, position))
 

@@ -11,7 +11,7 @@ from cordwood.datasets._rows import Row
 from cordwood.exceptions import DataError
 
 
-class _File(NamedTuple):
+class _TextFile(NamedTuple):
     """A file in the folder or in one of its folders."""
 
     id: str
@@ -67,7 +67,7 @@ def _has_folders(folder: Path) -> bool:
         return False
 
 
-def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_File]:
+def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_TextFile]:
     # Folders are identified by device and inode, because symbolic links may form a cycle.
     seen: dict[tuple[int, int], Path] = {}
     pending = [root]
@@ -83,7 +83,7 @@ def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_File]:
                     continue
                 message = f"{path} is a link to the folder {first}, which is already included"
             elif path.is_file():
-                yield _File(path.relative_to(root).as_posix(), path, status.st_size)
+                yield _TextFile(path.relative_to(root).as_posix(), path, status.st_size)
                 continue
             else:
                 message = f"{path} is neither a file nor a folder"
@@ -92,7 +92,7 @@ def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_File]:
         bad_rows.handle(RowIssue(message, "remove it"))
 
 
-def _read_text(file: _File, encoding: str, bad_rows: BadRowHandler) -> str | None:
+def _read_text(file: _TextFile, encoding: str, bad_rows: BadRowHandler) -> str | None:
     try:
         file.id.encode()
         with open_bytes(file.path) as content:

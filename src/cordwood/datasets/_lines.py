@@ -177,10 +177,11 @@ class Lines:
         if bad := _ESCAPED_BYTE.search(line):
             byte = ord(bad[0]) - 0xDC00
             position = len(line[: bad.start()].encode(self._encoding)) + 1
-            what = (
-                f"byte 0x{byte:02x} at position {position} of the line is not {self._encoding} text"
+            message = (
+                f"{place}: byte 0x{byte:02x} at position {position} of the line is not "
+                f"{self._encoding} text"
             )
-            return RowIssue(f"{place}: {what}", _ENCODING_ADVICE)
+            return RowIssue(message, _ENCODING_ADVICE)
         if "\0" in line:
             message = f"{place}: character {line.index(chr(0)) + 1} of the line is a NUL"
             return RowIssue(message, "read UTF-16 with encoding= / --encoding utf-16")

@@ -158,7 +158,7 @@ def read_dataset(
             _require_rows(rows, bad_rows, name), bad_rows.messages
         )
     else:
-        file = _File(
+        file = _FileSource(
             path=source,
             format=detect_format(source, format),
             columns=columns,
@@ -261,7 +261,7 @@ def stream_dataset(
     ...     [(row.id, row.text) for row in stream_dataset(file, require_labels=False)]
     [('1', 'purrs'), ('2', 'barks')]
     """
-    file = _File(
+    file = _FileSource(
         path=path,
         format=detect_format(path, format),
         columns=_make_column_names(text, label, id, split, group, require_labels),
@@ -331,7 +331,7 @@ def detect_format(path: PathLike, format: Format | None = None) -> Format:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _File:
+class _FileSource:
     """A file or folder and its reading options, which are validated on construction."""
 
     path: PathLike
@@ -401,7 +401,7 @@ def _require_rows(
         bad_rows.raise_all_skipped(name)
 
 
-def _read_rows(file: _File, bad_rows: BadRowHandler) -> Iterator[Row]:
+def _read_rows(file: _FileSource, bad_rows: BadRowHandler) -> Iterator[Row]:
     if file.format == "folder":
         yield from read_folder_rows(
             file.path,

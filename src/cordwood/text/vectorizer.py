@@ -184,7 +184,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         Parameters
         ----------
         X : iterable of str of length n_samples
-            The training texts.
+            The training texts: a list, an array, or a column of a dataframe.
         y : None
             Ignored.
 
@@ -207,7 +207,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         Parameters
         ----------
         X : iterable of str of length n_samples
-            The training texts.
+            The training texts: a list, an array, or a column of a dataframe.
         y : None
             Ignored.
 
@@ -255,7 +255,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         Parameters
         ----------
         X : iterable of str of length n_samples
-            The texts.
+            The texts: a list, an array, or a column of a dataframe.
 
         Returns
         -------
@@ -388,12 +388,13 @@ def _check_texts(X: Iterable[str]) -> list[str]:
     if isinstance(X, str):
         raise DataError("X must be a list of texts; got a single string, so pass [text] instead")
     is_column = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
-    if not is_column or getattr(X, "ndim", 1) != 1:
+    if not is_column or len(getattr(X, "shape", (None,))) != 1:
         raise DataError(
             f"X must be a list or a single column of texts; got an object of type "
             f"{type(X).__name__}"
         )
-    texts = list(X)
+    # The elements of a pyarrow array are not strings.
+    texts = list(X.to_pylist() if hasattr(X, "to_pylist") else X)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
