@@ -60,7 +60,7 @@ documents = st.lists(st.tuples(nasty_text, any_label), min_size=1, max_size=8)
 @given(
     rows=documents,
     delimiter=st.sampled_from(",;\t|"),
-    # Python 3.11 leaves a lone line end of the other kind unquoted, which is two rows to anyone.
+    # csv.writer of Python 3.11 does not quote a line end of the other kind, which ends a row.
     how=st.sampled_from(
         [
             {"quoting": csv.QUOTE_MINIMAL, "lineterminator": "\r\n"},

@@ -175,7 +175,7 @@ def test_stemming_matches_stemming_each_word(train, test, ngram_range, min_df, s
 
 
 def test_stemmer_is_the_original_porter_stemmer():
-    # "english" (Porter 2) makes "gener" and "dying" -> "die" of these.
+    # The stems of Porter 2 ("english") are "generous", "die" and "sky".
     names = TextVectorizer(**PLAIN, stemmer="porter").fit(["generously dying skies"])
     assert names.get_feature_names_out().tolist() == ["dy", "gener", "ski"]
 
@@ -197,17 +197,17 @@ def test_cache_of_word_forms_is_bounded(monkeypatch, options):
     monkeypatch.setattr(vocabulary, "_MAX_CACHED", 3)
     vectorizer = TextVectorizer(**PLAIN, **options).fit(["cat dog cow"])
     known = len(vectorizer._count_terms._columns)
-    documents = [f"cats{number} cat dog" for number in range(20)]
-    assert vectorizer.transform(documents).sum(axis=1).ravel().tolist() == [[2] * 20]
+    corpus = [f"cats{number} cat dog" for number in range(20)]
+    assert vectorizer.transform(corpus).sum(axis=1).ravel().tolist() == [[2] * 20]
     assert len(vectorizer._count_terms._columns) <= max(known, 3)
 
 
 def test_transform_is_thread_safe():
     vectorizer = TextVectorizer(**PLAIN, stemmer="porter").fit(["nation relation cat"])
-    documents = [f"nations{n} nationality{n} relational cats relating{n}" for n in range(200)]
-    expected = clone(vectorizer).fit(["nation relation cat"]).transform(documents)
+    corpus = [f"nations{n} nationality{n} relational cats relating{n}" for n in range(200)]
+    expected = clone(vectorizer).fit(["nation relation cat"]).transform(corpus)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(vectorizer.transform, [documents] * 8):
+        for found in pool.map(vectorizer.transform, [corpus] * 8):
             assert (found != expected).nnz == 0
 
 
@@ -234,10 +234,10 @@ def test_block_size_does_not_change_counts(monkeypatch):
 
 
 def test_max_features_keeps_the_most_frequent_terms():
-    documents = ["dog dog cow ant bee", "dog cow"]
-    vectorizer = TextVectorizer(**PLAIN, max_features=3).fit(documents)
+    corpus = ["dog dog cow ant bee", "dog cow"]
+    vectorizer = TextVectorizer(**PLAIN, max_features=3).fit(corpus)
     assert vectorizer.get_feature_names_out().tolist() == ["ant", "cow", "dog"]
-    rare = TextVectorizer(**PLAIN, max_features=3, max_df=1).fit(documents)
+    rare = TextVectorizer(**PLAIN, max_features=3, max_df=1).fit(corpus)
     assert rare.get_feature_names_out().tolist() == ["ant", "bee"]
 
 
@@ -253,11 +253,11 @@ def test_custom_stop_words_are_preprocessed():
 
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2)])
 def test_parts_of_contractions_are_stop_words(ngram_range):
-    documents = ["don't they'll I've stone"]
+    corpus = ["don't they'll I've stone"]
     options = {**PLAIN, "ngram_range": ngram_range}
-    whole = TextVectorizer(**options, stop_words="smart").fit(documents)
+    whole = TextVectorizer(**options, stop_words="smart").fit(corpus)
     assert whole.get_feature_names_out().tolist() == ["stone"]
-    words = TextVectorizer(**options, stop_words="smart523").fit(documents)
+    words = TextVectorizer(**options, stop_words="smart523").fit(corpus)
     assert {"don", "ll", "ve", "stone"} <= set(words.vocabulary_)
 
 
@@ -428,8 +428,8 @@ def skops_round_trip(vectorizer):
     ],
 )
 def test_serialization_round_trip(dump_and_load, parameters):
-    documents = [*PETS, "naïve 東京 😀 \ud800"]
-    vectorizer = TextVectorizer(**parameters).fit(documents)
+    corpus = [*PETS, "naïve 東京 😀 \ud800"]
+    vectorizer = TextVectorizer(**parameters).fit(corpus)
     loaded = dump_and_load(vectorizer)
     assert loaded.get_params() == vectorizer.get_params()
     assert (loaded.resolved_params_, loaded.preset_reason_) == (
@@ -437,7 +437,7 @@ def test_serialization_round_trip(dump_and_load, parameters):
         vectorizer.preset_reason_,
     )
     assert loaded.vocabulary_ == vectorizer.vocabulary_
-    new = ["cats and dogs", *documents]
+    new = ["cats and dogs", *corpus]
     assert (loaded.transform(new) != vectorizer.transform(new)).nnz == 0
     assert dump_and_load(TextVectorizer(**parameters)).get_params() == vectorizer.get_params()
 
@@ -518,10 +518,10 @@ def test_tags():
 
 
 def test_cross_validation_of_a_pipeline():
-    documents = pd.Series(["good film :)", "bad film :("] * 20)
+    corpus = pd.Series(["good film :)", "bad film :("] * 20)
     labels = ["positive", "negative"] * 20
     model = make_pipeline(TextVectorizer(), MultinomialNB())
-    assert cross_val_score(model, documents, labels, cv=4).mean() == 1
+    assert cross_val_score(model, corpus, labels, cv=4).mean() == 1
 
 
 def reuters():
@@ -536,9 +536,9 @@ def reuters():
 
 
 def test_icml03_has_the_number_of_terms_of_the_paper():
-    documents = reuters()
-    vectorizer = TextVectorizer(preset="icml03").fit(documents)
-    assert (len(documents), len(vectorizer.vocabulary_)) == (9603, 6319)
+    corpus = reuters()
+    vectorizer = TextVectorizer(preset="icml03").fit(corpus)
+    assert (len(corpus), len(vectorizer.vocabulary_)) == (9603, 6319)
     assert abs(len(vectorizer.vocabulary_) / 6242 - 1) < 0.03
 
 
