@@ -285,7 +285,7 @@ def test_a_part_of_the_split_is_kept(command, here):
     )
     assert record["n"] == 2
     err = command("train", "split.csv", "--part", "dev", code=1).err
-    assert "split.csv: there is no part 'dev' in the split; parts here: test, train" in err
+    assert "split.csv: there is no subset 'dev' in the split; its subsets are: test, train" in err
 
 
 def test_rows_of_numbers_go_the_same_road(command, here):

@@ -79,10 +79,10 @@ class Source:
                     self.data, label=self.label, progress=progress, **self._how()
                 )
             else:
-                stream = readers.stream(
+                stream = readers.stream_dataset(
                     self.data, label=self.label, progress=progress, **self._how()
                 )
-                rows = readers.collect(stream)
+                rows = readers.corpus_from_rows(stream)
                 rows = replace(rows, skipped=stream.skipped)
         if self.part is None:
             return rows
@@ -95,7 +95,7 @@ class Source:
         """Give the rows without their labels; a file of documents is not read before its turn."""
         if self.dataset is not None:
             return load_dataset(self.dataset, data_dir=self.data_dir, progress=progress)
-        open_file = readers.read_dataset if self._format() == "svmlight" else readers.stream
+        open_file = readers.read_dataset if self._format() == "svmlight" else readers.stream_dataset
         return open_file(self.data, require_labels=False, progress=progress, **self._how())
 
     def show(self, console: Console, rows: Corpus | FeatureMatrix) -> None:
@@ -128,7 +128,7 @@ def batches(
     """Cut rows into batches of at most `size`, in their order."""
     if isinstance(rows, RowStream):
         while batch := list(islice(rows, size)):
-            yield readers.collect(batch)
+            yield readers.corpus_from_rows(batch)
         return
     for start in range(0, len(rows), size):
         yield rows.select(range(start, min(start + size, len(rows))))

@@ -250,7 +250,7 @@ def test_a_wrong_evaluation_is_refused(evaluation, sentence):
             {"text": {"preset": "socail"}},
             "text: there is no preset 'socail'; did you mean 'social'?",
         ),
-        ({"text": {"min_df": -1}}, "text: min_df is -1, but can be"),
+        ({"text": {"min_df": -1}}, "text: min_df must be"),
         ({"text": 3}, "text is 3, but must be a table"),
         ({"datasets": []}, "datasets is empty; give at least one"),
         ({"learners": {"recipe": "svm"}}, "learners is {'recipe': 'svm'}, but must be a list"),
@@ -338,7 +338,7 @@ def test_all_that_is_wrong_is_said_at_once():
 def test_settings_that_clash_with_a_data_sets_own_are_named():
     dataset = {**TEXT, "text": {"analyzer": "char"}}
     message = refusal([dataset, NUMBERS], text={"stop_words": "smart"})
-    assert message.startswith("data set 1, text: stop_words works on words, but analyzer is 'char'")
+    assert message.startswith("data set 1, text: stop_words requires analyzer='word'")
     message = refusal([TEXT, NUMBERS], text={"mindf": 2})
     assert message.count("mindf") == 1
 

@@ -52,7 +52,7 @@ N_UNITS = 12
 PRELOAD = """
 import os, time
 from cordwood.compare.runner import cluster
-from cordwood.datasets.corpus import Rows
+from cordwood.datasets.corpus import Dataset
 
 carry_out = cluster.carry_out
 
@@ -74,7 +74,7 @@ def carry_out_noted(unit, *args):
 
 def dask_setup(worker):
     cluster.carry_out = carry_out_noted
-    Rows.__setstate__ = receive
+    Dataset.__setstate__ = receive
 """
 
 CLIENT = """

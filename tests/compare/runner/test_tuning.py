@@ -18,7 +18,7 @@ from cordwood.compare.runner.tuning import (
     sample_rows,
 )
 from cordwood.datasets.corpus import Corpus
-from cordwood.datasets.registry import load_dataset, set_against_rest
+from cordwood.datasets.registry import binarize_labels, load_dataset
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_groups_are_told_by_what_knows_them_unless_the_plan_says_otherwise():
 
 @pytest.mark.parametrize("threshold", [False, True])
 def test_f1_of_a_category_is_that_of_all_folds_together(corpus, threshold):
-    rows = set_against_rest(corpus, "z")
+    rows = binarize_labels(corpus, "z")
     build = make("nb", vectorizer_params={"preset": "social"})
     divisions = split(rows, Evaluation(folds=4), seed=0)
     alphas = [0.01, 1.0, 100.0]

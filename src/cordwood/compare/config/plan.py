@@ -30,7 +30,7 @@ from cordwood.compare.reproduction.protocols import NUMERIC, PROTOCOLS, SENTIMEN
 from cordwood.datasets.readers import detect_format
 from cordwood.datasets.registry import DatasetInfo, list_datasets
 from cordwood.exceptions import CordwoodError
-from cordwood.text.presets import PRESETS, resolve
+from cordwood.text.presets import PRESETS, resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
 _COLUMNS = ("text_columns", "label", "group", "split")
@@ -340,7 +340,7 @@ def _check_text(text: Mapping[str, Any]) -> Iterator[str]:
         return
     try:
         asked = {name: value for name, value in text.items() if name != "preset"}
-        resolve("sigir17" if preset == "auto" else preset, asked)
+        resolve_params("sigir17" if preset == "auto" else preset, asked)
     except CordwoodError as error:
         yield f"text: {error}"
 

@@ -26,7 +26,7 @@ from pydantic import (
 from cordwood.datasets._lines import Progress
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.readers import read_dataset
-from cordwood.datasets.registry import load_dataset, set_against_rest
+from cordwood.datasets.registry import binarize_labels, load_dataset
 
 _FOLDED = ("stratified", "grouped")
 
@@ -249,7 +249,7 @@ class Dataset(Table):
                 split=self.split,
                 progress=progress,
             )
-        return rows if self.category is None else set_against_rest(rows, self.category)
+        return rows if self.category is None else binarize_labels(rows, self.category)
 
     @property
     def known_as(self) -> str:
