@@ -33,7 +33,7 @@ WORDS = {
     r"programmes?": "linear program",
     r"complain(s|ed|ts?)?": "raise, error message",
     r"refuse[sd]?|refusal": "reject, raise",
-    r"tells?|told|telling": "report, return, show",
+    r"tells?(?!\()|told|telling": "report, return, show",
     r"says|said|saying": "state, print, return",
     r"stairs?|rooms?|houses?|doors?|dress(es)?": "layer, package, entry point, format",
     r"strangers?": "untrusted source",
