@@ -19,7 +19,7 @@ from cordwood.cli.progress import watch
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
 from cordwood.compare.runner.ledger import Ledger
-from cordwood.compare.runner.run import Summary, collect, run
+from cordwood.compare.runner.run import RunSummary, collect, run
 from cordwood.compare.stats.comparison import Comparison, learning_curves
 from cordwood.compare.stats.comparison import compare as tabulate
 from cordwood.exceptions import CordwoodError
@@ -108,7 +108,7 @@ def _ledger(asked: Compare) -> Iterator[Ledger]:
         yield Ledger(Path(folder, "quick.jsonl"))
 
 
-def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> Summary:
+def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> RunSummary:
     with watch(console, plan, ledger, retry_errors=asked.retry_errors) as watcher:
         return run(
             plan,
@@ -137,7 +137,7 @@ def _find_gallery(folder: Path) -> Any:
 
 
 def _draw(
-    console: Console, gallery: Any, comparison: Comparison, summary: Summary, folder: Path
+    console: Console, gallery: Any, comparison: Comparison, summary: RunSummary, folder: Path
 ) -> None:
     curves = {
         metric: learning_curves(summary.records, summary.planned, metric=metric)
@@ -150,7 +150,7 @@ def _draw(
         console.fact("not drawn", "; ".join(drawn.left_out))
 
 
-def _show(console: Console, comparison: Comparison, summary: Summary, seconds: float) -> None:
+def _show(console: Console, comparison: Comparison, summary: RunSummary, seconds: float) -> None:
     for grid in rendering.grids(comparison):
         console.say(grid.title)
         rows = [tuple(_mark(entry) for entry in row) for row in grid.rows]

@@ -7,7 +7,7 @@ from cordwood.compare.config.plan import Plan
 from cordwood.compare.config.schema import Evaluation, Tuning
 from cordwood.compare.report.rendering import escape_markdown, metric_name
 from cordwood.compare.reproduction.protocols import published
-from cordwood.compare.runner.run import Summary
+from cordwood.compare.runner.run import RunSummary
 
 PARTS = ("tune", "fit", "predict")
 """What a unit takes time for."""
@@ -25,13 +25,13 @@ _OWN_SCORES = {
 }
 
 
-def list_facts(plan: Plan, summary: Summary) -> Iterator[str]:
+def list_facts(plan: Plan, summary: RunSummary) -> Iterator[str]:
     """Tell how learners were compared, and what has been done of it, in lines of Markdown.
 
     Parameters
     ----------
     plan : Plan
-    summary : Summary
+    summary : RunSummary
         Where the plan stands in a ledger.
     """
     protocol = f" (protocol `{plan.protocol}`)" if plan.protocol else ""
@@ -65,7 +65,7 @@ def tuned_learners(plan: Plan) -> list[str]:
     return [learner.name for learner in plan.learners if learner.grid or learner.numeric_grid]
 
 
-def describe_done(summary: Summary) -> str:
+def describe_done(summary: RunSummary) -> str:
     """Say how many units are done of how many, and how many have failed."""
     done = f"{summary.n_units - summary.n_missing - summary.n_failed:,} of {summary.n_units:,}"
     return f"{done} ({summary.n_failed:,} failed)" if summary.n_failed else done
@@ -123,7 +123,7 @@ def _find_sources(plan: Plan) -> Iterator[str]:
                 yield figure.source
 
 
-def total_seconds(summary: Summary) -> float:
+def total_seconds(summary: RunSummary) -> float:
     """Add up the processor time of all units that are done."""
     return float(
         sum(record.get(f"{part}_cpu_seconds", 0) for record in summary.records for part in PARTS)

@@ -37,7 +37,7 @@ from cordwood.compare.reproduction.methods_text import (
     tuned_learners,
 )
 from cordwood.compare.runner.ledger import Ledger
-from cordwood.compare.runner.run import Summary, collect
+from cordwood.compare.runner.run import RunSummary, collect
 from cordwood.compare.stats.comparison import (
     CATEGORY_METRICS,
     Cell,
@@ -77,7 +77,7 @@ class Section(NamedTuple):
     stem : str
         Name of the plan's file, without its suffix.
     plan : Plan
-    summary : Summary
+    summary : RunSummary
         The units and their records.
     comparison : Comparison
         What these come to.
@@ -87,7 +87,7 @@ class Section(NamedTuple):
 
     stem: str
     plan: Plan
-    summary: Summary
+    summary: RunSummary
     comparison: Comparison
     curves: Mapping[str, Curves]
 
