@@ -5,10 +5,11 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
 
-from cordwood.compare.report import _figure as canvas
-from cordwood.compare.report.plots import draw_round_curves
 from cordwood.compare.reproduction.pareto_plot import draw_subsets
 from cordwood.compare.reproduction.subsets import SubsetScore
+
+from cordwood.compare.report import _figure as canvas
+from cordwood.compare.report.plots import draw_round_curves
 from cordwood.compare.stats.curves import RoundCurve
 from cordwood.exceptions import CordwoodError
 

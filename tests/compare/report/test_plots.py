@@ -25,7 +25,13 @@ def make_comparison(learners, datasets=("d",)):
     records = [
         {
             "key": f"{dataset}-{name}",
-            "unit": {"dataset": dataset, "learner": name, "repeat": 0, "fold": 0, "share": 1.0},
+            "trial": {
+                "dataset": dataset,
+                "learner": name,
+                "repeat": 0,
+                "fold": 0,
+                "train_fraction": 1.0,
+            },
             "scores": {"micro_f1": score, "macro_f1": score},
             "tune_cpu_seconds": 99.0,
             "fit_cpu_seconds": 0.9 * seconds,
@@ -59,9 +65,10 @@ def assert_apart(boxes):
 
 def test_every_learner_is_named_at_the_end_of_its_curve_and_no_names_touch():
     rng = np.random.default_rng(0)
-    shares = [0.1, 0.5, 1.0]
+    train_fractions = [0.1, 0.5, 1.0]
     curves = {
-        f"learner {i}": learning_curve(shares, 0.8 + 0.002 * rng.random((3, 5))) for i in range(14)
+        f"learner {i}": learning_curve(train_fractions, 0.8 + 0.002 * rng.random((3, 5)))
+        for i in range(14)
     }
     boxes = labels_of(draw_learning_curves(curves, title="set"))
     assert set(boxes) == set(curves)
@@ -81,7 +88,7 @@ def test_curves_show_percent_with_standard_errors():
 
 
 def test_rows_of_a_category_are_counted_and_not_percent():
-    curve = learning_curve([3, 100], [[0.5], [0.8]], by="positives")
+    curve = learning_curve([3, 100], [[0.5], [0.8]], by="max_positives")
     (axes,) = draw_learning_curves({"rf": curve}, metric="f1").axes
     assert axes.containers[0][0].get_xydata() == pytest.approx(np.array([[3, 50], [100, 80]]))
     assert axes.get_xscale() == "log" and "category" in axes.get_xlabel()
@@ -142,9 +149,9 @@ def test_crowded_points_have_names_that_do_not_touch():
 
 
 def test_time_needs_a_learner_that_is_complete():
-    unit = {"dataset": "d", "learner": "rf", "repeat": 0, "fold": 0, "share": 1.0}
+    trial = {"dataset": "d", "learner": "rf", "repeat": 0, "fold": 0, "train_fraction": 1.0}
     with pytest.raises(CordwoodError, match="nothing to draw"):
-        draw_time_against_effectiveness(compare([], [("key", unit)]))
+        draw_time_against_effectiveness(compare([], [("key", trial)]))
 
 
 def test_unknown_names_are_refused_with_the_known_ones():

@@ -14,19 +14,23 @@ from cordwood.compare.report.rendering import (
 )
 from cordwood.compare.stats.comparison import compare
 
+PUBLISHED = {
+    ("webkb", learner): {"micro_f1": 0.8152, "macro_f1": 0.6544} for learner in ("rf", "a|b")
+}
+
 
 def make_records(datasets=("webkb", "mail_100%"), drop=()):
     means = {"rf": 0.8, "a|b": 0.6}
     return [
         {
             "key": f"{dataset}-{learner}-{fold}",
-            "unit": {
+            "trial": {
                 "dataset": dataset,
                 "learner": learner,
                 "recipe": "rf",
                 "repeat": 0,
                 "fold": fold,
-                "share": 1.0,
+                "train_fraction": 1.0,
                 "params": {},
             },
             "scores": {"micro_f1": mean + 0.01 * fold, "macro_f1": mean / 2},
@@ -46,7 +50,7 @@ def cells_of(line):
 
 
 def test_markdown_of_many_sets_has_a_table_for_each_metric_and_one_of_seconds():
-    text = to_markdown(compare(make_records(drop={("mail_100%", "rf", 1)}), protocol="sigir17"))
+    text = to_markdown(compare(make_records(drop={("mail_100%", "rf", 1)}), published=PUBLISHED))
     lines = text.splitlines()
     assert [line for line in lines if line.endswith(":")] == [
         "micro-F1:",
@@ -82,16 +86,16 @@ def test_the_best_and_what_is_tied_with_it_are_strong():
 
 
 def test_every_row_is_as_wide_as_its_header():
-    for protocol in (None, "sigir17"):
-        for grid in grids(compare(make_records(), protocol=protocol)):
+    for published in (None, PUBLISHED):
+        for grid in grids(compare(make_records(), published=published)):
             assert {len(row) for row in grid.rows} == {len(grid.header)}
 
 
 def test_missing_and_failed_units_are_visible():
     records = make_records(["d"], drop={("d", "rf", fold) for fold in range(3)})
-    planned = [(record["key"], record["unit"]) for record in make_records(["d"])]
+    planned = [(record["key"], record["trial"]) for record in make_records(["d"])]
     failed = {**planned[0][1]}
-    records.append({"key": planned[0][0], "unit": failed, "error": "it broke"})
+    records.append({"key": planned[0][0], "trial": failed, "error": "it broke"})
     (grid,) = grids(compare(records, planned))
     assert grid.rows[0][1].text == "– (0 of 3, 1 failed)"
     assert [entry.text for entry in grid.rows[0][-2:]] == ["–", "–"]
@@ -103,7 +107,7 @@ def test_the_note_says_only_what_applies():
     assert "1 % level" in whole
     assert "(3 of 5)" not in whole
     assert "paper" not in whole
-    holed = describe(compare(make_records(drop={("webkb", "rf", 0)}), protocol="sigir17"))
+    holed = describe(compare(make_records(drop={("webkb", "rf", 0)}), published=PUBLISHED))
     assert "(3 of 5)" in holed
     assert "paper" in holed
 
@@ -119,7 +123,7 @@ def test_latex_escapes_names_and_closes_what_it_opens():
 
 
 def test_csv_holds_every_figure_in_full():
-    comparison = compare(make_records(drop={("webkb", "rf", 0)}), protocol="sigir17")
+    comparison = compare(make_records(drop={("webkb", "rf", 0)}), published=PUBLISHED)
     rows = list(csv.DictReader(to_csv(comparison).splitlines()))
     assert len(rows) == 8
     for row in rows:
@@ -131,7 +135,7 @@ def test_csv_holds_every_figure_in_full():
 
 
 def test_json_has_no_nan():
-    planned = [(record["key"], record["unit"]) for record in make_records()]
+    planned = [(record["key"], record["trial"]) for record in make_records()]
     comparison = compare(make_records()[:4], planned)
     assert math.isnan(comparison.cells["micro_f1", "mail_100%", "rf"].mean)
     content = json.loads(json.dumps(to_json(comparison), allow_nan=False))

@@ -8,24 +8,24 @@ from cordwood.compare.stats.comparison import compare, learning_curves
 ALL = ("rf", "nb", "svm")
 
 
-def results(datasets=("a", "b"), learners=ALL, shares=(1.0,), missing=()):
+def results(datasets=("a", "b"), learners=ALL, train_fractions=(1.0,), missing=()):
     """Give records and planned units of two folds; what is `missing` is planned and not done."""
     planned, records = [], []
     for position, dataset in enumerate(datasets):
         for rank, learner in enumerate(learners):
             for fold in range(2):
-                for share in shares:
-                    unit = {"dataset": dataset, "learner": learner, "repeat": 0, "fold": fold}
-                    unit["share"] = share
+                for share in train_fractions:
+                    trial = {"dataset": dataset, "learner": learner, "repeat": 0, "fold": fold}
+                    trial["train_fraction"] = share
                     key = f"{dataset}-{learner}-{fold}-{share}"
-                    planned.append((key, unit))
+                    planned.append((key, trial))
                     if (dataset, learner) in missing:
                         continue
                     score = 0.9 - 0.1 * rank - 0.02 * position + 0.01 * fold
                     scores = {"micro_f1": score, "macro_f1": score / 2}
                     times = {f"{part}_cpu_seconds": 1.0 + rank for part in ("tune", "fit")}
                     times["predict_cpu_seconds"] = 0.1
-                    records.append({"key": key, "unit": unit, "scores": scores, **times})
+                    records.append({"key": key, "trial": trial, "scores": scores, **times})
     return records, planned
 
 
@@ -38,7 +38,7 @@ def draw(folder, records, planned):
 
 
 def test_all_kinds_by_both_metrics(tmp_path):
-    written, left_out = draw(tmp_path, *results(shares=(0.5, 1.0)))
+    written, left_out = draw(tmp_path, *results(train_fractions=(0.5, 1.0)))
     kinds = ("time", "critical_difference", "learning_curves_a", "learning_curves_b")
     assert written == {f"{kind}_{m}.svg" for kind in kinds for m in ("micro_f1", "macro_f1")}
     assert left_out == ()
@@ -76,7 +76,7 @@ def test_a_learner_without_results_is_left_out_of_the_ranks(tmp_path):
 
 def test_nothing_is_drawn_of_nothing(tmp_path):
     missing = [(dataset, learner) for dataset in "ab" for learner in ALL]
-    written, left_out = draw(tmp_path, *results(shares=(0.5, 1.0), missing=missing))
+    written, left_out = draw(tmp_path, *results(train_fractions=(0.5, 1.0), missing=missing))
     assert written == set()
     assert [reason.partition(":")[0] for reason in left_out] == [
         "time against effectiveness",
@@ -87,13 +87,13 @@ def test_nothing_is_drawn_of_nothing(tmp_path):
 
 def test_a_data_set_without_results_has_no_curves(tmp_path):
     missing = [("b", learner) for learner in ALL]
-    written, _ = draw(tmp_path, *results(shares=(0.5, 1.0), missing=missing))
+    written, _ = draw(tmp_path, *results(train_fractions=(0.5, 1.0), missing=missing))
     assert "learning_curves_a_micro_f1.svg" in written
     assert "learning_curves_b_micro_f1.svg" not in written
 
 
 def test_names_of_data_sets_make_names_of_files_which_stay_apart(tmp_path):
-    written, _ = draw(tmp_path, *results(datasets=("x:y/z", "x_y_z"), shares=(0.5, 1.0)))
+    written, _ = draw(tmp_path, *results(datasets=("x:y/z", "x_y_z"), train_fractions=(0.5, 1.0)))
     assert {name for name in written if "curves" in name and "micro" in name} == {
         "learning_curves_x_y_z_micro_f1.svg",
         "learning_curves_x_y_z_micro_f1_2.svg",

@@ -17,7 +17,7 @@ from cordwood.compare.runner import run as runner
 from cordwood.compare.runner.dataset_cache import load, put_away
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
-from cordwood.compare.runner.trials import expand
+from cordwood.compare.runner.trials import list_trials
 from cordwood.exceptions import CordwoodError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
@@ -220,7 +220,7 @@ def test_a_worker_killed_half_way_changes_nothing(machines, ledger, plan, expect
     assert (summary.n_done, summary.n_failed, summary.n_missing) == (N_UNITS, 0, 0)
     assert len(ledger.records()) == N_UNITS and results(ledger) == expected
     notes = sum((machines.notes(process) for process in processes.values()), Counter())
-    assert notes["unit"] == N_UNITS + 1  # that which was lost was done again
+    assert notes["trial"] == N_UNITS + 1  # that which was lost was done again
 
 
 def test_other_versions_are_told_before_anything_runs(machines, ledger, plan, monkeypatch):
@@ -261,7 +261,7 @@ def test_data_that_a_worker_no_longer_has_are_sent_again(machines, ledger, plan,
     before = machines.notes(process)
     run(plan, ledger, cluster=machines.address, on_record=forget)
     assert results(ledger) == expected
-    assert machines.notes(process) - before == {"rows": 3, "unit": N_UNITS}
+    assert machines.notes(process) - before == {"rows": 3, "trial": N_UNITS}
 
 
 def test_no_more_units_are_claimed_than_there_are_workers(machines, ledger, plan, expected):
@@ -295,7 +295,7 @@ def test_data_go_to_a_worker_once_also_if_it_comes_later(machines, ledger, plan,
         for process in machines.processes().values()
     ]
     assert len(notes) == 2 and all(0 < note["rows"] <= 2 for note in notes)
-    assert sum(note["unit"] for note in notes) == N_UNITS
+    assert sum(note["trial"] for note in notes) == N_UNITS
 
 
 def test_a_client_that_was_killed_goes_on_where_it_was(machines, ledger, plan, plan_file, expected):
@@ -386,16 +386,16 @@ def test_threads_of_a_worker_take_turns(plan, monkeypatch):
     material = load(plan.datasets[0], plan, None)
     at_work, most = [], []
 
-    def carry_out(unit, *_):
-        at_work.append(unit)
+    def carry_out(trial, *_):
+        at_work.append(trial)
         most.append(len(at_work))
         time.sleep(0.01)
-        at_work.remove(unit)
+        at_work.remove(trial)
 
     monkeypatch.setattr(cluster, "carry_out", carry_out)
     threads = [
-        threading.Thread(target=cluster._carry_out, args=(unit, 0, material.name))
-        for unit in expand(plan)[:4]
+        threading.Thread(target=cluster._carry_out, args=(trial, 0, material.name))
+        for trial in list_trials(plan)[:4]
     ]
     for thread in threads:
         thread.start()
@@ -420,4 +420,4 @@ def test_a_client_that_trips_while_it_closes_hides_nothing(tmp_path, ledger, pla
         monkeypatch.setattr(distributed, "Client", Client)
         run(plan, ledger, cluster=machines.address)
     assert len(closed) == 2
-    assert len(ledger.records()) == len(expand(plan))
+    assert len(ledger.records()) == len(list_trials(plan))

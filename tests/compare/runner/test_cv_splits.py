@@ -86,7 +86,7 @@ def test_fixed_is_the_official_split():
 @settings(deadline=None, max_examples=60)
 @given(labels, st.floats(0.05, 0.95), st.integers(0, 1000))
 def test_holdout_keeps_the_share_of_every_class(labels, share, seed):
-    evaluation = Evaluation(kind="holdout", test_share=share)
+    evaluation = Evaluation(kind="holdout", test_size=share)
     ((train, test),) = split(corpus(labels), evaluation, seed)
     assert sorted([*train, *test]) == list(range(len(labels)))
     n_test = min(max(1, round(share * len(labels))), len(labels) - 1)

@@ -3,24 +3,24 @@ import pytest
 from cordwood.compare.runner.leaderboard import Leader, Standing
 
 
-def unit(dataset="d", learner="rf", share=1.0):
-    return {"dataset": dataset, "learner": learner, "share": share}
+def trial(dataset="d", learner="rf", share=1.0):
+    return {"dataset": dataset, "learner": learner, "train_fraction": share}
 
 
 def record(score, **fields):
-    return {"unit": unit(**fields), "scores": {"micro_f1": 0.0, "macro_f1": score}}
+    return {"trial": trial(**fields), "scores": {"micro_f1": 0.0, "macro_f1": score}}
 
 
 def make_standing():
-    units = [unit(dataset, name) for dataset in "de" for name in ("rf", "nb") for _ in range(3)]
-    return Standing([*units, unit(share=0.5)], "macro_f1")
+    trials = [trial(dataset, name) for dataset in "de" for name in ("rf", "nb") for _ in range(3)]
+    return Standing([*trials, trial(share=0.5)], "macro_f1")
 
 
 def test_units_are_counted_for_each_data_set():
     standing = make_standing()
     assert standing.planned == {"d": 7, "e": 6}
     standing.add(record(0.5))
-    standing.add({"unit": unit("e"), "error": "no"})
+    standing.add({"trial": trial("e"), "error": "no"})
     assert standing.done == {"d": 1, "e": 1}
 
 
@@ -38,7 +38,7 @@ def test_the_leader_has_the_best_mean_by_the_metric():
 
 def test_failures_and_smaller_shares_make_no_leader():
     standing = make_standing()
-    standing.add({"unit": unit(), "error": "no"})
+    standing.add({"trial": trial(), "error": "no"})
     standing.add(record(0.99, share=0.5))
     assert standing.leader("d") is None
     assert standing.done["d"] == 2

@@ -96,7 +96,7 @@ def go(runner):
 
 def results(ledger):
     """Give all of a ledger that must come out the same each time."""
-    fields = ("unit", "scores", "params", "tuning_score", "n_train", "n_test", "data", "plan")
+    fields = ("trial", "scores", "params", "tuning_score", "n_train", "n_test", "data", "plan")
     return {
         record["key"]: (
             {name: record[name] for name in fields},
@@ -187,7 +187,7 @@ def test_a_finished_plan_is_not_done_again(folder):
     assert collect(plan, ledger).n_missing == 6
     seen = []
     first = run(plan, ledger, on_record=seen.append)
-    assert (first.n_units, first.n_done, first.n_missing, first.n_foreign) == (6, 6, 0, 0)
+    assert (first.n_trials, first.n_done, first.n_missing, first.n_foreign) == (6, 6, 0, 0)
     assert seen == ledger.records() == list(first.records)
     calls = []
     again = run(plan, ledger, progress=lambda *call: calls.append(call), on_record=seen.append)
@@ -202,11 +202,11 @@ def test_new_learners_and_changed_parameters_add_units_and_labels_do_not(folder)
     renamed = make_plan(folder, {"recipe": "nb", "name": "Bayes"}, {"recipe": "svm", "name": "S"})
     summary = run(renamed, ledger)
     assert (summary.n_done, summary.n_foreign) == (0, 0)
-    assert [record["unit"]["learner"] for record in summary.records] == ["Bayes", "S"] * 3
+    assert [record["trial"]["learner"] for record in summary.records] == ["Bayes", "S"] * 3
     changed = make_plan(folder, {"recipe": "svm", "params": {"C": 2.0}}, "nb")
     assert collect(changed, ledger).n_missing == 3
     summary = run(changed, ledger)
-    assert (summary.n_units, summary.n_done, summary.n_foreign) == (6, 3, 3)
+    assert (summary.n_trials, summary.n_done, summary.n_foreign) == (6, 3, 3)
     assert collect(changed, ledger).records == summary.records
     assert len(ledger.records()) == 9
 
@@ -249,7 +249,7 @@ def test_a_failed_unit_is_written_down_and_tried_again_when_asked(folder):
     summary = run(plan, ledger)
     assert (summary.n_done, summary.n_failed, summary.n_missing) == (6, 3, 0)
     failed = [record for record in summary.records if "error" in record]
-    assert {record["unit"]["learner"] for record in failed} == {"svm"}
+    assert {record["trial"]["learner"] for record in failed} == {"svm"}
     for record in failed:
         assert "C" in record["error"] and "\n" not in record["error"]
         assert "scores" not in record
@@ -262,9 +262,9 @@ def test_a_failed_unit_is_written_down_and_tried_again_when_asked(folder):
 
 def test_a_unit_that_no_longer_fails_counts(folder):
     plan, ledger = make_plan(folder, "nb"), Ledger(folder / "results.jsonl")
-    (first, unit), *_ = run(plan, Ledger(folder / "other.jsonl")).planned
+    (first, trial), *_ = run(plan, Ledger(folder / "other.jsonl")).planned
     data = material.load(plan.datasets[0], plan, None).fingerprint
-    ledger.append({"key": first, "unit": unit, "data": data, "error": "MemoryError: "})
+    ledger.append({"key": first, "trial": trial, "data": data, "error": "MemoryError: "})
     assert run(plan, ledger).n_failed == 1
     summary = run(plan, ledger, retry_errors=True)
     assert (summary.n_done, summary.n_failed) == (1, 0)
@@ -275,7 +275,7 @@ def test_a_record_tells_all_and_nothing_of_the_machine(folder):
     learner = {"recipe": "svm", "grid": {"C": [0.1, 1.0]}}
     plan, ledger = make_plan(folder, learner, tuning={"folds": 2}), Ledger(folder / "results.jsonl")
     record = run(plan, ledger).records[0]
-    assert record["unit"]["grid"] == {"classifier__C": [0.1, 1.0]}
+    assert record["trial"]["grid"] == {"classifier__C": [0.1, 1.0]}
     assert record["params"]["classifier__C"] in (0.1, 1.0) and 0 < record["tuning_score"] <= 1
     assert record["plan"] == plan.fingerprint()
     assert (record["n_train"], record["n_test"]) == (80, 40)
@@ -291,10 +291,10 @@ def test_a_record_tells_all_and_nothing_of_the_machine(folder):
 
 
 def test_shares_of_the_training_rows(folder):
-    plan = make_plan(folder, "nb", evaluation={"folds": 3, "shares": [0.25, 1.0]})
+    plan = make_plan(folder, "nb", evaluation={"folds": 3, "train_fractions": [0.25, 1.0]})
     ledger = Ledger(folder / "results.jsonl")
     records = run(plan, ledger).records
-    assert [(r["unit"]["share"], r["n_train"], r["n_test"]) for r in records[:2]] == [
+    assert [(r["trial"]["train_fraction"], r["n_train"], r["n_test"]) for r in records[:2]] == [
         (0.25, 20, 40),
         (1.0, 80, 40),
     ]
@@ -308,7 +308,7 @@ def test_folds_cover_all_rows_once_in_each_repeat(folder):
     ledger = Ledger(folder / "results.jsonl")
     rows = {0: [], 1: []}
     for record in run(plan, ledger).records:
-        rows[record["unit"]["repeat"]] += ledger.read_predictions(record["key"])["rows"].tolist()
+        rows[record["trial"]["repeat"]] += ledger.read_predictions(record["key"])["rows"].tolist()
     assert sorted(rows[0]) == sorted(rows[1]) == list(range(120))
     assert rows[0] != rows[1]
 
@@ -322,7 +322,7 @@ def test_data_sets_by_name_and_of_numbers(tmp_path):
         }
     )
     records = run(plan, Ledger(tmp_path / "results.jsonl")).records
-    assert [record["unit"]["dataset"] for record in records] == ["sklearn:iris", "sklearn:wine"]
+    assert [record["trial"]["dataset"] for record in records] == ["sklearn:iris", "sklearn:wine"]
     assert [record["n_test"] for record in records] == [30, 36]
     assert all(record["scores"]["micro_f1"] > 0.85 for record in records)
 

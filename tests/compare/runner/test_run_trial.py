@@ -10,10 +10,10 @@ from threadpoolctl import threadpool_info
 from cordwood import recipes
 from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.config.schema import Evaluation
-from cordwood.compare.runner import run_trial as trial
+from cordwood.compare.runner import run_trial
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.run_trial import carry_out
-from cordwood.compare.runner.trials import expand
+from cordwood.compare.runner.trials import list_trials
 from cordwood.datasets.registry import load_dataset
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.exceptions import DataError
@@ -30,7 +30,7 @@ def make_unit(recipe="svm", evaluation=None, tuning=None, **tables):
         "tuning": tuning or {"folds": 3, "kind": "oob"},
         "learners": [learner],
     }
-    return expand(parse_plan(plan))[0]
+    return list_trials(parse_plan(plan))[0]
 
 
 @pytest.mark.parametrize("recipe", ["svm", "rf", "nb", "ada"])
@@ -54,8 +54,8 @@ def test_scores_and_predictions_are_those_of_a_fit_by_hand(recipe):
 
 
 def test_seeds_matter_and_nothing_else_does():
-    unit = make_unit("rf", params={"n_estimators": 5, "max_depth": 2})
-    votes = [carry_out(unit, iris, division, seed).predictions["votes"] for seed in (1, 2, 1)]
+    trial = make_unit("rf", params={"n_estimators": 5, "max_depth": 2})
+    votes = [carry_out(trial, iris, division, seed).predictions["votes"] for seed in (1, 2, 1)]
     assert (votes[0] != votes[1]).any()
     np.testing.assert_array_equal(votes[0], votes[2])
 
@@ -72,8 +72,8 @@ def test_out_of_bag_where_it_can_be_and_folds_elsewhere():
     few = {"n_estimators": 10}
     kinds = []
     for recipe, params in (("rf", few), ("et", few), ("et", {**few, "bootstrap": True})):
-        unit = make_unit(recipe, params=params, grid=grid)
-        kinds.append(carry_out(unit, iris, division, 0).outcome["tuned_by"])
+        trial = make_unit(recipe, params=params, grid=grid)
+        kinds.append(carry_out(trial, iris, division, 0).outcome["tuned_by"])
     assert kinds == ["oob", "cv", "oob"]
     assert carry_out(make_unit(), iris, division, 0).outcome["tuned_by"] is None
 
@@ -90,14 +90,14 @@ def test_tuning_by_leave_one_out_asks_a_sample_and_learns_from_all(monkeypatch, 
     monkeypatch.setattr(LazyForestClassifier, "loo_decision_function", watch)
     tuning = {"kind": "auto", **sample}
     few = {"n_estimators": 5}
-    unit = make_unit("lazy_rf", tuning=tuning, params=few, grid={"n_neighbors": [2, 9]})
-    assert carry_out(unit, iris, division, 0).outcome["tuned_by"] == "loo"
+    trial = make_unit("lazy_rf", tuning=tuning, params=few, grid={"n_neighbors": [2, 9]})
+    assert carry_out(trial, iris, division, 0).outcome["tuned_by"] == "loo"
     (n_learnt, rows), other = asked
     assert other == (n_learnt, rows)  # both candidates are asked the same
     assert (n_learnt, len(set(rows))) == (100, n_asked)
     labels = np.array(iris.labels)[division.train][rows]
     assert np.ptp(np.unique(labels, return_counts=True)[1]) <= 2
-    assert carry_out(replace(unit, seed=1), iris, division, 0).outcome["tuned_by"] == "loo"
+    assert carry_out(replace(trial, seed=1), iris, division, 0).outcome["tuned_by"] == "loo"
     assert (asked[-1][1] != rows) == bool(sample)
 
 
@@ -105,8 +105,8 @@ def test_a_sample_leaves_out_of_bag_votes_alone():
     scores = []
     for sample in ({}, {"sample": 30}):
         grid = {"max_depth": [1, 2]}
-        unit = make_unit("rf", tuning={"kind": "auto", **sample}, grid=grid)
-        outcome = carry_out(unit, iris, division, 0).outcome
+        trial = make_unit("rf", tuning={"kind": "auto", **sample}, grid=grid)
+        outcome = carry_out(trial, iris, division, 0).outcome
         scores.append((outcome["tuned_by"], outcome["tuning_score"], outcome["params"]))
     assert scores[0] == scores[1] and scores[0][0] == "oob"
 
@@ -116,7 +116,7 @@ def test_groups_stay_together_while_tuning_where_they_do_in_the_evaluation(monke
     groups = tuple(f"g{row % 50}" for row in range(150))
     rows = replace(iris, groups=groups)
     seen = []
-    choose = trial.choose_by_folds
+    choose = run_trial.choose_by_folds
 
     def watch(build, grid, learnt, divisions, aim):
         seen.extend(
@@ -125,9 +125,9 @@ def test_groups_stay_together_while_tuning_where_they_do_in_the_evaluation(monke
         )
         return choose(build, grid, learnt, divisions, aim)
 
-    monkeypatch.setattr(trial, "choose_by_folds", watch)
-    unit = make_unit(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})
-    carry_out(unit, rows, split(rows, Evaluation(kind=kind, folds=3), seed=0)[0], seed=0)
+    monkeypatch.setattr(run_trial, "choose_by_folds", watch)
+    trial = make_unit(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})
+    carry_out(trial, rows, split(rows, Evaluation(kind=kind, folds=3), seed=0)[0], seed=0)
     assert len(seen) == 3
     assert all(map(bool, seen)) == (kind == "stratified")
     assert any(map(bool, seen)) == (kind == "stratified")
@@ -152,7 +152,7 @@ class Stub:
 
 def carry_out_stub(monkeypatch, act):
     monkeypatch.setattr(recipes, "make", lambda *_, **__: Pipeline([("classifier", Stub(act))]))
-    monkeypatch.setattr(trial, "_warm", set())
+    monkeypatch.setattr(run_trial, "_warm", set())
     return carry_out(make_unit(), iris, division, seed=0)
 
 

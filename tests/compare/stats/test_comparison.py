@@ -17,10 +17,16 @@ SCORES = {
 
 
 def make_record(dataset, learner, fold, score, *, share=1.0, repeat=0, **fields):
-    unit = {"dataset": dataset, "learner": learner, "repeat": repeat, "fold": fold, "share": share}
+    trial = {
+        "dataset": dataset,
+        "learner": learner,
+        "repeat": repeat,
+        "fold": fold,
+        "train_fraction": share,
+    }
     return {
         "key": f"{dataset}-{learner}-{repeat}-{fold}-{share}",
-        "unit": {**unit, "recipe": learner, "params": {}},
+        "trial": {**trial, "recipe": learner, "params": {}},
         "scores": {"micro_f1": score, "macro_f1": score / 2},
         "tune_cpu_seconds": 7.0,
         "fit_cpu_seconds": 1.0 + fold,
@@ -40,11 +46,11 @@ def make_records(scores=SCORES):
 
 
 def plan_of(records):
-    return [(record["key"], record["unit"]) for record in records]
+    return [(record["key"], record["trial"]) for record in records]
 
 
 def fail(record):
-    return {"key": record["key"], "unit": record["unit"], "error": "it broke"}
+    return {"key": record["key"], "trial": record["trial"], "error": "it broke"}
 
 
 def test_cells_hold_mean_and_deviation_of_their_own_scores():
@@ -152,7 +158,7 @@ def test_records_outside_the_plan_are_left_out_and_its_labels_win():
     records = make_records()
     stale = make_record("news", "rf", 0, 0.1, key="older settings")
     planned = [
-        (key, {**unit, "learner": unit["learner"].upper()}) for key, unit in plan_of(records)
+        (key, {**trial, "learner": trial["learner"].upper()}) for key, trial in plan_of(records)
     ]
     comparison = compare([*records, stale], planned)
     assert comparison.learners == ("RF", "NB")
@@ -161,7 +167,7 @@ def test_records_outside_the_plan_are_left_out_and_its_labels_win():
 
 def test_two_learners_may_share_a_result():
     records = make_records({("d", "rf"): [0.8, 0.9]})
-    twin = [(key, {**unit, "learner": "twin"}) for key, unit in plan_of(records)]
+    twin = [(key, {**trial, "learner": "twin"}) for key, trial in plan_of(records)]
     comparison = compare(records, [*plan_of(records), *twin])
     assert comparison.cells["micro_f1", "d", "twin"].mean == pytest.approx(0.85)
     assert comparison.cells["micro_f1", "d", "twin"].mark == "tied"
@@ -192,7 +198,11 @@ def test_a_plan_of_which_nothing_is_done_is_all_missing():
 def test_published_figures_stand_beside_ours():
     records = [make_record("webkb", "rf", 0, 0.8), make_record("webkb", "svm", 0, 0.8)]
     records.append(make_record("my own", "rf", 0, 0.8))
-    cells = compare(records, protocol="sigir17").cells
+    published = {
+        ("webkb", "rf"): {"micro_f1": 0.8152},
+        ("webkb", "svm"): {"micro_f1": 0.8348, "macro_f1": 0.7339},
+    }
+    cells = compare(records, published=published).cells
     assert cells["micro_f1", "webkb", "rf"].published == 0.8152
     assert cells["macro_f1", "webkb", "svm"].published == 0.7339
     assert cells["micro_f1", "my own", "rf"].published is None

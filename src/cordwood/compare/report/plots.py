@@ -51,7 +51,7 @@ def draw_learning_curves(
         The bars are one standard error of the mean to each side.
     """
     figure, axes = _new_axes(6.4, max(4.0, 0.2 * len(curves) + 1.5))
-    counted = any(curve.by == "positives" for curve in curves.values())
+    counted = any(curve.by == "max_positives" for curve in curves.values())
     ends: dict[int, Point] = {}
     for position, curve in enumerate(curves.values()):
         points = [point for point in curve.points if point.n]

@@ -1,7 +1,7 @@
 """The gallery: all pictures that a comparison has the results for, in one folder."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,6 @@ from cordwood.compare.report.plots import (
     draw_time_against_effectiveness,
 )
 from cordwood.compare.report.rendering import metric_name
-from cordwood.compare.reproduction.results import Section, list_pictures
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.compare.stats.curves import RoundCurve
 from cordwood.compare.stats.ranks import nemenyi
@@ -69,38 +68,6 @@ def write_gallery(
             except CordwoodError as error:
                 left_out[str(error)] = None
     return Gallery(tuple(written), tuple(left_out))
-
-
-def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Path, ...]:
-    """Draw the pictures that a page of results shows; see `cordwood.compare.reproduction.results.make_page`.
-
-    Parameters
-    ----------
-    sections : iterable of Section
-        Those of the page.
-    folder : path
-        Where the pictures go; it is made if need be. Files of the same names are replaced.
-
-    Returns
-    -------
-    tuple of Path
-        The files.
-    """
-    written = []
-    for section in sections:
-        for picture in list_pictures(section):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            path = Path(folder, picture.file)
-            look = {"title": picture.dataset, "metric": picture.metric}
-            if picture.kind == "rounds":
-                rounds = _rounds_of(section.comparison, picture.metric, picture.dataset)
-                save(draw_round_curves(rounds, **look), path)
-            else:
-                curves = section.curves[picture.metric]
-                own = {name: curves[picture.dataset, name] for name in section.comparison.learners}
-                save(draw_learning_curves(own, **look), path)
-            written.append(path)
-    return tuple(written)
 
 
 def _draw_times(

@@ -29,8 +29,8 @@ from typing import Any, NamedTuple, Self
 
 from cordwood.compare.runner import dataset_cache as shelf
 from cordwood.compare.runner.dataset_cache import Material
-from cordwood.compare.runner.run_trial import Trial, carry_out
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner.run_trial import TrialResult, carry_out
+from cordwood.compare.runner.trials import Trial
 from cordwood.exceptions import CordwoodError
 
 # Seconds.
@@ -46,7 +46,7 @@ class Job(NamedTuple):
     """A unit, and all that it takes to carry it out."""
 
     key: str
-    unit: Unit
+    trial: Trial
     seed: int
     material: Material
 
@@ -95,7 +95,7 @@ class Cluster:
         with _hushed("distributed.client"), suppress(RuntimeError):
             self._client.close()
 
-    def carry_out(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Trial]]:
+    def carry_out(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, TrialResult]]:
         """Carry out jobs, and yield each with its trial as soon as it is done.
 
         Parameters
@@ -117,15 +117,15 @@ class Cluster:
             self._hand_out(dict(zip(self._idle(), waiting, strict=False)))
             if not self._under_way:
                 return
-            for job, trial in self._collect():
-                if trial is not None:
-                    yield job, trial
+            for job, result in self._collect():
+                if result is not None:
+                    yield job, result
                     continue
                 losses[job.key] += 1
                 if losses[job.key] < _MOST_LOSSES:
                     waiting = chain([job], waiting)
                 else:
-                    yield job, Trial({"error": _DEADLY.format(losses[job.key])}, {})
+                    yield job, TrialResult({"error": _DEADLY.format(losses[job.key])}, {})
 
     def _connect(self) -> Any:
         try:
@@ -218,7 +218,7 @@ class Cluster:
             for worker, job in assigned.items():
                 future = self._client.submit(
                     _carry_out,
-                    job.unit,
+                    job.trial,
                     job.seed,
                     job.material.name,
                     workers=[worker],
@@ -239,7 +239,7 @@ class Cluster:
                     f"worker {worker} could not take the data: {type(answer).__name__}: {answer}"
                 )
 
-    def _collect(self) -> Iterator[tuple[Job, Trial | None]]:
+    def _collect(self) -> Iterator[tuple[Job, TrialResult | None]]:
         """Wait a little, and yield jobs with their trials, or with None if their worker is lost."""
         done: Any = None
         with suppress(Empty):
@@ -258,19 +258,19 @@ class Cluster:
             with self._talking():
                 yield from self._finish(done)
 
-    def _finish(self, future: Any) -> Iterator[tuple[Job, Trial | None]]:
+    def _finish(self, future: Any) -> Iterator[tuple[Job, TrialResult | None]]:
         worker, job = self._under_way.pop(future)
         try:
-            trial = future.result(timeout=_PATIENCE)
+            result = future.result(timeout=_PATIENCE)
         except (TimeoutError, self._dask.KilledWorker):
             yield job, None
             return
-        if trial is None:
+        if result is None:
             # It was started anew at the same address, or has been sent the data of another client.
             self._workers[worker] = None
             self._hand_out({worker: job})
         else:
-            yield job, trial
+            yield job, result
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
@@ -316,10 +316,10 @@ def _hushed(name: str) -> Iterator[None]:
 _one_at_a_time = threading.Lock()
 
 
-def _carry_out(unit: Unit, seed: int, name: shelf.Name) -> Trial | None:
+def _carry_out(trial: Trial, seed: int, name: shelf.Name) -> TrialResult | None:
     """Carry out a unit on data that were sent before; None if they are not there."""
     with _one_at_a_time:
         material = shelf.find(name)
         if material is None:
             return None
-        return carry_out(unit, material.rows, material.divide(unit), seed)
+        return carry_out(trial, material.rows, material.divide(trial), seed)

@@ -75,7 +75,7 @@ def split(rows: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> li
             tests = _deal_groups(rows, codes, evaluation.folds, repeat_seed)
         elif evaluation.kind == "holdout":
             tests = np.ones(len(codes), dtype=np.intp)
-            tests[_hold_out(codes, evaluation.test_share or 0.0, repeat_seed)] = 0
+            tests[_hold_out(codes, evaluation.test_size or 0.0, repeat_seed)] = 0
         else:
             tests = _deal(codes, evaluation.folds, repeat_seed)
         splits.extend(

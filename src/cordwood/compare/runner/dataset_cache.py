@@ -8,7 +8,7 @@ from cordwood.compare.config.schema import Dataset, Evaluation
 from cordwood.compare.runner.cv_splits import Split, discard, fingerprint, shrink, split
 from cordwood.compare.runner.fit_cache import MEMBERS
 from cordwood.compare.runner.transform_cache import forget
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner.trials import Trial
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 
@@ -47,15 +47,15 @@ class Material:
         """What tells it from all other material, on every machine."""
         return _name(self.fingerprint, self.evaluation, self.seed)
 
-    def divide(self, unit: Unit) -> Split:
+    def divide(self, trial: Trial) -> Split:
         """Give the rows that a unit learns from and those that it is asked about."""
-        division = self.divisions[unit.repeat * self.evaluation.folds + unit.fold]
-        if unit.category is not None and unit.positives is not None:
-            kept = unit.positives
-            return discard(self.rows, division, unit.category, kept, unit.repeat, unit.seed)
-        if unit.share == 1:
+        division = self.divisions[trial.repeat * self.evaluation.folds + trial.fold]
+        if trial.category is not None and trial.max_positives is not None:
+            kept = trial.max_positives
+            return discard(self.rows, division, trial.category, kept, trial.repeat, trial.seed)
+        if trial.train_fraction == 1:
             return division
-        return shrink(self.rows, division, unit.share, unit.seed)
+        return shrink(self.rows, division, trial.train_fraction, trial.seed)
 
 
 # The one that was last used in this process: units come data set by data set.

@@ -35,31 +35,31 @@ class Standing:
 
     Examples
     --------
-    >>> unit = {"dataset": "d", "learner": "rf", "share": 1.0}
-    >>> standing = Standing([unit, {**unit, "learner": "nb"}], "micro_f1")
-    >>> standing.add({"unit": unit, "scores": {"micro_f1": 0.75}})
+    >>> trial = {"dataset": "d", "learner": "rf", "train_fraction": 1.0}
+    >>> standing = Standing([trial, {**trial, "learner": "nb"}], "micro_f1")
+    >>> standing.add({"trial": trial, "scores": {"micro_f1": 0.75}})
     >>> standing.done["d"], standing.planned["d"], standing.leader("d")
     (1, 2, Leader(learner='rf', mean=0.75, n=1))
     """
 
-    def __init__(self, units: Iterable[Mapping[str, Any]], metric: str) -> None:
+    def __init__(self, trials: Iterable[Mapping[str, Any]], metric: str) -> None:
         self.planned: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self._metric = metric
         self._share = 0.0
-        for unit in units:
-            self.planned[unit["dataset"]] += 1
-            self._share = max(self._share, unit["share"])
+        for trial in trials:
+            self.planned[trial["dataset"]] += 1
+            self._share = max(self._share, trial["train_fraction"])
         self._scores: dict[str, dict[str, tuple[float, int]]] = {}
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Count a unit that is done or has failed."""
-        unit = record["unit"]
-        self.done[unit["dataset"]] += 1
-        if "scores" in record and unit["share"] == self._share:
-            learners = self._scores.setdefault(unit["dataset"], {})
-            total, n = learners.get(unit["learner"], (0.0, 0))
-            learners[unit["learner"]] = (total + record["scores"][self._metric], n + 1)
+        trial = record["trial"]
+        self.done[trial["dataset"]] += 1
+        if "scores" in record and trial["train_fraction"] == self._share:
+            learners = self._scores.setdefault(trial["dataset"], {})
+            total, n = learners.get(trial["learner"], (0.0, 0))
+            learners[trial["learner"]] = (total + record["scores"][self._metric], n + 1)
 
     def leader(self, dataset: str) -> Leader | None:
         """Find the learner that is ahead, if any has a score; the first of equals."""

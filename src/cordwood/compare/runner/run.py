@@ -33,13 +33,14 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed, effective_n_jobs
 
 from cordwood._param_validation import check_jobs
+from cordwood.compare.config.external_estimator import find_distributions
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.runner.cluster import Cluster, Job
 from cordwood.compare.runner.dataset_cache import DataDir, Material, fetch, load, put_away
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.lock import Lock
-from cordwood.compare.runner.run_trial import Trial, carry_out
-from cordwood.compare.runner.trials import Unit, expand, key
+from cordwood.compare.runner.run_trial import TrialResult, carry_out
+from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
 from cordwood.datasets._lines import Progress
 from cordwood.exceptions import CordwoodError
 
@@ -73,7 +74,7 @@ class Summary:
         The record of each unit that has one, in the same order and under the plan's labels.
     """
 
-    n_units: int
+    n_trials: int
     n_done: int
     n_failed: int
     n_missing: int
@@ -195,14 +196,14 @@ def collect(plan: Plan, ledger: Ledger) -> Summary:
     Summary
     """
     records = ledger.records()
-    fingerprints = {record["unit"]["dataset"]: record["data"] for record in records}
+    fingerprints = {record["trial"]["dataset"]: record["data"] for record in records}
     return _summarize(plan, fingerprints, records, n_done=0)
 
 
 class _Task(NamedTuple):
     """A unit on certain data, and what a ledger had of it."""
 
-    unit: Unit
+    trial: Trial
     key: str
     data: str  # fingerprint
     n_earlier: int  # records
@@ -211,7 +212,7 @@ class _Task(NamedTuple):
     @property
     def seed(self) -> int:
         """Of the key, so that neither order nor company of a unit has a say in its result."""
-        return int(self.key, 16) % 2**31
+        return learner_seed(self.trial, self.key)
 
 
 # Yields each task with its record, or with None if it was not to be had.
@@ -225,12 +226,12 @@ def _list_tasks(
     for record in records:
         earlier.setdefault(record["key"], []).append(record)
     tasks = []
-    for unit in expand(plan):
-        data = fingerprints.get(unit.dataset, "")
-        name = key(unit, data)
+    for trial in list_trials(plan):
+        data = fingerprints.get(trial.dataset, "")
+        name = trial_key(trial, data)
         attempts = earlier.get(name, [])
         has_failed = bool(attempts) and "error" in attempts[-1]
-        tasks.append(_Task(unit, name, data, len(attempts), has_failed))
+        tasks.append(_Task(trial, name, data, len(attempts), has_failed))
     return tasks
 
 
@@ -244,15 +245,15 @@ def _summarize(
     latest = {record["key"]: record for record in records}
     keys = {task.key for task in tasks}
     return Summary(
-        n_units=len(tasks),
+        n_trials=len(tasks),
         n_done=n_done,
         n_failed=sum(task.has_failed for task in tasks),
         n_missing=sum(task.n_earlier == 0 for task in tasks),
         n_foreign=sum(record["key"] not in keys for record in records),
-        planned=tuple((task.key, task.unit.to_json()) for task in tasks),
+        planned=tuple((task.key, task.trial.to_json()) for task in tasks),
         # Labels may have changed since: they are not part of the key.
         records=tuple(
-            {**latest[task.key], "unit": task.unit.to_json()} for task in tasks if task.n_earlier
+            {**latest[task.key], "trial": task.trial.to_json()} for task in tasks if task.n_earlier
         ),
     )
 
@@ -269,7 +270,9 @@ def _find_workers(
             f"n_jobs / --jobs is {n_jobs}, which counts processes on this machine, and cannot be "
             "combined with cluster / --cluster, which has workers of its own; leave one of them out"
         )
-    versions = {k: v for learner in plan.learners for k, v in _versions(learner.recipe).items()}
+    versions = {
+        k: v for each in plan.learners for k, v in _versions(each.recipe, each.estimator).items()
+    }
     with Cluster(cluster, versions) as workers:
         yield partial(_work_there, plan, ledger, data_dir, workers)
 
@@ -314,8 +317,8 @@ def _attempt(task: _Task, plan: Plan, ledger: Ledger, data_dir: DataDir) -> dict
         return None
     with claim:
         material = _fetch(task, plan, data_dir)
-        trial = carry_out(task.unit, material.rows, material.divide(task.unit), task.seed)
-        return _write_down(task, trial, plan, ledger)
+        result = carry_out(task.trial, material.rows, material.divide(task.trial), task.seed)
+        return _write_down(task, result, plan, ledger)
 
 
 def _work_there(
@@ -329,14 +332,14 @@ def _work_there(
             claim = ledger.claim(task.key, known=task.n_earlier)
             if claim is not None:
                 claimed[task.key] = task, claim
-                yield Job(task.key, task.unit, task.seed, _fetch(task, plan, data_dir))
+                yield Job(task.key, task.trial, task.seed, _fetch(task, plan, data_dir))
 
     done = set()
     try:
-        for job, trial in workers.carry_out(claim_jobs()):
+        for job, result in workers.carry_out(claim_jobs()):
             task, claim = claimed.pop(job.key)
             with claim:
-                record = _write_down(task, trial, plan, ledger)
+                record = _write_down(task, result, plan, ledger)
             done.add(job.key)
             yield task, record
     finally:
@@ -348,30 +351,32 @@ def _work_there(
 
 
 def _fetch(task: _Task, plan: Plan, data_dir: DataDir) -> Material:
-    dataset = next(set_ for set_ in plan.datasets if set_.name == task.unit.dataset)
+    dataset = next(set_ for set_ in plan.datasets if set_.name == task.trial.dataset)
     return fetch(dataset, plan, data_dir, task.data)
 
 
-def _write_down(task: _Task, trial: Trial, plan: Plan, ledger: Ledger) -> dict[str, Any]:
+def _write_down(task: _Task, result: TrialResult, plan: Plan, ledger: Ledger) -> dict[str, Any]:
     record = {
         "key": task.key,
-        "unit": task.unit.to_json(),
-        **trial.outcome,
+        "trial": task.trial.to_json(),
+        **result.outcome,
+        "random_state": task.seed,
         "data": task.data,
         "plan": plan.fingerprint(),
-        "versions": _versions(task.unit.recipe),
+        "versions": _versions(task.trial.recipe, task.trial.estimator),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if trial.predictions:
+    if result.predictions:
         # First, so that what has a record has predictions.
-        ledger.write_predictions(task.key, **trial.predictions)
+        ledger.write_predictions(task.key, **result.predictions)
     ledger.append(record)
     return record
 
 
 @lru_cache
-def _versions(recipe: str) -> dict[str, str]:
-    libraries = (*_LIBRARIES, _PEERS[recipe]) if recipe in _PEERS else _LIBRARIES
+def _versions(recipe: str | None, estimator: str | None) -> dict[str, str]:
+    peers = (_PEERS[recipe],) if recipe in _PEERS else ()
+    libraries = (*_LIBRARIES, *peers, *(find_distributions(estimator) if estimator else ()))
     return {"python": platform.python_version(), **{name: version(name) for name in libraries}}
 
 

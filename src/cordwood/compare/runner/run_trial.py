@@ -26,7 +26,7 @@ from cordwood.compare.runner.fit_cache import MEMBERS
 from cordwood.compare.runner.resources import PeakMemory, timed
 from cordwood.compare.runner.thresholds import category_scores, take_votes
 from cordwood.compare.runner.transform_cache import content, prepare
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner.trials import Trial, build_pipeline
 from cordwood.compare.runner.tuning import (
     Aim,
     Build,
@@ -49,7 +49,7 @@ _OF_NO_CONCERN = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, 
 _ABSOLUTE_PATH = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:)?[/\\](?:[^\s'\"/\\:]+[/\\])+[^\s'\":,;]*")
 
 
-class Trial(NamedTuple):
+class TrialResult(NamedTuple):
     """What a unit came to.
 
     Parameters
@@ -66,7 +66,9 @@ class Trial(NamedTuple):
     predictions: dict[str, NDArray[Any]]
 
 
-def carry_out(unit: Unit, rows: Corpus | FeatureMatrix, division: Split, seed: int) -> Trial:
+def carry_out(
+    trial: Trial, rows: Corpus | FeatureMatrix, division: Split, seed: int
+) -> TrialResult:
     """Tune, fit, predict and score, and measure what it takes.
 
     Parameters
@@ -90,42 +92,44 @@ def carry_out(unit: Unit, rows: Corpus | FeatureMatrix, division: Split, seed: i
         for category in _OF_NO_CONCERN:
             warnings.simplefilter("ignore", category)
         try:
-            outcome, predictions = _attempt(unit, rows, division, seed)
+            outcome, predictions = _attempt(trial, rows, division, seed)
         except Exception as error:  # whatever a learner raises is a result of the comparison
-            return Trial({"error": _describe(error)}, {})
+            return TrialResult({"error": _describe(error)}, {})
     told = sorted({_describe(warning.message) for warning in caught})
-    return Trial({**outcome, "warnings": told}, predictions)
+    return TrialResult({**outcome, "warnings": told}, predictions)
 
 
-def _attempt(unit: Unit, rows: Corpus | FeatureMatrix, division: Split, seed: int) -> Trial:
+def _attempt(trial: Trial, rows: Corpus | FeatureMatrix, division: Split, seed: int) -> TrialResult:
     learnt, asked = rows.select(division.train), rows.select(division.test)
-    build = _builder(unit, rows, seed)
-    _warm_up(unit.recipe, build, learnt)
+    build = _builder(trial, rows, seed)
+    _warm_up(trial.recipe or str(trial.estimator), build, learnt)
     memory = PeakMemory()
     with timed() as tuning:
-        choice = _tune(unit, build, learnt, asked)
+        choice = _tune(trial, build, learnt, asked)
     pipeline = build(choice.params)
     prepared = prepare(pipeline, learnt, asked)
     classifier = pipeline[-1]
-    if recipes.find(unit.recipe).members:
+    if trial.is_stack:
         classifier.set_params(memory=MEMBERS)
-        MEMBERS.turn_to((unit.dataset, unit.repeat, unit.fold, unit.share, unit.positives))
+        MEMBERS.turn_to(
+            (trial.dataset, trial.repeat, trial.fold, trial.train_fraction, trial.max_positives)
+        )
     with timed() as fitting, MEMBERS.saving() as saved_in_fitting:
         classifier.fit(
-            prepared.X, np.asarray(learnt.labels), **_find_groups(unit, classifier, learnt)
+            prepared.X, np.asarray(learnt.labels), **_find_groups(trial, classifier, learnt)
         )
     with timed() as predicting, MEMBERS.saving() as saved_in_predicting:
         votes = classifier.predict_proba(prepared.X_asked)
     peak = memory.read()
     classes = np.asarray(classifier.classes_)
-    codes = _decide(votes, classes, unit.category, choice.threshold)
+    codes = _decide(votes, classes, trial.category, choice.threshold)
     times = {
         "tune": (tuning,),
         "fit": (prepared.fitting, fitting, saved_in_fitting),
         "predict": (prepared.applying, predicting, saved_in_predicting),
     }
     outcome = {
-        "scores": _score(asked.labels, classes[codes], classes, unit.category),
+        "scores": _score(asked.labels, classes[codes], classes, trial.category),
         "params": choice.params,
         "tuning_score": choice.score,
         "tuned_by": choice.kind,
@@ -136,7 +140,7 @@ def _attempt(unit: Unit, rows: Corpus | FeatureMatrix, division: Split, seed: in
         "n_train": len(learnt),
         "n_test": len(asked),
         **_tell_rules(classifier),
-        **_score_rounds(unit, classifier, (prepared.X, learnt), (prepared.X_asked, asked)),
+        **_score_rounds(trial, classifier, (prepared.X, learnt), (prepared.X_asked, asked)),
     }
     predictions: dict[str, NDArray[Any]] = {
         "rows": division.test,
@@ -144,12 +148,12 @@ def _attempt(unit: Unit, rows: Corpus | FeatureMatrix, division: Split, seed: in
         "votes": votes.astype(np.float32),
         "classes": classes,
     }
-    return Trial(outcome, predictions)
+    return TrialResult(outcome, predictions)
 
 
-def _find_groups(unit: Unit, classifier: Any, learnt: Corpus | FeatureMatrix) -> dict[str, Any]:
+def _find_groups(trial: Trial, classifier: Any, learnt: Corpus | FeatureMatrix) -> dict[str, Any]:
     """Give groups to a learner that keeps them together, where the evaluation does."""
-    if unit.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
+    if trial.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
         return {"groups": learnt.groups}
     return {}
 
@@ -184,10 +188,10 @@ def _tell_rules(classifier: Any) -> dict[str, int]:
 
 
 def _score_rounds(
-    unit: Unit, classifier: Any, *parts: tuple[Any, Corpus | FeatureMatrix]
+    trial: Trial, classifier: Any, *parts: tuple[Any, Corpus | FeatureMatrix]
 ) -> dict[str, Any]:
     """Score training and test rows after some rounds and after the last, where a learner can."""
-    wanted = unit.evaluation.get("rounds", ())
+    wanted = trial.evaluation.get("rounds", ())
     if not wanted or not hasattr(classifier, "staged_predict"):
         return {}
     classes = np.asarray(classifier.classes_)
@@ -197,9 +201,9 @@ def _score_rounds(
         predicted, n = classes, 0
         for n, predicted in enumerate(islice(classifier.staged_predict(X), wanted[-1]), start=1):
             if n in wanted:
-                stages[n] = _score(rows.labels, predicted, classes, unit.category)
+                stages[n] = _score(rows.labels, predicted, classes, trial.category)
         if n not in stages:
-            stages[n] = _score(rows.labels, predicted, classes, unit.category)
+            stages[n] = _score(rows.labels, predicted, classes, trial.category)
         told["n"] = list(stages)
         told[name] = {
             metric: [scores[metric] for scores in stages.values()] for metric in stages[n]
@@ -207,29 +211,13 @@ def _score_rounds(
     return {"rounds": told}
 
 
-def _builder(unit: Unit, rows: Corpus | FeatureMatrix, seed: int) -> Build:
-    given = {
-        param: value
-        for param, value in unit.params.items()
-        if param.rpartition("__")[2] != "n_jobs"
-    }
+def _builder(trial: Trial, rows: Corpus | FeatureMatrix, seed: int) -> Build:
     input_type: recipes.InputType = "text" if isinstance(rows, Corpus) else "numeric"
-    # Of the plan, where it is that of members as well, which stacks can only share if they draw
-    # alike.
-    seed = unit.seed if recipes.find(unit.recipe).members else seed
     # As `workflow.train` has it: sparse rows are comparable as they are.
     scale = isinstance(rows, FeatureMatrix) and not sp.issparse(rows.X)
 
     def build(params: Mapping[str, Any]) -> Pipeline:
-        return recipes.make(
-            unit.recipe,
-            input=input_type,
-            scale=scale,
-            vectorizer_params=unit.text,
-            random_state=seed,
-            n_jobs=1,
-            **{**given, **params},
-        )
+        return build_pipeline(trial, params, input=input_type, scale=scale, random_state=seed)
 
     return build
 
@@ -245,21 +233,21 @@ def _warm_up(recipe: str, build: Build, learnt: Corpus | FeatureMatrix) -> None:
 
 
 def _tune(
-    unit: Unit, build: Build, learnt: Corpus | FeatureMatrix, asked: Corpus | FeatureMatrix
+    trial: Trial, build: Build, learnt: Corpus | FeatureMatrix, asked: Corpus | FeatureMatrix
 ) -> Choice:
-    if not unit.tuning:
+    if not trial.tuning:
         return Choice({}, None, None)
-    aim = Aim(unit.tuning["metric"], unit.category, unit.tuning.get("threshold", False))
-    if unit.tuning["kind"] == "test":
-        return choose_by_test(build, unit.grid, learnt, asked, aim)
-    grouped = unit.evaluation["kind"] == "grouped"
-    kind = resolve_kind(unit.tuning["kind"], build, unit.grid, grouped=grouped)
+    aim = Aim(trial.tuning["metric"], trial.category, trial.tuning.get("threshold", False))
+    if trial.tuning["kind"] == "test":
+        return choose_by_test(build, trial.grid, learnt, asked, aim)
+    grouped = trial.evaluation["kind"] == "grouped"
+    kind = resolve_kind(trial.tuning["kind"], build, trial.grid, grouped=grouped)
     if kind != "cv":
-        n_most = unit.tuning.get("sample") if kind == "loo" else None
-        sample = sample_rows(learnt, n_most, unit.seed)
-        return choose_by_own_votes(kind, build, unit.grid, learnt, aim, sample, grouped=grouped)
-    inner = Evaluation(kind="grouped" if grouped else "stratified", folds=unit.tuning["folds"])
-    return choose_by_folds(build, unit.grid, learnt, split(learnt, inner, unit.seed), aim)
+        n_most = trial.tuning.get("sample") if kind == "loo" else None
+        sample = sample_rows(learnt, n_most, trial.seed)
+        return choose_by_own_votes(kind, build, trial.grid, learnt, aim, sample, grouped=grouped)
+    inner = Evaluation(kind="grouped" if grouped else "stratified", folds=trial.tuning["folds"])
+    return choose_by_folds(build, trial.grid, learnt, split(learnt, inner, trial.seed), aim)
 
 
 def _describe(error: BaseException | Warning | str) -> str:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.compare.reproduction.protocols import published
 from cordwood.compare.stats.curves import By, LearningCurve, RoundCurve, learning_curve
 from cordwood.compare.stats.ranks import average_ranks
 from cordwood.compare.stats.result_index import Planned, Record, Results, check_metrics, gather
@@ -36,6 +35,9 @@ CATEGORY_METRICS = ("f1",)
 TestName = Literal["paired_t", "corrected_t", "wilcoxon"]
 Mark = Literal["best", "tied", ""]
 
+Published = Mapping[tuple[str, str], Mapping[str, float]]
+"""Published scores by data set and learner, then by metric."""
+
 Curves = Mapping[tuple[str, str], LearningCurve]
 """Learning curves by data set and learner."""
 
@@ -54,7 +56,7 @@ class Cell:
         Whether this learner is the best here, or was tested and is not significantly different
         from the best. A learner that is not complete has no mark.
     published : float or None
-        What the paper of the protocol reports.
+        The published score, if there is one.
     """
 
     mean: float
@@ -156,7 +158,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     test: TestName = "paired_t",
     alpha: float = 0.05,
-    protocol: str | None = None,
+    published: Published | None = None,
 ) -> Comparison:
     """Sum up the records of a ledger, for the most that anyone has learnt from.
 
@@ -176,8 +178,8 @@ def compare(
         correction for overlapping training rows; or by signed ranks.
     alpha : float
         Level of significance.
-    protocol : str, optional
-        Name of the protocol whose published figures stand beside ours.
+    published : mapping of (dataset, learner) to mapping of metric to float, optional
+        Published scores to show beside the measured ones.
 
     Returns
     -------
@@ -191,8 +193,9 @@ def compare(
     Examples
     --------
     >>> def record(learner, fold, score):
-    ...     unit = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold, "share": 1.0}
-    ...     return {"key": f"{learner}{fold}", "unit": unit, "scores": {"micro_f1": score}}
+    ...     trial = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold}
+    ...     trial["train_fraction"] = 1.0
+    ...     return {"key": f"{learner}{fold}", "trial": trial, "scores": {"micro_f1": score}}
     >>> records = [record("rf", 0, 0.8), record("rf", 1, 0.9), record("nb", 0, 0.7)]
     >>> comparison = compare(records, metrics=["micro_f1"])
     >>> cell = comparison.cells["micro_f1", "d", "nb"]
@@ -201,10 +204,10 @@ def compare(
     """
     results = gather(records, planned)
     if metrics is None:
-        of_categories = all(unit.get("category") for unit in results.units.values())
+        of_categories = all(trial.get("category") for trial in results.trials.values())
         metrics = CATEGORY_METRICS if of_categories else METRICS
     check_metrics(metrics, results)
-    amount = max(slot.amount for slot in results.units)
+    amount = max(slot.amount for slot in results.trials)
     datasets, learners = results.names("dataset"), results.names("learner")
     cells: dict[tuple[str, str, str], Cell] = {}
     for dataset in datasets:
@@ -217,7 +220,7 @@ def compare(
                     columns[position],
                     _mark(verdict, position, columns),
                     _failures(results, dataset, learner, amount),
-                    _published(results, dataset, learner, metric, protocol),
+                    (published or {}).get((dataset, learner), {}).get(metric),
                 )
     costs = {(d, name): _cost(results, d, name, amount) for d in datasets for name in learners}
     return Comparison(
@@ -253,11 +256,11 @@ def learning_curves(
     """
     results = gather(records, planned)
     check_metrics([metric], results)
-    counted = any("positives" in unit for unit in results.units.values())
-    by: By = "positives" if counted else "share"
+    counted = any("max_positives" in trial for trial in results.trials.values())
+    by: By = "max_positives" if counted else "train_fraction"
     curves = {}
     for dataset in results.names("dataset"):
-        amounts = sorted({slot.amount for slot in results.units if slot.dataset == dataset})
+        amounts = sorted({slot.amount for slot in results.trials if slot.dataset == dataset})
         for learner in results.names("learner"):
             scores = [results.values(dataset, learner, amount, metric) for amount in amounts]
             curves[dataset, learner] = learning_curve(amounts, np.array(scores), by)
@@ -311,18 +314,6 @@ def _failures(results: Results, dataset: str, learner: str, amount: float) -> in
         for slot, record in results.records.items()
         if slot[:3] == (dataset, learner, amount)
     )
-
-
-def _published(
-    results: Results, dataset: str, learner: str, metric: str, protocol: str | None
-) -> float | None:
-    if protocol is None:
-        return None
-    for slot, unit in results.units.items():
-        if slot[:2] == (dataset, learner):
-            figure = published(protocol, dataset, unit["recipe"], unit["params"])
-            return getattr(figure, metric, None)
-    return None
 
 
 def _cost(results: Results, dataset: str, learner: str, amount: float) -> Cost:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from cordwood.compare.stats.statistics import PairedTest, paired_t_test
 
-By = Literal["share", "positives"]
+By = Literal["train_fraction", "max_positives"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LearningCurve:
 
     points: tuple[CurvePoint, ...]
     last_gain: PairedTest
-    by: By = "share"
+    by: By = "train_fraction"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class RoundCurve:
     test: tuple[float, ...]
 
 
-def learning_curve(amounts: Sequence[float], scores: ArrayLike, by: By = "share") -> LearningCurve:
+def learning_curve(
+    amounts: Sequence[float], scores: ArrayLike, by: By = "train_fraction"
+) -> LearningCurve:
     """Sum up scores by what was learnt from.
 
     Parameters

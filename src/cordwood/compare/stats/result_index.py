@@ -25,17 +25,17 @@ class Slot(NamedTuple):
 class Results(NamedTuple):
     """The planned units by their places, each with its record if there is one."""
 
-    units: dict[Slot, Mapping[str, Any]]
+    trials: dict[Slot, Mapping[str, Any]]
     records: dict[Slot, Record]
 
     def names(self, field: Literal["dataset", "learner"]) -> tuple[str, ...]:
         """List the data sets or the learners, in the order of the plan."""
-        return tuple(dict.fromkeys(getattr(slot, field) for slot in self.units))
+        return tuple(dict.fromkeys(getattr(slot, field) for slot in self.trials))
 
     def divisions(self, dataset: str, amount: float) -> list[tuple[int, int]]:
         """List what anyone's rows are divided into, so that all learners have the same rows."""
         return sorted(
-            {s.division for s in self.units if (s.dataset, s.amount) == (dataset, amount)}
+            {s.division for s in self.trials if (s.dataset, s.amount) == (dataset, amount)}
         )
 
     def values(self, dataset: str, learner: str, amount: float, metric: str) -> list[float]:
@@ -57,23 +57,23 @@ def gather(records: Iterable[Record], planned: Planned | None) -> Results:
     """
     latest = {record["key"]: record for record in records}
     if planned is None:
-        planned = [(key, record["unit"]) for key, record in latest.items()]
+        planned = [(key, record["trial"]) for key, record in latest.items()]
     results = Results({}, {})
     keys: dict[Slot, str] = {}
-    for key, unit in planned:
-        division = (unit["repeat"], unit["fold"])
-        amount = float(unit.get("positives", unit["share"]))
-        slot = Slot(unit["dataset"], unit["learner"], amount, division)
+    for key, trial in planned:
+        division = (trial["repeat"], trial["fold"])
+        amount = float(trial.get("max_positives", trial["train_fraction"]))
+        slot = Slot(trial["dataset"], trial["learner"], amount, division)
         if keys.setdefault(slot, key) != key:
             raise DataError(
                 f"there are two different results of {slot.learner!r} on {slot.dataset!r}, repeat "
                 f"{division[0]}, fold {division[1]}, made with other settings or data; compare "
                 "by a plan, which says which of them counts"
             )
-        results.units[slot] = unit
+        results.trials[slot] = trial
         if key in latest:
             results.records[slot] = latest[key]
-    if not results.units:
+    if not results.trials:
         raise DataError("there are no results to compare; run the plan first")
     return results
 
