@@ -89,7 +89,7 @@ def compare(plan: Plan, turn: int) -> tuple[float, float]:
     ours, records = found[call_the_runner]
     theirs, scores = found[call_by_hand]
     for name, scoring in scores.items():
-        of_learner = [r["scores"] for r in records if r["unit"]["recipe"] == name]
+        of_learner = [r["scores"] for r in records if r["trial"]["recipe"] == name]
         for metric in SCORINGS:
             values = [scores[metric] for scores in of_learner]
             np.testing.assert_allclose(values, scoring[f"test_{metric}"], rtol=1e-12)

@@ -34,12 +34,12 @@ def read_ledgers() -> tuple[dict[tuple[str, str], dict[str, Scores]], dict[str, 
     paths = [path for start in ("sigir17", "quick") for path in LEDGERS.glob(f"{start}-*.jsonl")]
     for path in sorted(paths, reverse=True):
         for record in Ledger(path).records():
-            unit = record["unit"]
+            trial = record["trial"]
             if "scores" in record:
-                key = unit["dataset"], unit["evaluation"]["kind"]
-                found[key][unit["learner"]][unit["repeat"], unit["fold"]] = record["scores"]
-                usual = RECIPES[unit["recipe"]].members
-                members[unit["learner"]] = unit["params"].get("members", list(usual))
+                key = trial["dataset"], trial["evaluation"]["kind"]
+                found[key][trial["learner"]][trial["repeat"], trial["fold"]] = record["scores"]
+                usual = RECIPES[trial["recipe"]].members
+                members[trial["learner"]] = trial["params"].get("members", list(usual))
     return found, members
 
 

@@ -42,7 +42,7 @@ def folder(tmp_path):
 def test_a_plan_is_run_once_and_shown_again(folder, capsys):
     assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
-    assert (first["units"], first["done_now"], first["failed"]) == (6, 6, 0)
+    assert (first["trials"], first["done_now"], first["failed"]) == (6, 6, 0)
     assert first["learners"] == ["svm", "bayes"]
     assert (folder / "plan.jsonl").exists()
     assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
@@ -119,7 +119,7 @@ def test_quick_takes_a_data_set_by_its_name(capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
     assert main(["compare", "--quick", "dataset:sklearn:wine", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert (record["units"], record["failed"]) == (6, 0)
+    assert (record["trials"], record["failed"]) == (6, 0)
     assert {cell["dataset"] for cell in record["cells"]} == {"sklearn:wine"}
 
 

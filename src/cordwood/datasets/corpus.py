@@ -4,13 +4,16 @@ Records are immutable; everything after reading works on these and knows nothing
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from cordwood.exceptions import DataError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,3 +154,39 @@ def _take(column: Any, positions: NDArray[np.intp]) -> Any:
     if isinstance(column, tuple):
         return tuple(map(column.__getitem__, positions.tolist()))
     return column[positions]
+
+
+DatasetT = TypeVar("DatasetT", bound=Rows)
+
+
+def with_groups(corpus: DatasetT, pattern: str) -> DatasetT:
+    """Return a copy whose groups are the first matches of a regular expression in the ids.
+
+    Parameters
+    ----------
+    corpus : Corpus or FeatureMatrix
+    pattern : str
+        Regular expression; what it matches in the id of a sample is the group of the sample.
+
+    Returns
+    -------
+    Corpus or FeatureMatrix
+
+    Raises
+    ------
+    DataError
+        If an id has no match.
+
+    Examples
+    --------
+    >>> corpus = Corpus(texts=("a", "b", "c"), ids=("7:grain", "7:wheat", "8:oil"))
+    >>> with_groups(corpus, "^[^:]*").groups
+    ('7', '7', '8')
+    """
+    groups = []
+    for sample_id in corpus.ids:
+        match = re.search(pattern, sample_id)
+        if match is None:
+            raise DataError(f"group_pattern {pattern!r} does not match the id {sample_id!r}")
+        groups.append(match.group(0))
+    return replace(corpus, groups=tuple(groups))

@@ -11,7 +11,7 @@ from cordwood import recipes
 from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
-from cordwood.compare.runner.trials import Unit, expand, key
+from cordwood.compare.runner.trials import Trial, list_trials, trial_key
 from cordwood.compare.stats.comparison import compare, learning_curves
 from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.registry import OTHERS, load_dataset, set_against_rest
@@ -75,9 +75,9 @@ def fit(folder, category, recipe, **params):
 
 def test_each_category_is_scored_by_its_binary_f1(folder, tmp_path):
     summary = run_plan(folder, tmp_path, [{"recipe": "adauboost"}])
-    assert [record["unit"]["dataset"] for record in summary.records] == list(CATEGORIES)
+    assert [record["trial"]["dataset"] for record in summary.records] == list(CATEGORIES)
     for record in summary.records:
-        model, texts, y_test = fit(folder, record["unit"]["dataset"], "adauboost")
+        model, texts, y_test = fit(folder, record["trial"]["dataset"], "adauboost")
         y_pred = model.predict(texts)
         for name, score in (("f1", f1_score), ("precision", precision_score)):
             assert record["scores"][name] == pytest.approx(score(y_test, y_pred), rel=1e-12)
@@ -113,7 +113,7 @@ def test_tuning_on_test_samples_is_marked(folder, tmp_path):
     for record in summary.records:
         scores = []
         for C in (0.001, 0.1, 10.0):
-            model, texts, y_test = fit(folder, record["unit"]["dataset"], "svm", C=C)
+            model, texts, y_test = fit(folder, record["trial"]["dataset"], "svm", C=C)
             scores.append(f1_score(y_test, model.predict(texts)))
         assert record["tuned_by"] == "test"
         assert record["scores"]["f1"] == record["tuning_score"] == pytest.approx(max(scores))
@@ -126,7 +126,7 @@ def test_tuned_threshold_is_applied_to_the_test_samples(folder, tmp_path):
     plain = run_plan(folder, tmp_path, [learner])
     assert {record["key"] for record in tuned.records}.isdisjoint(r["key"] for r in plain.records)
     for record, before in zip(tuned.records, plain.records, strict=True):
-        model, texts, y_test = fit(folder, record["unit"]["dataset"], "nb")
+        model, texts, y_test = fit(folder, record["trial"]["dataset"], "nb")
         y_pred = model.predict_proba(texts)[:, 1] > record["threshold"]
         assert record["scores"]["f1"] == pytest.approx(f1_score(y_test, y_pred))
         assert "threshold" not in before
@@ -141,7 +141,7 @@ def test_round_scores_match_staged_predict(folder, tmp_path):
         {"recipe": "nb"},
     ]
     summary = run_plan(folder, tmp_path, learners, evaluation={"rounds": [1, 2, 4, 300]})
-    by_name = {(r["unit"]["dataset"], r["unit"]["learner"]): r for r in summary.records}
+    by_name = {(r["trial"]["dataset"], r["trial"]["learner"]): r for r in summary.records}
     assert "rounds" not in by_name["tin", "nb"]
     model, texts, y_test = fit(folder, "tin", "adauboost", max_iter=9)
     stages = list(model[-1].staged_predict(model[:-1].transform(texts)))
@@ -157,16 +157,16 @@ def test_round_scores_match_staged_predict(folder, tmp_path):
 
 
 def test_training_samples_of_the_category_are_limited(folder, tmp_path):
-    evaluation = {"positives": [2, 5, 1000], "repeats": 2}
+    evaluation = {"max_positives": [2, 5, 1000], "repeats": 2}
     summary = run_plan(folder, tmp_path, [{"recipe": "nb"}], evaluation=evaluation)
     n_all = {name: int(next(official_parts(folder, name))[1].sum()) for name in CATEGORIES}
     for record in summary.records:
-        unit = record["unit"]
-        n_discarded = max(0, n_all[unit["dataset"]] - unit["positives"])
+        trial = record["trial"]
+        n_discarded = max(0, n_all[trial["dataset"]] - trial["max_positives"])
         assert (record["n_train"], record["n_test"]) == (160 - n_discarded, 80)
     curve = learning_curves(summary.records, summary.planned, metric="f1")["tin", "nb"]
     assert [(point.amount, point.n) for point in curve.points] == [(2, 2), (5, 2), (1000, 2)]
-    assert curve.by == "positives"
+    assert curve.by == "max_positives"
     cell = compare(summary.records, summary.planned).cells["f1", "tin", "nb"]
     assert cell.mean == curve.points[-1].mean and cell.complete
 
@@ -187,7 +187,7 @@ def test_training_samples_of_the_category_are_limited(folder, tmp_path):
             "tuning threshold is chosen by kind 'cv' only, not by 'test'",
         ),
         (
-            {"evaluation": {"positives": [5, 2]}},
+            {"evaluation": {"max_positives": [5, 2]}},
             "evaluation positives must be numbers from 1 in rising order, each once",
         ),
         (
@@ -195,8 +195,8 @@ def test_training_samples_of_the_category_are_limited(folder, tmp_path):
             "evaluation rounds must be numbers from 1 in rising order, each once",
         ),
         (
-            {"evaluation": {"positives": [5], "shares": [0.5, 1.0]}},
-            "evaluation shares and positives both say what is learnt from; leave one out",
+            {"evaluation": {"max_positives": [5], "train_fractions": [0.5, 1.0]}},
+            "evaluation train_fractions and positives both say what is learnt from; leave one out",
         ),
         (
             {"evaluation": {"repeats": 2}},
@@ -226,7 +226,7 @@ def test_category_data_set_can_be_renamed(folder):
     table = {"name": "metal", "source": "stories", "category": "tin"}
     plan = make_plan(folder, [{"recipe": "nb"}], datasets=[table])
     assert plan.datasets[0].load(data_dir=folder).labels.count("tin") > 0
-    assert expand(plan)[0].category == "tin"
+    assert list_trials(plan)[0].category == "tin"
 
 
 @pytest.mark.parametrize(
@@ -236,5 +236,5 @@ def test_keys_of_stored_ledgers_are_unchanged(ledger):
     records = Ledger(ledger).records()
     assert records
     for record in records:
-        assert key(Unit.from_json(record["unit"]), record["data"]) == record["key"]
-        assert Unit.from_json(record["unit"]).to_json() == record["unit"]
+        assert trial_key(Trial.from_json(record["trial"]), record["data"]) == record["key"]
+        assert Trial.from_json(record["trial"]).to_json() == record["trial"]

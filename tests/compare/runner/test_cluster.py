@@ -17,7 +17,7 @@ from cordwood.compare.runner import run as runner
 from cordwood.compare.runner.dataset_cache import clear, load
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
-from cordwood.compare.runner.trials import expand
+from cordwood.compare.runner.trials import list_trials
 from cordwood.exceptions import CordwoodError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
@@ -45,7 +45,7 @@ name = "slow"
 recipe = "svm"
 params = { C = 0.3 }
 """
-N_UNITS = 12
+N_TRIALS = 12
 
 # Preloaded by every worker: logs each data set that the worker unpickles and each trial that it
 # starts, and delays or exits in some of them.
@@ -64,13 +64,13 @@ def receive(dataset, state):
     log("dataset")
     dataset.__dict__.update(state)
 
-def run_trial_logged(unit, *args):
-    log("unit")
-    if unit.learner == "slow":
+def run_trial_logged(trial, *args):
+    log("trial")
+    if trial.learner == "slow":
         time.sleep(0.5)
-    if unit.learner == "deadly":
+    if trial.learner == "deadly":
         os._exit(1)
-    return run_trial(unit, *args)
+    return run_trial(trial, *args)
 
 def dask_setup(worker):
     cluster.run_trial = run_trial_logged
@@ -178,7 +178,7 @@ def plan(plan_file):
 def expected(plan, tmp_path_factory):
     ledger = Ledger(tmp_path_factory.mktemp("here") / "here.jsonl")
     summary = run(plan, ledger, n_jobs=1)
-    assert (summary.n_done, summary.n_failed) == (N_UNITS, 0)
+    assert (summary.n_done, summary.n_failed) == (N_TRIALS, 0)
     return results(ledger)
 
 
@@ -217,10 +217,10 @@ def test_killed_worker_does_not_change_results(workers, ledger, plan, expected):
 
     summary = run(plan, ledger, cluster=workers.address, on_record=kill_busy_worker)
     assert killed and len(workers.client.nthreads()) == 1
-    assert (summary.n_done, summary.n_failed, summary.n_missing) == (N_UNITS, 0, 0)
-    assert len(ledger.records()) == N_UNITS and results(ledger) == expected
+    assert (summary.n_done, summary.n_failed, summary.n_missing) == (N_TRIALS, 0, 0)
+    assert len(ledger.records()) == N_TRIALS and results(ledger) == expected
     events = sum((workers.events(process) for process in processes.values()), Counter())
-    assert events["unit"] == N_UNITS + 1  # the lost trial was run again
+    assert events["trial"] == N_TRIALS + 1  # the lost trial was run again
 
 
 def test_other_versions_raise_before_any_trial(workers, ledger, plan, monkeypatch):
@@ -245,7 +245,7 @@ def test_compare_command_runs_on_a_cluster(workers, ledger, plan_file, capsys):
     workers.scale(1)
     command = ["compare", str(plan_file), "--ledger", str(ledger.path), "--cluster"]
     assert main([*command, workers.address, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["done_now"] == N_UNITS
+    assert json.loads(capsys.readouterr().out)["done_now"] == N_TRIALS
     assert main([*command, "somewhere"]) == 1
     assert capsys.readouterr().err.startswith("cordwood: cluster must be the address of")
 
@@ -261,7 +261,7 @@ def test_data_set_that_a_worker_has_lost_is_sent_again(workers, ledger, plan, ex
     before = workers.events(process)
     run(plan, ledger, cluster=workers.address, on_record=clear_caches)
     assert results(ledger) == expected
-    assert workers.events(process) - before == {"dataset": 3, "unit": N_UNITS}
+    assert workers.events(process) - before == {"dataset": 3, "trial": N_TRIALS}
 
 
 def test_claims_do_not_exceed_the_number_of_workers(workers, ledger, plan, expected):
@@ -278,7 +278,7 @@ def test_claims_do_not_exceed_the_number_of_workers(workers, ledger, plan, expec
 
     run(plan, ledger, cluster=workers.address, on_record=count_claims)
     # The worker that has just finished has not yet received its next trial.
-    assert len(claimed) == N_UNITS and max(claimed) == 1
+    assert len(claimed) == N_TRIALS and max(claimed) == 1
 
 
 def test_data_set_is_sent_once_to_a_worker_that_joins_later(workers, ledger, plan, expected):
@@ -295,7 +295,7 @@ def test_data_set_is_sent_once_to_a_worker_that_joins_later(workers, ledger, pla
         for process in workers.processes().values()
     ]
     assert len(events) == 2 and all(0 < counts["dataset"] <= 2 for counts in events)
-    assert sum(counts["unit"] for counts in events) == N_UNITS
+    assert sum(counts["trial"] for counts in events) == N_TRIALS
 
 
 def test_killed_client_resumes(workers, ledger, plan, plan_file, expected):
@@ -306,8 +306,8 @@ def test_killed_client_resumes(workers, ledger, plan, plan_file, expected):
         client.kill()
     n_before = len(ledger.records())
     summary = run(plan, ledger, cluster=workers.address)
-    assert 0 < n_before < N_UNITS and summary.n_done == N_UNITS - n_before
-    assert len(ledger.records()) == N_UNITS and results(ledger) == expected
+    assert 0 < n_before < N_TRIALS and summary.n_done == N_TRIALS - n_before
+    assert len(ledger.records()) == N_TRIALS and results(ledger) == expected
 
 
 def test_trial_that_kills_its_workers_fails_and_others_finish(workers, ledger, monkeypatch):
@@ -342,7 +342,7 @@ def test_loss_of_all_workers_raises_and_keeps_finished_trials(workers, ledger, p
     with pytest.raises(CordwoodError, match="has no workers"):
         run(plan, ledger, cluster=workers.address)
     # All claims are released.
-    assert run(plan, ledger).n_done == N_UNITS - 1
+    assert run(plan, ledger).n_done == N_TRIALS - 1
 
 
 def test_lost_scheduler_raises(tmp_path, ledger, plan):
@@ -389,16 +389,16 @@ def test_threads_of_a_worker_run_one_trial_at_a_time(plan, monkeypatch):
     loaded = load(plan.datasets[0], plan, None)
     running, max_running = [], []
 
-    def run_slowly(unit, *_):
-        running.append(unit)
+    def run_slowly(trial, *_):
+        running.append(trial)
         max_running.append(len(running))
         time.sleep(0.01)
-        running.remove(unit)
+        running.remove(trial)
 
     monkeypatch.setattr(cluster, "run_trial", run_slowly)
     threads = [
-        threading.Thread(target=cluster._run_in_worker, args=(unit, 0, loaded.key))
-        for unit in expand(plan)[:4]
+        threading.Thread(target=cluster._run_in_worker, args=(trial, 0, loaded.key))
+        for trial in list_trials(plan)[:4]
     ]
     for thread in threads:
         thread.start()
@@ -423,4 +423,4 @@ def test_error_while_closing_the_client_is_ignored(tmp_path, ledger, plan, monke
         monkeypatch.setattr(distributed, "Client", Client)
         run(plan, ledger, cluster=workers.address)
     assert len(closed) == 2
-    assert len(ledger.records()) == len(expand(plan))
+    assert len(ledger.records()) == len(list_trials(plan))

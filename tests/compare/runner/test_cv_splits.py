@@ -91,11 +91,11 @@ def test_fixed_uses_the_official_split():
 
 @settings(deadline=None, max_examples=60)
 @given(labels, st.floats(0.05, 0.95), st.integers(0, 1000))
-def test_holdout_is_stratified(labels, share, seed):
-    evaluation = Evaluation(kind="holdout", test_share=share)
+def test_holdout_is_stratified(labels, test_size, seed):
+    evaluation = Evaluation(kind="holdout", test_size=test_size)
     ((train, test),) = split(corpus(labels), evaluation, seed)
     assert sorted([*train, *test]) == list(range(len(labels)))
-    n_test = min(max(1, round(share * len(labels))), len(labels) - 1)
+    n_test = min(max(1, round(test_size * len(labels))), len(labels) - 1)
     assert len(test) == n_test
     for label in set(labels):
         exact = labels.count(label) * n_test / len(labels)
@@ -116,11 +116,11 @@ def test_training_subsamples_are_nested_stratified_and_seeded(labels, seed):
     data = corpus(labels)
     full = split(data, Evaluation(folds=4), seed)[1]
     kept = set()
-    for share in (0.1, 0.3, 0.5, 0.9, 1.0):
-        part = subsample_train(data, full, share, seed)
+    for train_fraction in (0.1, 0.3, 0.5, 0.9, 1.0):
+        part = subsample_train(data, full, train_fraction, seed)
         assert part.test is full.test
         assert (np.diff(part.train) > 0).all()
-        assert len(part.train) == max(2, round(share * len(full.train)))
+        assert len(part.train) == max(2, round(train_fraction * len(full.train)))
         assert kept <= set(part.train) <= set(full.train)
         kept = set(part.train)
         n_classes = len({labels[i] for i in full.train})
@@ -129,7 +129,10 @@ def test_training_subsamples_are_nested_stratified_and_seeded(labels, seed):
             present = sum(labels[i] == label for i in full.train)
             exact = present * len(kept) / len(full.train)
             assert abs(sum(labels[i] == label for i in kept) - exact) < n_classes
-        assert subsample_train(data, full, share, seed).train.tobytes() == part.train.tobytes()
+        assert (
+            subsample_train(data, full, train_fraction, seed).train.tobytes()
+            == part.train.tobytes()
+        )
 
 
 def test_training_subsamples_differ_between_seeds_and_folds():

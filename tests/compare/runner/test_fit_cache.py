@@ -65,7 +65,7 @@ def test_stacks_that_share_base_estimators_give_the_same_results_as_alone(tmp_pa
     together, ledger = compare(tmp_path, "together", learners)
     for number, learner in enumerate(learners):
         alone, own = compare(tmp_path, f"alone {number}", [learner])
-        of_learner = [r for r in together if r["unit"]["learner"] == f"{number}"]
+        of_learner = [r for r in together if r["trial"]["learner"] == f"{number}"]
         assert [r["scores"] for r in of_learner] == [r["scores"] for r in alone]
         for ours, theirs in zip(of_learner, alone, strict=True):
             assert ours["key"] == theirs["key"]

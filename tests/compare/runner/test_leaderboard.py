@@ -3,24 +3,24 @@ import pytest
 from cordwood.compare.runner.leaderboard import Leader, Leaderboard
 
 
-def unit(dataset="d", learner="rf", share=1.0):
-    return {"dataset": dataset, "learner": learner, "share": share}
+def trial(dataset="d", learner="rf", train_fraction=1.0):
+    return {"dataset": dataset, "learner": learner, "train_fraction": train_fraction}
 
 
 def record(score, **fields):
-    return {"unit": unit(**fields), "scores": {"micro_f1": 0.0, "macro_f1": score}}
+    return {"trial": trial(**fields), "scores": {"micro_f1": 0.0, "macro_f1": score}}
 
 
 def make_leaderboard():
-    units = [unit(dataset, name) for dataset in "de" for name in ("rf", "nb") for _ in range(3)]
-    return Leaderboard([*units, unit(share=0.5)], "macro_f1")
+    trials = [trial(dataset, name) for dataset in "de" for name in ("rf", "nb") for _ in range(3)]
+    return Leaderboard([*trials, trial(train_fraction=0.5)], "macro_f1")
 
 
 def test_counts_trials_by_data_set():
     leaderboard = make_leaderboard()
     assert leaderboard.planned == {"d": 7, "e": 6}
     leaderboard.add(record(0.5))
-    leaderboard.add({"unit": unit("e"), "error": "no"})
+    leaderboard.add({"trial": trial("e"), "error": "no"})
     assert leaderboard.done == {"d": 1, "e": 1}
 
 
@@ -38,8 +38,8 @@ def test_leader_has_the_best_mean_of_the_metric():
 
 def test_failures_and_smaller_training_fractions_are_not_ranked():
     leaderboard = make_leaderboard()
-    leaderboard.add({"unit": unit(), "error": "no"})
-    leaderboard.add(record(0.99, share=0.5))
+    leaderboard.add({"trial": trial(), "error": "no"})
+    leaderboard.add(record(0.99, train_fraction=0.5))
     assert leaderboard.leader("d") is None
     assert leaderboard.done["d"] == 2
 

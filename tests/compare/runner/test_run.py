@@ -37,7 +37,7 @@ grid = { C = [0.1, 1.0] }
 [[learners]]
 recipe = "nb"
 """
-N_UNITS = 36
+N_TRIALS = 36
 
 RUNNER = """
 import sys
@@ -96,7 +96,7 @@ def go(runner):
 
 def results(ledger):
     """Return the deterministic part of a ledger."""
-    fields = ("unit", "scores", "params", "tuning_score", "n_train", "n_test", "data", "plan")
+    fields = ("trial", "scores", "params", "tuning_score", "n_train", "n_test", "data", "plan")
     return {
         record["key"]: (
             {name: record[name] for name in fields},
@@ -118,7 +118,7 @@ def files(ledger):
 def test_run_killed_and_resumed_ten_times_equals_an_uninterrupted_one(folder):
     whole = Ledger(folder / "whole.jsonl")
     summary = run(load_plan(folder / "plan.toml"), whole)
-    assert (summary.n_done, summary.n_failed, len(whole.records())) == (N_UNITS, 0, N_UNITS)
+    assert (summary.n_done, summary.n_failed, len(whole.records())) == (N_TRIALS, 0, N_TRIALS)
 
     rng = random.Random(0)
     killed = Ledger(folder / "killed.jsonl")
@@ -135,7 +135,7 @@ def test_run_killed_and_resumed_ten_times_equals_an_uninterrupted_one(folder):
         runner.communicate()
         n_records.append(len(killed.records()))
         runners.append(start(folder, killed))
-    assert 9 <= n_records[-1] < N_UNITS and n_records == sorted(n_records)
+    assert 9 <= n_records[-1] < N_TRIALS and n_records == sorted(n_records)
 
     # Two processes run the remaining trials; one of them is killed after its first.
     for runner in runners:
@@ -144,7 +144,7 @@ def test_run_killed_and_resumed_ten_times_equals_an_uninterrupted_one(folder):
     runners[0].kill()
     runners[0].communicate()
     _, last = read_output(runners[1])
-    assert last[1:] == ["0", str(N_UNITS)]
+    assert last[1:] == ["0", str(N_TRIALS)]
     assert set(Counter(record["key"] for record in killed.records()).values()) == {1}
     assert results(killed) == results(whole)
     assert files(killed) == files(whole)
@@ -156,10 +156,10 @@ def test_concurrent_runs_run_each_trial_once(folder):
     for runner in runners:
         go(runner)
     (keys, last), (other_keys, other_last) = map(read_output, runners)
-    assert last[1:] == other_last[1:] == ["0", str(N_UNITS)]
+    assert last[1:] == other_last[1:] == ["0", str(N_TRIALS)]
     assert [int(last[0]), int(other_last[0])] == [len(keys), len(other_keys)]
     assert sorted(keys + other_keys) == sorted(record["key"] for record in ledger.records())
-    assert len({*keys, *other_keys}) == N_UNITS
+    assert len({*keys, *other_keys}) == N_TRIALS
 
 
 def read_output(runner):
@@ -187,7 +187,7 @@ def test_finished_plan_is_not_run_again(folder):
     assert collect(plan, ledger).n_missing == 6
     seen = []
     first = run(plan, ledger, on_record=seen.append)
-    assert (first.n_units, first.n_done, first.n_missing, first.n_foreign) == (6, 6, 0, 0)
+    assert (first.n_trials, first.n_done, first.n_missing, first.n_foreign) == (6, 6, 0, 0)
     assert seen == ledger.records() == list(first.records)
     calls = []
     again = run(plan, ledger, progress=lambda *call: calls.append(call), on_record=seen.append)
@@ -202,11 +202,11 @@ def test_changed_parameters_add_trials_and_changed_names_do_not(folder):
     renamed = make_plan(folder, {"recipe": "nb", "name": "Bayes"}, {"recipe": "svm", "name": "S"})
     summary = run(renamed, ledger)
     assert (summary.n_done, summary.n_foreign) == (0, 0)
-    assert [record["unit"]["learner"] for record in summary.records] == ["Bayes", "S"] * 3
+    assert [record["trial"]["learner"] for record in summary.records] == ["Bayes", "S"] * 3
     changed = make_plan(folder, {"recipe": "svm", "params": {"C": 2.0}}, "nb")
     assert collect(changed, ledger).n_missing == 3
     summary = run(changed, ledger)
-    assert (summary.n_units, summary.n_done, summary.n_foreign) == (6, 3, 3)
+    assert (summary.n_trials, summary.n_done, summary.n_foreign) == (6, 3, 3)
     assert collect(changed, ledger).records == summary.records
     assert len(ledger.records()) == 9
 
@@ -249,7 +249,7 @@ def test_failed_trials_are_recorded_and_retried_on_request(folder):
     summary = run(plan, ledger)
     assert (summary.n_done, summary.n_failed, summary.n_missing) == (6, 3, 0)
     failed = [record for record in summary.records if "error" in record]
-    assert {record["unit"]["learner"] for record in failed} == {"svm"}
+    assert {record["trial"]["learner"] for record in failed} == {"svm"}
     for record in failed:
         assert "C" in record["error"] and "\n" not in record["error"]
         assert "scores" not in record
@@ -262,9 +262,9 @@ def test_failed_trials_are_recorded_and_retried_on_request(folder):
 
 def test_successful_retry_replaces_the_failure(folder):
     plan, ledger = make_plan(folder, "nb"), Ledger(folder / "results.jsonl")
-    (first, unit), *_ = run(plan, Ledger(folder / "other.jsonl")).planned
+    (first, trial), *_ = run(plan, Ledger(folder / "other.jsonl")).planned
     data = dataset_cache.load(plan.datasets[0], plan, None).fingerprint
-    ledger.append({"key": first, "unit": unit, "data": data, "error": "MemoryError: "})
+    ledger.append({"key": first, "trial": trial, "data": data, "error": "MemoryError: "})
     assert run(plan, ledger).n_failed == 1
     summary = run(plan, ledger, retry_errors=True)
     assert (summary.n_done, summary.n_failed) == (1, 0)
@@ -275,7 +275,7 @@ def test_record_is_complete_and_does_not_identify_the_computer(folder):
     learner = {"recipe": "svm", "grid": {"C": [0.1, 1.0]}}
     plan, ledger = make_plan(folder, learner, tuning={"folds": 2}), Ledger(folder / "results.jsonl")
     record = run(plan, ledger).records[0]
-    assert record["unit"]["grid"] == {"classifier__C": [0.1, 1.0]}
+    assert record["trial"]["grid"] == {"classifier__C": [0.1, 1.0]}
     assert record["params"]["classifier__C"] in (0.1, 1.0) and 0 < record["tuning_score"] <= 1
     assert record["plan"] == plan.fingerprint()
     assert (record["n_train"], record["n_test"]) == (80, 40)
@@ -291,10 +291,10 @@ def test_record_is_complete_and_does_not_identify_the_computer(folder):
 
 
 def test_training_fractions(folder):
-    plan = make_plan(folder, "nb", evaluation={"folds": 3, "shares": [0.25, 1.0]})
+    plan = make_plan(folder, "nb", evaluation={"folds": 3, "train_fractions": [0.25, 1.0]})
     ledger = Ledger(folder / "results.jsonl")
     records = run(plan, ledger).records
-    assert [(r["unit"]["share"], r["n_train"], r["n_test"]) for r in records[:2]] == [
+    assert [(r["trial"]["train_fraction"], r["n_train"], r["n_test"]) for r in records[:2]] == [
         (0.25, 20, 40),
         (1.0, 80, 40),
     ]
@@ -308,7 +308,7 @@ def test_folds_cover_all_samples_once_per_repeat(folder):
     ledger = Ledger(folder / "results.jsonl")
     indices = {0: [], 1: []}
     for record in run(plan, ledger).records:
-        indices[record["unit"]["repeat"]] += ledger.read_predictions(record["key"])[
+        indices[record["trial"]["repeat"]] += ledger.read_predictions(record["key"])[
             "test_indices"
         ].tolist()
     assert sorted(indices[0]) == sorted(indices[1]) == list(range(120))
@@ -324,7 +324,7 @@ def test_numeric_data_sets_by_name(tmp_path):
         }
     )
     records = run(plan, Ledger(tmp_path / "results.jsonl")).records
-    assert [record["unit"]["dataset"] for record in records] == ["sklearn:iris", "sklearn:wine"]
+    assert [record["trial"]["dataset"] for record in records] == ["sklearn:iris", "sklearn:wine"]
     assert [record["n_test"] for record in records] == [30, 36]
     assert all(record["scores"]["micro_f1"] > 0.85 for record in records)
 

@@ -13,7 +13,7 @@ from cordwood.compare.config.schema import Evaluation
 from cordwood.compare.runner import run_trial as run_trial_module
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.run_trial import run_trial
-from cordwood.compare.runner.trials import expand
+from cordwood.compare.runner.trials import list_trials
 from cordwood.datasets.registry import load_dataset
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.exceptions import DataError
@@ -22,7 +22,7 @@ iris = load_dataset("sklearn:iris")
 fold = split(iris, Evaluation(folds=3), seed=0)[0]
 
 
-def make_unit(recipe="svm", evaluation=None, tuning=None, **tables):
+def make_trial(recipe="svm", evaluation=None, tuning=None, **tables):
     learner = {"recipe": recipe, **tables}
     plan = {
         "datasets": [{"name": "sklearn:iris"}],
@@ -30,7 +30,7 @@ def make_unit(recipe="svm", evaluation=None, tuning=None, **tables):
         "tuning": tuning or {"folds": 3, "kind": "oob"},
         "learners": [learner],
     }
-    return expand(parse_plan(plan))[0]
+    return list_trials(parse_plan(plan))[0]
 
 
 @pytest.mark.parametrize("recipe", ["svm", "rf", "nb", "ada"])
@@ -40,7 +40,7 @@ def test_scores_and_predictions_match_a_direct_fit(recipe):
     proba = model.fit(X[fold.train], y[fold.train]).predict_proba(X[fold.test])
     expected = model.classes_[proba.argmax(axis=1)]
 
-    outcome, predictions = run_trial(make_unit(recipe), iris, fold, seed=5)
+    outcome, predictions = run_trial(make_trial(recipe), iris, fold, seed=5)
     truth = y[fold.test]
     assert outcome["scores"]["micro_f1"] == pytest.approx(accuracy_score(truth, expected))
     assert outcome["scores"]["macro_f1"] == pytest.approx(
@@ -54,16 +54,16 @@ def test_scores_and_predictions_match_a_direct_fit(recipe):
 
 
 def test_result_depends_only_on_the_seed():
-    unit = make_unit("rf", params={"n_estimators": 5, "max_depth": 2})
-    proba = [run_trial(unit, iris, fold, seed).predictions["proba"] for seed in (1, 2, 1)]
+    trial = make_trial("rf", params={"n_estimators": 5, "max_depth": 2})
+    proba = [run_trial(trial, iris, fold, seed).predictions["proba"] for seed in (1, 2, 1)]
     assert (proba[0] != proba[1]).any()
     np.testing.assert_array_equal(proba[0], proba[2])
 
 
 def test_model_is_fitted_with_the_tuned_parameters():
-    outcome, predictions = run_trial(make_unit(grid={"C": [1e-6, 5.0]}), iris, fold, seed=5)
+    outcome, predictions = run_trial(make_trial(grid={"C": [1e-6, 5.0]}), iris, fold, seed=5)
     assert outcome["params"] == {"classifier__C": 5.0}
-    fixed = run_trial(make_unit(params={"C": 5.0}), iris, fold, seed=5)
+    fixed = run_trial(make_trial(params={"C": 5.0}), iris, fold, seed=5)
     np.testing.assert_array_equal(predictions["proba"], fixed.predictions["proba"])
 
 
@@ -72,10 +72,10 @@ def test_oob_tuning_falls_back_to_cv():
     few = {"n_estimators": 10}
     kinds = []
     for recipe, params in (("rf", few), ("et", few), ("et", {**few, "bootstrap": True})):
-        unit = make_unit(recipe, params=params, grid=grid)
-        kinds.append(run_trial(unit, iris, fold, 0).outcome["tuned_by"])
+        trial = make_trial(recipe, params=params, grid=grid)
+        kinds.append(run_trial(trial, iris, fold, 0).outcome["tuned_by"])
     assert kinds == ["oob", "cv", "oob"]
-    assert run_trial(make_unit(), iris, fold, 0).outcome["tuned_by"] is None
+    assert run_trial(make_trial(), iris, fold, 0).outcome["tuned_by"] is None
 
 
 @pytest.mark.parametrize(("sample", "n_expected"), [({}, 100), ({"sample": 30}, 30)])
@@ -90,14 +90,14 @@ def test_loo_tuning_predicts_a_sample_and_fits_on_all(monkeypatch, sample, n_exp
     monkeypatch.setattr(LazyForestClassifier, "loo_decision_function", spy)
     tuning = {"kind": "auto", **sample}
     few = {"n_estimators": 5}
-    unit = make_unit("lazy_rf", tuning=tuning, params=few, grid={"n_neighbors": [2, 9]})
-    assert run_trial(unit, iris, fold, 0).outcome["tuned_by"] == "loo"
+    trial = make_trial("lazy_rf", tuning=tuning, params=few, grid={"n_neighbors": [2, 9]})
+    assert run_trial(trial, iris, fold, 0).outcome["tuned_by"] == "loo"
     (n_train, indices), other = calls
     assert other == (n_train, indices)  # the same sample for both candidates
     assert (n_train, len(set(indices))) == (100, n_expected)
     labels = np.array(iris.labels)[fold.train][indices]
     assert np.ptp(np.unique(labels, return_counts=True)[1]) <= 2
-    assert run_trial(replace(unit, seed=1), iris, fold, 0).outcome["tuned_by"] == "loo"
+    assert run_trial(replace(trial, seed=1), iris, fold, 0).outcome["tuned_by"] == "loo"
     assert (calls[-1][1] != indices) == bool(sample)
 
 
@@ -105,8 +105,8 @@ def test_loo_sample_does_not_affect_oob_tuning():
     scores = []
     for sample in ({}, {"sample": 30}):
         grid = {"max_depth": [1, 2]}
-        unit = make_unit("rf", tuning={"kind": "auto", **sample}, grid=grid)
-        outcome = run_trial(unit, iris, fold, 0).outcome
+        trial = make_trial("rf", tuning={"kind": "auto", **sample}, grid=grid)
+        outcome = run_trial(trial, iris, fold, 0).outcome
         scores.append((outcome["tuned_by"], outcome["tuning_score"], outcome["params"]))
     assert scores[0] == scores[1] and scores[0][0] == "oob"
 
@@ -126,8 +126,8 @@ def test_tuning_folds_respect_groups_if_the_evaluation_does(monkeypatch, kind):
         return tune(make_pipeline, grid, train, splits, objective)
 
     monkeypatch.setattr(run_trial_module, "tune_by_cv", spy)
-    unit = make_unit(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})
-    run_trial(unit, data, split(data, Evaluation(kind=kind, folds=3), seed=0)[0], seed=0)
+    trial = make_trial(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})
+    run_trial(trial, data, split(data, Evaluation(kind=kind, folds=3), seed=0)[0], seed=0)
     assert len(seen) == 3
     assert all(map(bool, seen)) == (kind == "stratified")
     assert any(map(bool, seen)) == (kind == "stratified")
@@ -153,7 +153,7 @@ class Stub:
 def run_stub(monkeypatch, act):
     monkeypatch.setattr(recipes, "make", lambda *_, **__: Pipeline([("classifier", Stub(act))]))
     monkeypatch.setattr(run_trial_module, "_warmed_up", set())
-    return run_trial(make_unit(), iris, fold, seed=0)
+    return run_trial(make_trial(), iris, fold, seed=0)
 
 
 @pytest.mark.parametrize(

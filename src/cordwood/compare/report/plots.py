@@ -62,7 +62,7 @@ def plot_learning_curves(
         Error bars are one standard error of the mean in each direction.
     """
     figure, axes = _new_axes(6.4, max(4.0, 0.2 * len(curves) + 1.5))
-    is_count = any(curve.by == "positives" for curve in curves.values())
+    is_count = any(curve.by == "max_positives" for curve in curves.values())
     ends: dict[int, Point] = {}
     for i, curve in enumerate(curves.values()):
         points = [point for point in curve.points if point.n]
@@ -83,7 +83,9 @@ def plot_learning_curves(
         axes.set_xlabel("fraction of the training samples, %")
     axes.set_ylabel(f"{metric_name(metric)}, %")
     axes.set_title(title, loc="left", parse_math=False)
-    _add_legend(figure, [Line2D([], [], **_ERROR_BAR, label="mean ± standard error over the folds")])
+    _add_legend(
+        figure, [Line2D([], [], **_ERROR_BAR, label="mean ± standard error over the folds")]
+    )
     _label_line_ends(figure, axes, ends, list(curves))
     return figure
 
@@ -229,7 +231,7 @@ def plot_critical_difference(
     rows = 0.24 * math.ceil(n / 2)
     above, width = 0.75, 5.0
     figure = Figure(figsize=(width, above + bars + rows))
-    # One unit of y is an inch below the axis of ranks.
+    # One trial of y is an inch below the axis of ranks.
     axes = figure.add_axes((0, 0, 1, 1), xlim=(1, n), ylim=(bars + rows, -above))
     axes.set_axis_off()
     _draw_rank_axis(axes, n)
@@ -286,9 +288,7 @@ def _label_line_ends(
     order = sorted(ends, key=lambda i: ends[i][1])
     heights = [axes.transData.transform(ends[i])[1] for i in order]
     gap = 1.3 * FONT_SIZE * pixels_per_point
-    for i, height in zip(
-        order, spread_labels(heights, gap, frame.bottom, frame.top), strict=True
-    ):
+    for i, height in zip(order, spread_labels(heights, gap, frame.bottom, frame.top), strict=True):
         color = _style(i)["color"]
         axes.annotate(
             names[i],

@@ -233,8 +233,8 @@ def to_csv(comparison: Comparison) -> str:
     Examples
     --------
     >>> from cordwood.compare.stats.comparison import compare
-    >>> unit = {"dataset": "d", "learner": "rf", "repeat": 0, "fold": 0, "share": 1.0}
-    >>> record = {"key": "a", "unit": unit, "scores": {"micro_f1": 0.8}}
+    >>> trial = {"dataset": "d", "learner": "rf", "repeat": 0, "fold": 0, "train_fraction": 1.0}
+    >>> record = {"key": "a", "trial": trial, "scores": {"micro_f1": 0.8}}
     >>> for line in to_csv(compare([record], metrics=["micro_f1"])).splitlines():
     ...     line.split(",")[:6]
     ['metric', 'dataset', 'learner', 'mean', 'sd', 'n']

@@ -99,7 +99,9 @@ def _plot_curves(
     comparison: Comparison, metric: str, curves: Curves
 ) -> Iterator[tuple[str, Figure]]:
     if all(len(curve.points) < 2 for curve in curves.values()):
-        raise CordwoodError("learning curves: the plan has neither shares nor positives")
+        raise CordwoodError(
+            "learning curves: the plan sets neither train_fractions nor max_positives"
+        )
     if not any(point.n for curve in curves.values() for point in curve.points):
         raise CordwoodError("learning curves: no trial has finished")
     for dataset in comparison.datasets:

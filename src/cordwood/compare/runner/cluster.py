@@ -29,8 +29,8 @@ from typing import Any, NamedTuple, Self
 
 from cordwood.compare.runner import dataset_cache
 from cordwood.compare.runner.dataset_cache import DatasetKey, LoadedDataset
-from cordwood.compare.runner.run_trial import Trial, run_trial
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner.run_trial import TrialResult, run_trial
+from cordwood.compare.runner.trials import Trial
 from cordwood.exceptions import CordwoodError
 
 # Seconds.
@@ -49,7 +49,7 @@ class Job(NamedTuple):
     ----------
     key : str
         Key of the trial.
-    unit : Unit
+    trial : Trial
         The trial.
     seed : int
         `random_state` of all estimators.
@@ -58,7 +58,7 @@ class Job(NamedTuple):
     """
 
     key: str
-    unit: Unit
+    trial: Trial
     seed: int
     dataset: LoadedDataset
 
@@ -109,7 +109,7 @@ class Cluster:
         with _silence_logger("distributed.client"), suppress(RuntimeError):
             self._client.close()
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Trial]]:
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, TrialResult]]:
         """Run jobs, and yield each with its result as soon as it has finished.
 
         Parameters
@@ -121,7 +121,7 @@ class Cluster:
         ------
         Job
             The job.
-        Trial
+        TrialResult
             Its result.
 
         Raises
@@ -136,15 +136,15 @@ class Cluster:
             self._submit(dict(zip(self._idle_workers(), waiting, strict=False)))
             if not self._running:
                 return
-            for job, trial in self._collect():
-                if trial is not None:
-                    yield job, trial
+            for job, result in self._collect():
+                if result is not None:
+                    yield job, result
                     continue
                 n_losses[job.key] += 1
                 if n_losses[job.key] < _MAX_WORKER_LOSSES:
                     waiting = chain([job], waiting)
                 else:
-                    yield job, Trial({"error": _WORKERS_LOST.format(n_losses[job.key])}, {})
+                    yield job, TrialResult({"error": _WORKERS_LOST.format(n_losses[job.key])}, {})
 
     def _connect(self) -> Any:
         try:
@@ -238,7 +238,7 @@ class Cluster:
             for worker, job in jobs.items():
                 future = self._client.submit(
                     _run_in_worker,
-                    job.unit,
+                    job.trial,
                     job.seed,
                     job.dataset.key,
                     workers=[worker],
@@ -259,7 +259,7 @@ class Cluster:
                     f"worker {worker} could not receive the data: {type(result).__name__}: {result}"
                 )
 
-    def _collect(self) -> Iterator[tuple[Job, Trial | None]]:
+    def _collect(self) -> Iterator[tuple[Job, TrialResult | None]]:
         """Wait briefly and yield jobs with their results, or with None if their worker is lost."""
         done: Any = None
         with suppress(Empty):
@@ -279,19 +279,19 @@ class Cluster:
             with self._connection_errors():
                 yield from self._fetch_result(done)
 
-    def _fetch_result(self, future: Any) -> Iterator[tuple[Job, Trial | None]]:
+    def _fetch_result(self, future: Any) -> Iterator[tuple[Job, TrialResult | None]]:
         worker, job = self._running.pop(future)
         try:
-            trial = future.result(timeout=_WORKER_TIMEOUT)
+            result = future.result(timeout=_WORKER_TIMEOUT)
         except (TimeoutError, self._dask.KilledWorker):
             yield job, None
             return
-        if trial is None:
+        if result is None:
             # The worker was restarted at the same address, or another client sent its own data.
             self._workers[worker] = None
             self._submit({worker: job})
         else:
-            yield job, trial
+            yield job, result
 
     @contextmanager
     def _connection_errors(self) -> Iterator[None]:
@@ -337,10 +337,10 @@ def _silence_logger(name: str) -> Iterator[None]:
 _one_trial_at_a_time = threading.Lock()
 
 
-def _run_in_worker(unit: Unit, seed: int, key: DatasetKey) -> Trial | None:
+def _run_in_worker(trial: Trial, seed: int, key: DatasetKey) -> TrialResult | None:
     """Run a trial on a data set that was sent before; None if the worker does not have it."""
     with _one_trial_at_a_time:
         loaded = dataset_cache.get(key)
         if loaded is None:
             return None
-        return run_trial(unit, loaded.data, loaded.get_split(unit), seed)
+        return run_trial(trial, loaded.data, loaded.get_split(trial), seed)

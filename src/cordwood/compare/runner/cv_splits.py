@@ -49,7 +49,7 @@ def split(data: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> li
           samples of a group are in the same fold.
         - "fixed": the official split of the data, "train" against "test"; samples of any other
           part are not used.
-        - "holdout": one stratified random split with a test set of size `test_share`.
+        - "holdout": one stratified random split with a test set of size `test_size`.
     seed : int
         Seed of the plan. The first repeat uses this number as scikit-learn's `random_state`.
 
@@ -81,7 +81,7 @@ def split(data: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> li
             test_folds = _assign_grouped_folds(data, y, evaluation.folds, repeat_seed)
         elif evaluation.kind == "holdout":
             test_folds = np.ones(len(y), dtype=np.intp)
-            test_folds[_sample_holdout(y, evaluation.test_share or 0.0, repeat_seed)] = 0
+            test_folds[_sample_holdout(y, evaluation.test_size or 0.0, repeat_seed)] = 0
         else:
             test_folds = _assign_stratified_folds(y, evaluation.folds, repeat_seed)
         splits.extend(
@@ -91,7 +91,9 @@ def split(data: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> li
     return splits
 
 
-def subsample_train(data: Corpus | FeatureMatrix, split: Split, share: float, seed: int) -> Split:
+def subsample_train(
+    data: Corpus | FeatureMatrix, split: Split, train_fraction: float, seed: int
+) -> Split:
     """Keep a stratified random fraction of the training samples, for a learning curve.
 
     Larger fractions contain the smaller ones. Each class keeps at least one sample as long as the
@@ -103,7 +105,7 @@ def subsample_train(data: Corpus | FeatureMatrix, split: Split, share: float, se
         With exactly one label per sample.
     split : Split
         A split of the data.
-    share : float
+    train_fraction : float
         Fraction of the training samples, in (0, 1]; at least two samples are kept.
     seed : int
         Seed of the plan.
@@ -128,7 +130,7 @@ def subsample_train(data: Corpus | FeatureMatrix, split: Split, share: float, se
     # Rank within the class over class size: the first sample of every class precedes all others.
     relative_rank = _rank_within_class(y) / np.bincount(y)[y]
     order = np.lexsort((random.uniform(size=len(train)), relative_rank))
-    n_kept = max(2, round(share * len(train)))
+    n_kept = max(2, round(train_fraction * len(train)))
     return Split(np.sort(shuffled[order[:n_kept]]), split.test)
 
 
@@ -278,8 +280,8 @@ def _official_split(data: Corpus | FeatureMatrix) -> Split:
     return found
 
 
-def _sample_holdout(y: Indices, test_share: float, seed: int) -> Indices:
-    n_test = min(max(1, round(test_share * len(y))), len(y) - 1)
+def _sample_holdout(y: Indices, test_size: float, seed: int) -> Indices:
+    n_test = min(max(1, round(test_size * len(y))), len(y) - 1)
     if n_test < 1:
         raise DataError(f"{len(y)} samples cannot be split into training and test samples")
     class_sizes = np.bincount(y)

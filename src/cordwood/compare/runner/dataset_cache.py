@@ -14,7 +14,7 @@ from cordwood.compare.runner.cv_splits import (
     subsample_train,
 )
 from cordwood.compare.runner.fit_cache import FIT_CACHE
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner.trials import Trial
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 
@@ -53,15 +53,17 @@ class LoadedDataset:
         """Key of the cache, the same in every process."""
         return _make_key(self.fingerprint, self.evaluation, self.seed)
 
-    def get_split(self, unit: Unit) -> Split:
+    def get_split(self, trial: Trial) -> Split:
         """Return the training and test samples of a trial."""
-        split = self.splits[unit.repeat * self.evaluation.folds + unit.fold]
-        if unit.category is not None and unit.positives is not None:
-            n_kept = unit.positives
-            return limit_category(self.data, split, unit.category, n_kept, unit.repeat, unit.seed)
-        if unit.share == 1:
+        split = self.splits[trial.repeat * self.evaluation.folds + trial.fold]
+        if trial.category is not None and trial.max_positives is not None:
+            n_kept = trial.max_positives
+            return limit_category(
+                self.data, split, trial.category, n_kept, trial.repeat, trial.seed
+            )
+        if trial.train_fraction == 1:
             return split
-        return subsample_train(self.data, split, unit.share, unit.seed)
+        return subsample_train(self.data, split, trial.train_fraction, trial.seed)
 
 
 # Only the latest data set: trials are ordered by data set.

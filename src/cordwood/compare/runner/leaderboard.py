@@ -28,7 +28,7 @@ class Leaderboard:
 
     Parameters
     ----------
-    units : iterable of mapping
+    trials : iterable of mapping
         The trials of the plan, as plain JSON.
     metric : str
         Name of the score by which learners are compared.
@@ -42,31 +42,31 @@ class Leaderboard:
 
     Examples
     --------
-    >>> unit = {"dataset": "d", "learner": "rf", "share": 1.0}
-    >>> leaderboard = Leaderboard([unit, {**unit, "learner": "nb"}], "micro_f1")
-    >>> leaderboard.add({"unit": unit, "scores": {"micro_f1": 0.75}})
+    >>> trial = {"dataset": "d", "learner": "rf", "train_fraction": 1.0}
+    >>> leaderboard = Leaderboard([trial, {**trial, "learner": "nb"}], "micro_f1")
+    >>> leaderboard.add({"trial": trial, "scores": {"micro_f1": 0.75}})
     >>> leaderboard.done["d"], leaderboard.planned["d"], leaderboard.leader("d")
     (1, 2, Leader(learner='rf', mean=0.75, n=1))
     """
 
-    def __init__(self, units: Iterable[Mapping[str, Any]], metric: str) -> None:
+    def __init__(self, trials: Iterable[Mapping[str, Any]], metric: str) -> None:
         self.planned: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self._metric = metric
-        self._share = 0.0
-        for unit in units:
-            self.planned[unit["dataset"]] += 1
-            self._share = max(self._share, unit["share"])
+        self._train_fraction = 0.0
+        for trial in trials:
+            self.planned[trial["dataset"]] += 1
+            self._train_fraction = max(self._train_fraction, trial["train_fraction"])
         self._scores: dict[str, dict[str, tuple[float, int]]] = {}
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add a record of the ledger, of a finished or a failed trial."""
-        unit = record["unit"]
-        self.done[unit["dataset"]] += 1
-        if "scores" in record and unit["share"] == self._share:
-            learners = self._scores.setdefault(unit["dataset"], {})
-            total, n = learners.get(unit["learner"], (0.0, 0))
-            learners[unit["learner"]] = (total + record["scores"][self._metric], n + 1)
+        trial = record["trial"]
+        self.done[trial["dataset"]] += 1
+        if "scores" in record and trial["train_fraction"] == self._train_fraction:
+            learners = self._scores.setdefault(trial["dataset"], {})
+            total, n = learners.get(trial["learner"], (0.0, 0))
+            learners[trial["learner"]] = (total + record["scores"][self._metric], n + 1)
 
     def leader(self, dataset: str) -> Leader | None:
         """Return the best learner of a data set, the first of equals; None without scores."""

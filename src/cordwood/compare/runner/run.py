@@ -2,7 +2,7 @@
 
 A record of the ledger has the fields
 
-- `key`: identifies the result; `unit`: the trial as JSON; `data` and `plan`: fingerprints;
+- `key`: identifies the result; `trial`: the trial as JSON; `data` and `plan`: fingerprints;
 - `scores`: `micro_f1` and `macro_f1`, and for a trial with a category its binary `f1`, `precision`
   and `recall`;
 - `params`: tuned parameters; `tuned_by`: "cv", "oob", "loo", "test" or null; `tuning_score`: their
@@ -34,13 +34,14 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed, effective_n_jobs
 
 from cordwood._param_validation import check_jobs
+from cordwood.compare.config.external_estimator import find_distributions
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.runner import dataset_cache
 from cordwood.compare.runner.cluster import Cluster, Job
 from cordwood.compare.runner.dataset_cache import DataDir, LoadedDataset
 from cordwood.compare.runner.ledger import Claim, Ledger
-from cordwood.compare.runner.run_trial import Trial, run_trial
-from cordwood.compare.runner.trials import Unit, expand, key
+from cordwood.compare.runner.run_trial import TrialResult, run_trial
+from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
 from cordwood.datasets._lines import Progress
 from cordwood.exceptions import CordwoodError
 
@@ -57,7 +58,7 @@ class RunSummary:
 
     Parameters
     ----------
-    n_units : int
+    n_trials : int
         Number of trials of the plan.
     n_done : int
         Number of trials that this call has run.
@@ -75,7 +76,7 @@ class RunSummary:
         sets and learners.
     """
 
-    n_units: int
+    n_trials: int
     n_done: int
     n_failed: int
     n_missing: int
@@ -196,14 +197,14 @@ def collect(plan: Plan, ledger: Ledger) -> RunSummary:
     RunSummary
     """
     records = ledger.records()
-    fingerprints = {record["unit"]["dataset"]: record["data"] for record in records}
+    fingerprints = {record["trial"]["dataset"]: record["data"] for record in records}
     return _summarize(plan, fingerprints, records, n_done=0)
 
 
 class _Task(NamedTuple):
     """A trial on a given version of the data, and its state in the ledger."""
 
-    unit: Unit
+    trial: Trial
     key: str
     data: str  # fingerprint
     n_records: int
@@ -212,7 +213,7 @@ class _Task(NamedTuple):
     @property
     def seed(self) -> int:
         """Derived from the key, so that a result does not depend on other trials or their order."""
-        return int(self.key, 16) % 2**31
+        return learner_seed(self.trial, self.key)
 
 
 # Yields each task with its record, or with None if another process has claimed or finished it.
@@ -226,12 +227,12 @@ def _list_tasks(
     for record in records:
         by_key.setdefault(record["key"], []).append(record)
     tasks = []
-    for unit in expand(plan):
-        data = fingerprints.get(unit.dataset, "")
-        unit_key = key(unit, data)
-        attempts = by_key.get(unit_key, [])
+    for trial in list_trials(plan):
+        data = fingerprints.get(trial.dataset, "")
+        key = trial_key(trial, data)
+        attempts = by_key.get(key, [])
         has_failed = bool(attempts) and "error" in attempts[-1]
-        tasks.append(_Task(unit, unit_key, data, len(attempts), has_failed))
+        tasks.append(_Task(trial, key, data, len(attempts), has_failed))
     return tasks
 
 
@@ -245,15 +246,15 @@ def _summarize(
     latest = {record["key"]: record for record in records}
     keys = {task.key for task in tasks}
     return RunSummary(
-        n_units=len(tasks),
+        n_trials=len(tasks),
         n_done=n_done,
         n_failed=sum(task.has_failed for task in tasks),
         n_missing=sum(task.n_records == 0 for task in tasks),
         n_foreign=sum(record["key"] not in keys for record in records),
-        planned=tuple((task.key, task.unit.to_json()) for task in tasks),
+        planned=tuple((task.key, task.trial.to_json()) for task in tasks),
         # Names are not part of the key: they may have changed since the record was written.
         records=tuple(
-            {**latest[task.key], "unit": task.unit.to_json()} for task in tasks if task.n_records
+            {**latest[task.key], "trial": task.trial.to_json()} for task in tasks if task.n_records
         ),
     )
 
@@ -270,7 +271,11 @@ def _open_executor(
             f"n_jobs / --jobs ({n_jobs}) is the number of local processes and cannot be combined "
             "with cluster / --cluster; use one of them"
         )
-    versions = {k: v for learner in plan.learners for k, v in _versions(learner.recipe).items()}
+    versions = {
+        library: number
+        for learner in plan.learners
+        for library, number in _versions(learner.recipe, learner.estimator).items()
+    }
     with Cluster(cluster, versions) as workers:
         yield partial(_execute_on_cluster, plan, ledger, data_dir, workers)
 
@@ -316,8 +321,8 @@ def _run_task(task: _Task, plan: Plan, ledger: Ledger, data_dir: DataDir) -> dic
         return None
     with claim:
         loaded = _get_dataset(task, plan, data_dir)
-        trial = run_trial(task.unit, loaded.data, loaded.get_split(task.unit), task.seed)
-        return _write_record(task, trial, plan, ledger)
+        result = run_trial(task.trial, loaded.data, loaded.get_split(task.trial), task.seed)
+        return _write_record(task, result, plan, ledger)
 
 
 def _execute_on_cluster(
@@ -331,14 +336,14 @@ def _execute_on_cluster(
             claim = ledger.claim(task.key, n_known=task.n_records)
             if claim is not None:
                 claimed[task.key] = task, claim
-                yield Job(task.key, task.unit, task.seed, _get_dataset(task, plan, data_dir))
+                yield Job(task.key, task.trial, task.seed, _get_dataset(task, plan, data_dir))
 
     done = set()
     try:
-        for job, trial in workers.run(claim_jobs()):
+        for job, result in workers.run(claim_jobs()):
             task, claim = claimed.pop(job.key)
             with claim:
-                record = _write_record(task, trial, plan, ledger)
+                record = _write_record(task, result, plan, ledger)
             done.add(job.key)
             yield task, record
     finally:
@@ -350,31 +355,33 @@ def _execute_on_cluster(
 
 
 def _get_dataset(task: _Task, plan: Plan, data_dir: DataDir) -> LoadedDataset:
-    dataset = next(dataset for dataset in plan.datasets if dataset.name == task.unit.dataset)
+    dataset = next(dataset for dataset in plan.datasets if dataset.name == task.trial.dataset)
     return dataset_cache.get_or_load(dataset, plan, data_dir, task.data)
 
 
-def _write_record(task: _Task, trial: Trial, plan: Plan, ledger: Ledger) -> dict[str, Any]:
+def _write_record(task: _Task, result: TrialResult, plan: Plan, ledger: Ledger) -> dict[str, Any]:
     record = {
         "key": task.key,
-        "unit": task.unit.to_json(),
-        **trial.outcome,
+        "trial": task.trial.to_json(),
+        **result.outcome,
+        "random_state": task.seed,
         "data": task.data,
         "plan": plan.fingerprint(),
-        "versions": _versions(task.unit.recipe),
+        "versions": _versions(task.trial.recipe, task.trial.estimator),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if trial.predictions:
+    if result.predictions:
         # Before the record, so that every successful record has predictions.
-        ledger.write_predictions(task.key, **trial.predictions)
+        ledger.write_predictions(task.key, **result.predictions)
     ledger.append(record)
     return record
 
 
 @lru_cache
-def _versions(recipe: str) -> dict[str, str]:
+def _versions(recipe: str | None, estimator: str | None) -> dict[str, str]:
     extra = [_EXTRA_LIBRARIES[recipe]] if recipe in _EXTRA_LIBRARIES else []
-    libraries = {name: version(name) for name in (*_LIBRARIES, *extra)}
+    external = find_distributions(estimator) if estimator else ()
+    libraries = {name: version(name) for name in (*_LIBRARIES, *extra, *external)}
     return {"python": platform.python_version(), **libraries}
 
 

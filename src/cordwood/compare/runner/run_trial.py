@@ -26,7 +26,7 @@ from cordwood.compare.runner.fit_cache import FIT_CACHE
 from cordwood.compare.runner.resources import PeakMemory, timer
 from cordwood.compare.runner.thresholds import category_proba, category_scores
 from cordwood.compare.runner.transform_cache import fit_transform, get_inputs
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner.trials import Trial, build_pipeline
 from cordwood.compare.runner.tuning import (
     MakePipeline,
     Objective,
@@ -49,7 +49,7 @@ _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, Resour
 _ABSOLUTE_PATH = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:)?[/\\](?:[^\s'\"/\\:]+[/\\])+[^\s'\":,;]*")
 
 
-class Trial(NamedTuple):
+class TrialResult(NamedTuple):
     """Result of a trial.
 
     Parameters
@@ -67,12 +67,12 @@ class Trial(NamedTuple):
     predictions: dict[str, NDArray[Any]]
 
 
-def run_trial(unit: Unit, data: Corpus | FeatureMatrix, split: Split, seed: int) -> Trial:
+def run_trial(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) -> TrialResult:
     """Tune, fit, predict and score, and measure time and memory.
 
     Parameters
     ----------
-    unit : Unit
+    trial : Trial
         The trial.
     data : Corpus or FeatureMatrix
         The whole data set.
@@ -83,7 +83,7 @@ def run_trial(unit: Unit, data: Corpus | FeatureMatrix, split: Split, seed: int)
 
     Returns
     -------
-    Trial
+    TrialResult
         An exception of the learner is not raised but returned as `error`.
     """
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
@@ -91,44 +91,44 @@ def run_trial(unit: Unit, data: Corpus | FeatureMatrix, split: Split, seed: int)
         for category in _IGNORED:
             warnings.simplefilter("ignore", category)
         try:
-            outcome, predictions = _run(unit, data, split, seed)
+            outcome, predictions = _run(trial, data, split, seed)
         except Exception as error:  # any failure of a learner is a result of the comparison
-            return Trial({"error": _format_message(error)}, {})
+            return TrialResult({"error": _format_message(error)}, {})
     messages = sorted({_format_message(warning.message) for warning in caught})
-    return Trial({**outcome, "warnings": messages}, predictions)
+    return TrialResult({**outcome, "warnings": messages}, predictions)
 
 
-def _run(unit: Unit, data: Corpus | FeatureMatrix, split: Split, seed: int) -> Trial:
+def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) -> TrialResult:
     train, test = data.select(split.train), data.select(split.test)
-    make_pipeline = _pipeline_factory(unit, data, seed)
-    _warm_up(unit.recipe, make_pipeline, train)
+    make_pipeline = _pipeline_factory(trial, data, seed)
+    _warm_up(trial.recipe or str(trial.estimator), make_pipeline, train)
     memory = PeakMemory()
     with timer() as tuning:
-        tuned = _tune(unit, make_pipeline, train, test)
+        tuned = _tune(trial, make_pipeline, train, test)
     pipeline = make_pipeline(tuned.params)
     transformed = fit_transform(pipeline, train, test)
     classifier = pipeline[-1]
-    if recipes.find(unit.recipe).members:
+    if trial.is_stack:
         classifier.set_params(memory=FIT_CACHE)
         FIT_CACHE.use_training_set(
-            (unit.dataset, unit.repeat, unit.fold, unit.share, unit.positives)
+            (trial.dataset, trial.repeat, trial.fold, trial.train_fraction, trial.max_positives)
         )
     with timer() as fitting, FIT_CACHE.track_saved_time() as saved_in_fit:
         classifier.fit(
-            transformed.X_train, np.asarray(train.labels), **_fit_params(unit, classifier, train)
+            transformed.X_train, np.asarray(train.labels), **_fit_params(trial, classifier, train)
         )
     with timer() as predicting, FIT_CACHE.track_saved_time() as saved_in_predict:
         proba = classifier.predict_proba(transformed.X_test)
     peak_memory = memory.read()
     classes = np.asarray(classifier.classes_)
-    codes = _predict_codes(proba, classes, unit.category, tuned.threshold)
+    codes = _predict_codes(proba, classes, trial.category, tuned.threshold)
     timings = {
         "tune": (tuning,),
         "fit": (transformed.fit_timing, fitting, saved_in_fit),
         "predict": (transformed.transform_timing, predicting, saved_in_predict),
     }
     outcome = {
-        "scores": _score(test.labels, classes[codes], classes, unit.category),
+        "scores": _score(test.labels, classes[codes], classes, trial.category),
         "params": tuned.params,
         "tuning_score": tuned.score,
         "tuned_by": tuned.kind,
@@ -142,7 +142,7 @@ def _run(unit: Unit, data: Corpus | FeatureMatrix, split: Split, seed: int) -> T
         "n_test": len(test),
         **_count_rule_words(classifier),
         **_score_rounds(
-            unit, classifier, train=(transformed.X_train, train), test=(transformed.X_test, test)
+            trial, classifier, train=(transformed.X_train, train), test=(transformed.X_test, test)
         ),
     }
     predictions: dict[str, NDArray[Any]] = {
@@ -151,12 +151,12 @@ def _run(unit: Unit, data: Corpus | FeatureMatrix, split: Split, seed: int) -> T
         "proba": proba.astype(np.float32),
         "classes": classes,
     }
-    return Trial(outcome, predictions)
+    return TrialResult(outcome, predictions)
 
 
-def _fit_params(unit: Unit, classifier: Any, train: Corpus | FeatureMatrix) -> dict[str, Any]:
+def _fit_params(trial: Trial, classifier: Any, train: Corpus | FeatureMatrix) -> dict[str, Any]:
     """Return the groups, if the evaluation is grouped and the classifier accepts them."""
-    if unit.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
+    if trial.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
         return {"groups": train.groups}
     return {}
 
@@ -191,10 +191,10 @@ def _count_rule_words(classifier: Any) -> dict[str, int]:
 
 
 def _score_rounds(
-    unit: Unit, classifier: Any, **samples: tuple[Any, Corpus | FeatureMatrix]
+    trial: Trial, classifier: Any, **samples: tuple[Any, Corpus | FeatureMatrix]
 ) -> dict[str, Any]:
     """Score training and test samples after the requested and the last boosting rounds."""
-    requested = unit.evaluation.get("rounds", ())
+    requested = trial.evaluation.get("rounds", ())
     if not requested or not hasattr(classifier, "staged_predict"):
         return {}
     classes = np.asarray(classifier.classes_)
@@ -204,9 +204,9 @@ def _score_rounds(
         y_pred, n = classes, 0
         for n, y_pred in enumerate(islice(classifier.staged_predict(X), requested[-1]), start=1):
             if n in requested:
-                stages[n] = _score(data.labels, y_pred, classes, unit.category)
+                stages[n] = _score(data.labels, y_pred, classes, trial.category)
         if n not in stages:
-            stages[n] = _score(data.labels, y_pred, classes, unit.category)
+            stages[n] = _score(data.labels, y_pred, classes, trial.category)
         rounds["n"] = list(stages)
         rounds[name] = {
             metric: [scores[metric] for scores in stages.values()] for metric in stages[n]
@@ -214,64 +214,51 @@ def _score_rounds(
     return {"rounds": rounds}
 
 
-def _pipeline_factory(unit: Unit, data: Corpus | FeatureMatrix, seed: int) -> MakePipeline:
-    fixed_params = {
-        param: value
-        for param, value in unit.params.items()
-        if param.rpartition("__")[2] != "n_jobs"
-    }
+def _pipeline_factory(trial: Trial, data: Corpus | FeatureMatrix, seed: int) -> MakePipeline:
     input_type: recipes.InputType = "text" if isinstance(data, Corpus) else "numeric"
-    # Stacks use the seed of the plan, so that equal base estimators can share their fits.
-    seed = unit.seed if recipes.find(unit.recipe).members else seed
     # As in `cordwood.api.train`: dense features are scaled, sparse ones are not.
     scale = isinstance(data, FeatureMatrix) and not sp.issparse(data.X)
 
     def make_pipeline(params: Mapping[str, Any]) -> Pipeline:
-        return recipes.make(
-            unit.recipe,
-            input=input_type,
-            scale=scale,
-            vectorizer_params=unit.text,
-            random_state=seed,
-            n_jobs=1,
-            **{**fixed_params, **params},
-        )
+        return build_pipeline(trial, params, input=input_type, scale=scale, random_state=seed)
 
     return make_pipeline
 
 
-def _warm_up(recipe: str, make_pipeline: MakePipeline, train: Corpus | FeatureMatrix) -> None:
+def _warm_up(learner: str, make_pipeline: MakePipeline, train: Corpus | FeatureMatrix) -> None:
     """Fit and predict a few samples, once per process, to exclude compilation from the timings."""
-    if (recipe, type(train)) in _warmed_up:
+    if (learner, type(train)) in _warmed_up:
         return
-    _warmed_up.add((recipe, type(train)))
+    _warmed_up.add((learner, type(train)))
     few = train.select(np.linspace(0, len(train) - 1, min(len(train), _N_WARM_UP), dtype=int))
     with suppress(Exception):  # the trial itself reports errors
         predict(make_pipeline({}).fit(get_inputs(few), np.asarray(few.labels)), few)
 
 
 def _tune(
-    unit: Unit,
+    trial: Trial,
     make_pipeline: MakePipeline,
     train: Corpus | FeatureMatrix,
     test: Corpus | FeatureMatrix,
 ) -> TunedParams:
-    if not unit.tuning:
+    if not trial.tuning:
         return TunedParams({}, None, None)
-    objective = Objective(unit.tuning["metric"], unit.category, unit.tuning.get("threshold", False))
-    if unit.tuning["kind"] == "test":
-        return tune_on_test(make_pipeline, unit.grid, train, test, objective)
-    grouped = unit.evaluation["kind"] == "grouped"
-    kind = resolve_tuning_kind(unit.tuning["kind"], make_pipeline, unit.grid, grouped=grouped)
+    objective = Objective(
+        trial.tuning["metric"], trial.category, trial.tuning.get("threshold", False)
+    )
+    if trial.tuning["kind"] == "test":
+        return tune_on_test(make_pipeline, trial.grid, train, test, objective)
+    grouped = trial.evaluation["kind"] == "grouped"
+    kind = resolve_tuning_kind(trial.tuning["kind"], make_pipeline, trial.grid, grouped=grouped)
     if kind != "cv":
-        max_samples = unit.tuning.get("sample") if kind == "loo" else None
-        indices = sample_for_loo(train, max_samples, unit.seed)
+        max_samples = trial.tuning.get("sample") if kind == "loo" else None
+        indices = sample_for_loo(train, max_samples, trial.seed)
         return tune_by_oob_or_loo(
-            kind, make_pipeline, unit.grid, train, objective, indices, grouped=grouped
+            kind, make_pipeline, trial.grid, train, objective, indices, grouped=grouped
         )
-    inner = Evaluation(kind="grouped" if grouped else "stratified", folds=unit.tuning["folds"])
-    splits = split(train, inner, unit.seed)
-    return tune_by_cv(make_pipeline, unit.grid, train, splits, objective)
+    inner = Evaluation(kind="grouped" if grouped else "stratified", folds=trial.tuning["folds"])
+    splits = split(train, inner, trial.seed)
+    return tune_by_cv(make_pipeline, trial.grid, train, splits, objective)
 
 
 def _format_message(error: BaseException | Warning | str) -> str:

@@ -184,7 +184,7 @@ def compare(
     ----------
     records : iterable of mapping
         Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, unit), optional
+    planned : iterable of (key, trial), optional
         The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
         a record are missing. By default, the trials of the records.
     metrics : sequence of str, optional
@@ -210,8 +210,9 @@ def compare(
     Examples
     --------
     >>> def record(learner, fold, score):
-    ...     unit = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold, "share": 1.0}
-    ...     return {"key": f"{learner}{fold}", "unit": unit, "scores": {"micro_f1": score}}
+    ...     trial = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold}
+    ...     trial["train_fraction"] = 1.0
+    ...     return {"key": f"{learner}{fold}", "trial": trial, "scores": {"micro_f1": score}}
     >>> records = [record("rf", 0, 0.8), record("rf", 1, 0.9), record("nb", 0, 0.7)]
     >>> comparison = compare(records, metrics=["micro_f1"])
     >>> cell = comparison.cells["micro_f1", "d", "nb"]
@@ -220,10 +221,10 @@ def compare(
     """
     index = build_index(records, planned)
     if metrics is None:
-        has_categories = all(unit.get("category") for unit in index.units.values())
+        has_categories = all(trial.get("category") for trial in index.trials.values())
         metrics = CATEGORY_METRICS if has_categories else METRICS
     check_metrics(metrics, index)
-    train_size = max(key.train_size for key in index.units)
+    train_size = max(key.train_size for key in index.trials)
     datasets, learners = index.names("dataset"), index.names("learner")
     cells: dict[tuple[str, str, str], Cell] = {}
     for dataset in datasets:
@@ -267,7 +268,7 @@ def learning_curves(
     ----------
     records : iterable of mapping
         Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, unit), optional
+    planned : iterable of (key, trial), optional
         The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
         a record are missing. By default, the trials of the records.
     metric : str, default="micro_f1"
@@ -281,11 +282,11 @@ def learning_curves(
     """
     index = build_index(records, planned)
     check_metrics([metric], index)
-    has_limit = any("positives" in unit for unit in index.units.values())
-    by: By = "positives" if has_limit else "share"
+    has_limit = any("max_positives" in trial for trial in index.trials.values())
+    by: By = "max_positives" if has_limit else "train_fraction"
     curves = {}
     for dataset in index.names("dataset"):
-        train_sizes = sorted({key.train_size for key in index.units if key.dataset == dataset})
+        train_sizes = sorted({key.train_size for key in index.trials if key.dataset == dataset})
         for learner in index.names("learner"):
             scores = [index.scores(dataset, learner, size, metric) for size in train_sizes]
             curves[dataset, learner] = learning_curve(train_sizes, np.array(scores), by)

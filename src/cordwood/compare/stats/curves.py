@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-By = Literal["share", "positives"]
+By = Literal["train_fraction", "max_positives"]
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class LearningCurve:
     ----------
     points : tuple of CurvePoint
         In ascending order of the training set size.
-    by : {"share", "positives"}, default="share"
+    by : {"train_fraction", "max_positives"}, default="train_fraction"
         Whether sizes are fractions of the training samples or numbers of those of the category.
     """
 
     points: tuple[CurvePoint, ...]
-    by: By = "share"
+    by: By = "train_fraction"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class RoundCurve:
 
 
 def learning_curve(
-    train_sizes: Sequence[float], scores: ArrayLike, by: By = "share"
+    train_sizes: Sequence[float], scores: ArrayLike, by: By = "train_fraction"
 ) -> LearningCurve:
     """Compute mean and standard deviation for each training set size.
 
@@ -74,7 +74,7 @@ def learning_curve(
         Distinct training set sizes, in any order.
     scores : array-like of shape (n_sizes, n_folds)
         NaN for missing scores.
-    by : {"share", "positives"}, default="share"
+    by : {"train_fraction", "max_positives"}, default="train_fraction"
         Whether sizes are fractions of the training samples or numbers of those of the category.
 
     Returns

@@ -37,25 +37,25 @@ class ResultIndex(NamedTuple):
 
     Parameters
     ----------
-    units : dict of ResultKey to mapping
+    trials : dict of ResultKey to mapping
         All planned trials, as plain JSON.
     records : dict of ResultKey to mapping
         The records of those that have one.
     """
 
-    units: dict[ResultKey, Mapping[str, Any]]
+    trials: dict[ResultKey, Mapping[str, Any]]
     records: dict[ResultKey, Record]
 
     def names(self, field: Literal["dataset", "learner"]) -> tuple[str, ...]:
         """Return the names of the data sets or of the learners, in the order of the plan."""
-        return tuple(dict.fromkeys(getattr(key, field) for key in self.units))
+        return tuple(dict.fromkeys(getattr(key, field) for key in self.trials))
 
     def folds(self, dataset: str, train_size: float) -> list[tuple[int, int]]:
         """Return the folds of a data set, the same for all learners."""
         return sorted(
             {
                 key.fold
-                for key in self.units
+                for key in self.trials
                 if (key.dataset, key.train_size) == (dataset, train_size)
             }
         )
@@ -76,7 +76,7 @@ def build_index(records: Iterable[Record], planned: Planned | None) -> ResultInd
     ----------
     records : iterable of mapping
         Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, unit) or None
+    planned : iterable of (key, trial) or None
         The trials of the plan; None for the trials of the records.
 
     Returns
@@ -90,23 +90,23 @@ def build_index(records: Iterable[Record], planned: Planned | None) -> ResultInd
     """
     latest = {record["key"]: record for record in records}
     if planned is None:
-        planned = [(key, record["unit"]) for key, record in latest.items()]
+        planned = [(key, record["trial"]) for key, record in latest.items()]
     index = ResultIndex({}, {})
     trial_keys: dict[ResultKey, str] = {}
-    for trial_key, unit in planned:
-        fold = (unit["repeat"], unit["fold"])
-        train_size = float(unit.get("positives", unit["share"]))
-        key = ResultKey(unit["dataset"], unit["learner"], train_size, fold)
+    for trial_key, trial in planned:
+        fold = (trial["repeat"], trial["fold"])
+        train_size = float(trial.get("max_positives", trial["train_fraction"]))
+        key = ResultKey(trial["dataset"], trial["learner"], train_size, fold)
         if trial_keys.setdefault(key, trial_key) != trial_key:
             raise DataError(
                 f"there are two different results of {key.learner!r} on {key.dataset!r}, repeat "
                 f"{fold[0]}, fold {fold[1]}, with other parameters or data; compare with a plan to "
                 "select one of them"
             )
-        index.units[key] = unit
+        index.trials[key] = trial
         if trial_key in latest:
             index.records[key] = latest[trial_key]
-    if not index.units:
+    if not index.trials:
         raise DataError("there are no results to compare; run the plan first")
     return index
 
