@@ -17,9 +17,10 @@ from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.registry import OTHERS, load_dataset, set_against_rest
 from cordwood.exceptions import CordwoodError, DataError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WORDS = {"tin": "solder alloy can", "gold": "ingot alloy mint", "owl": "feather night mint"}
 CATEGORIES = ("tin", "gold")
+VECTORIZER = {"preset": "icml03", "weighting": "binary", "min_df": 1}
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,9 @@ def folder(tmp_path_factory):
 def make_plan(folder, learners, **tables):
     return parse_plan(
         {
-            "protocol": "icml03",
+            "evaluation": {"kind": "fixed", **tables.pop("evaluation", {})},
             "metric": "f1",
-            "text": {"min_df": 1},
+            "vectorizer": VECTORIZER,
             "datasets": [{"name": "stories", "categories": list(CATEGORIES)}],
             "learners": learners,
             **tables,
@@ -66,11 +67,8 @@ def official_parts(folder, category):
 
 def fit(folder, category, recipe, **params):
     (texts, y), (test_texts, y_test) = official_parts(folder, category)
-    text = {"preset": "icml03", "weighting": "binary", "min_df": 1}
-    model = recipes.make(recipe, vectorizer_params=text, n_jobs=1, random_state=0, **params).fit(
-        texts, y
-    )
-    return model, test_texts, y_test
+    model = recipes.make(recipe, vectorizer_params=VECTORIZER, n_jobs=1, random_state=0, **params)
+    return model.fit(texts, y), test_texts, y_test
 
 
 def test_each_category_is_scored_by_its_binary_f1(folder, tmp_path):
@@ -165,7 +163,7 @@ def test_training_samples_of_the_category_are_limited(folder, tmp_path):
         n_discarded = max(0, n_all[trial["dataset"]] - trial["max_positives"])
         assert (record["n_train"], record["n_test"]) == (160 - n_discarded, 80)
     curve = learning_curves(summary.records, summary.planned, metric="f1")["tin", "nb"]
-    assert [(point.amount, point.n) for point in curve.points] == [(2, 2), (5, 2), (1000, 2)]
+    assert [(point.train_size, point.n) for point in curve.points] == [(2, 2), (5, 2), (1000, 2)]
     assert curve.by == "max_positives"
     cell = compare(summary.records, summary.planned).cells["f1", "tin", "nb"]
     assert cell.mean == curve.points[-1].mean and cell.complete
@@ -176,35 +174,35 @@ def test_training_samples_of_the_category_are_limited(folder, tmp_path):
     [
         (
             {"datasets": [{"name": "stories"}]},
-            "metric 'f1' is about one category, and data set 'stories' names none",
+            "metric = 'f1' needs a category, and data set 'stories' has none",
         ),
         (
             {"metric": "macro_f1", "tuning": {"threshold": True}},
-            "tuning.threshold serves metric 'f1' only, and the metric is 'macro_f1'",
+            "tuning.threshold needs metric = 'f1'; the metric is 'macro_f1'",
         ),
         (
             {"tuning": {"threshold": True, "kind": "test"}},
-            "tuning threshold is chosen by kind 'cv' only, not by 'test'",
+            "tuning threshold needs kind = 'cv'; the kind is 'test'",
         ),
         (
             {"evaluation": {"max_positives": [5, 2]}},
-            "evaluation positives must be numbers from 1 in rising order, each once",
+            "evaluation max_positives must be strictly increasing positive integers",
         ),
         (
             {"evaluation": {"rounds": [0, 1]}},
-            "evaluation rounds must be numbers from 1 in rising order, each once",
+            "evaluation rounds must be strictly increasing positive integers",
         ),
         (
             {"evaluation": {"max_positives": [5], "train_fractions": [0.5, 1.0]}},
-            "evaluation train_fractions and positives both say what is learnt from; leave one out",
+            "evaluation train_fractions and max_positives exclude each other; remove one",
         ),
         (
             {"evaluation": {"repeats": 2}},
-            "evaluation repeats has no meaning for kind 'fixed', which is always the same",
+            "evaluation repeats has no effect with kind = 'fixed'; leave it out",
         ),
         (
             {"datasets": [{"name": "stories", "categories": "tin"}]},
-            "datasets number 1 has categories = 'tin', but must list labels of the data",
+            "datasets number 1: categories must be a list of labels; got 'tin'",
         ),
         (
             {"datasets": [{"name": "stores", "categories": ["tin"]}]},
@@ -212,7 +210,7 @@ def test_training_samples_of_the_category_are_limited(folder, tmp_path):
         ),
         (
             {"datasets": [{"path": "x.csv", "source": "stories", "category": "tin"}]},
-            "data set 1 has both a source and a path; leave one out",
+            "data set 1 has both a source and a path; remove one",
         ),
     ],
 )
@@ -230,11 +228,11 @@ def test_category_data_set_can_be_renamed(folder):
 
 
 @pytest.mark.parametrize(
-    "ledger", sorted(ROOT.glob("benchmarks/ledgers/*.jsonl")), ids=lambda path: path.stem
+    "ledger", sorted(ROOT.glob("benchmarks/reproduction/ledgers/*.jsonl")), ids=lambda path: path.stem
 )
 def test_keys_of_stored_ledgers_are_unchanged(ledger):
     records = Ledger(ledger).records()
     assert records
     for record in records:
-        assert trial_key(Trial.from_json(record["trial"]), record["data"]) == record["key"]
-        assert Trial.from_json(record["trial"]).to_json() == record["trial"]
+        assert trial_key(Trial(**record["trial"]), record["data"]) == record["key"]
+        assert Trial(**record["trial"]).to_json() == record["trial"]

@@ -29,7 +29,7 @@ PLAN = """
 folds = 2
 [tuning]
 folds = 2
-[text]
+[vectorizer]
 preset = "social"
 [[datasets]]
 path = "letters.csv"

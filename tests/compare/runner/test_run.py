@@ -27,7 +27,7 @@ folds = 3
 repeats = 6
 [tuning]
 folds = 2
-[text]
+[vectorizer]
 preset = "social"
 [[datasets]]
 path = "letters.csv"
@@ -74,7 +74,7 @@ def make_plan(folder, *learners, **tables):
     content = {
         "datasets": [{"path": "letters.csv"}],
         "evaluation": {"folds": 3},
-        "text": {"preset": "social"},
+        "vectorizer": {"preset": "social"},
         "learners": [{"recipe": name} if isinstance(name, str) else name for name in learners],
         **tables,
     }

@@ -93,7 +93,7 @@ CHANGES = {
     "recipe": "rf",
     "params": {"classifier__C": 2},
     "grid": {"classifier__C": [1, 3]},
-    "text": {"min_df": 3},
+    "vectorizer": {"min_df": 3},
     "evaluation": {"kind": "grouped", "folds": 5, "test_share": None},
     "tuning": {"kind": "oob", "folds": 5, "metric": "micro_f1"},
     "seed": 1,

@@ -135,8 +135,8 @@ def explain_tables(comparison: Comparison) -> str:
     if any(cell.mark == "undecided" for cell in cells):
         n_folds = max(cell.n for cell in cells if cell.mark == "undecided")
         sentences.append(
-            f"{n_folds} fold{'s are' if n_folds > 1 else ' is'} too few for this test to tell ties "
-            "from differences, so only the best learner is marked."
+            f"{n_folds} fold{'s are' if n_folds > 1 else ' is'} too few for this test to "
+            "distinguish ties from differences, so only the best learner is marked."
         )
     if any(not cell.complete for cell in cells):
         sentences.append(

@@ -180,7 +180,8 @@ def bonferroni(p_values: ArrayLike, n_tests: int | None = None) -> Floats:
     [0.03, 1.0, 0.06]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    n_tests = np.count_nonzero(~np.isnan(p)) if n_tests is None else n_tests
+    if n_tests is None:
+        n_tests = int(np.count_nonzero(~np.isnan(p)))
     return np.minimum(p * n_tests, 1.0)
 
 
