@@ -78,7 +78,7 @@ def test_pictures_are_drawn_and_what_is_not_is_said(folder, capsys):
     assert written == ["time_macro_f1.svg", "time_micro_f1.svg"]
     wrote, not_drawn = capsys.readouterr().out.splitlines()[-2:]
     assert wrote.split(maxsplit=1) == ["wrote", f"2 pictures to {folder / 'pictures'}"]
-    assert not_drawn.startswith("not drawn critical difference: it takes two data sets")
+    assert not_drawn.startswith("not drawn critical difference: needs at least 3 learners")
     assert not_drawn.endswith("; learning curves: the plan has neither shares nor positives")
 
 

@@ -228,7 +228,9 @@ def test_category_data_set_can_be_renamed(folder):
 
 
 @pytest.mark.parametrize(
-    "ledger", sorted(ROOT.glob("benchmarks/reproduction/ledgers/*.jsonl")), ids=lambda path: path.stem
+    "ledger",
+    sorted(ROOT.glob("benchmarks/reproduction/ledgers/*.jsonl")),
+    ids=lambda path: path.stem,
 )
 def test_keys_of_stored_ledgers_are_unchanged(ledger):
     records = Ledger(ledger).records()

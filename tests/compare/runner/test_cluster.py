@@ -225,9 +225,11 @@ def test_killed_worker_does_not_change_results(workers, ledger, plan, expected):
 
 def test_other_versions_raise_before_any_trial(workers, ledger, plan, monkeypatch):
     workers.scale(1)
-    ours = runner._versions("svm")
+    ours = runner._versions("svm", None)
     for library, fake in (("numpy", "0.1"), ("python", "2.7.18"), ("nonesuch", "1.0")):
-        monkeypatch.setattr(runner, "_versions", lambda _, other={library: fake}: {**ours, **other})
+        monkeypatch.setattr(
+            runner, "_versions", lambda *_, other={library: fake}: {**ours, **other}
+        )
         has = ours.get(library, "none")
         message = f"this process has {library} {fake}, but worker tcp://[^ ]* has {has}; install"
         with pytest.raises(CordwoodError, match=message):

@@ -258,9 +258,9 @@ class Ledger:
 
     def _read(self, start: _Position) -> _Chunk:
         """Read from a position on, or from the beginning if the file has become shorter."""
-        # Without a lock file nobody has written here, and reading should not create files.
+        # Without a lock file there is no writer, and reading should not create files.
         if (self._locks / _FILE_LOCK).exists():
-            with suppress(PermissionError):  # read-only: nobody else can be writing
+            with suppress(PermissionError):  # a read-only copy has no writer
                 with self._lock_file():
                     return self._read_unlocked(start)
         return self._read_unlocked(start)

@@ -2,7 +2,8 @@
 
 A record of the ledger has the fields
 
-- `key`: identifies the result; `trial`: the trial as JSON; `data` and `plan`: fingerprints;
+- `key`: identifies the result; `trial`: the trial as JSON; `random_state`: of its estimators;
+  `data` and `plan`: fingerprints;
 - `scores`: `micro_f1` and `macro_f1`, and for a trial with a category its binary `f1`, `precision`
   and `recall`;
 - `params`: tuned parameters; `tuned_by`: "cv", "oob", "loo", "test" or null; `tuning_score`: their
@@ -110,7 +111,7 @@ def run(
     data_dir : path, optional
         The data folder; see `cordwood.datasets.registry.list_datasets`.
     n_jobs : int, default=1
-        Number of trials that run in parallel, each in a process of its own; -1 for one per core.
+        Number of trials that run in parallel, each in its own process; -1 for one per core.
         It does not affect results.
     cluster : str, optional
         Address of a Dask scheduler, such as "tcp://host:8786". Each worker runs one trial at a

@@ -255,8 +255,8 @@ def best_and_ties(
     table = table[~np.isnan(table).all(axis=1)]
     complete = ~np.isnan(table).any(axis=0)
     if not table.size or not complete.any():
-        nobody = np.zeros(n_learners, dtype=bool)
-        return BestAndTies(None, nobody, nobody, p_values)
+        none = np.zeros(n_learners, dtype=bool)
+        return BestAndTies(None, none, none, p_values)
     means = round_off(table[:, complete].mean(axis=0), table[:, complete])
     best = int(np.flatnonzero(complete)[np.argmax(means)])
     for learner in np.flatnonzero(complete):
