@@ -5,9 +5,6 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
 
-from cordwood.compare.reproduction.pareto_plot import draw_subsets
-from cordwood.compare.reproduction.subsets import SubsetScore
-
 from cordwood.compare.report import _figure as canvas
 from cordwood.compare.report.plots import draw_round_curves
 from cordwood.compare.stats.curves import RoundCurve
@@ -19,16 +16,7 @@ def draw_rounds():
     return draw_round_curves({"ada": curve, "lp": curve})
 
 
-def draw_two_subsets():
-    return draw_subsets(
-        [
-            SubsetScore(("a", "b"), 2, double_fault=0.1, micro_f1=0.5, macro_f1=0.7),
-            SubsetScore(("a", "c"), 2, double_fault=0.2, micro_f1=0.6, macro_f1=0.8),
-        ]
-    )
-
-
-@pytest.mark.parametrize("draw", [draw_rounds, draw_two_subsets])
+@pytest.mark.parametrize("draw", [draw_rounds])
 def test_equal_figures_make_equal_files(draw, tmp_path):
     for name in ("one.svg", "two.SVG"):
         canvas.save(draw(), tmp_path / name)

@@ -29,7 +29,7 @@ def test_few_scores_have_a_defined_summary():
 
 
 @pytest.mark.parametrize(
-    ("train_fractions", "scores", "message"),
+    ("shares", "scores", "message"),
     [([0.5], [[0.1], [0.2]], "1 rows"), ([1.0, 1.0], [[0.1], [0.2]], "once")],
 )
 def test_wrong_tables_are_refused(shares, scores, message):
