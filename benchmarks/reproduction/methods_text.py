@@ -7,7 +7,7 @@ from typing import Any
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.config.schema import Evaluation, Tuning
 from cordwood.compare.report.rendering import escape_markdown, metric_name
-from cordwood.compare.runner.run import Summary
+from cordwood.compare.runner.run import RunSummary
 from reproduction.published import list_figures
 
 PHASES = ("tune", "fit", "predict")
@@ -26,13 +26,13 @@ _OWN_SCORES = {
 }
 
 
-def describe_methods(plan: Plan, summary: Summary) -> Iterator[str]:
+def describe_methods(plan: Plan, summary: RunSummary) -> Iterator[str]:
     """Yield lines of Markdown on how learners were compared and how much of it is done.
 
     Parameters
     ----------
     plan : Plan
-    summary : Summary
+    summary : RunSummary
         The records of the plan in a ledger.
     """
     protocol = f" (protocol `{Path(plan.protocol).stem}`)" if plan.protocol else ""
@@ -66,7 +66,7 @@ def tuned_learners(plan: Plan) -> list[str]:
     return [learner.name for learner in plan.learners if learner.grid or learner.numeric_grid]
 
 
-def describe_progress(summary: Summary) -> str:
+def describe_progress(summary: RunSummary) -> str:
     """Return how many trials are done of how many, and how many have failed."""
     done = f"{summary.n_trials - summary.n_missing - summary.n_failed:,} of {summary.n_trials:,}"
     return f"{done} ({summary.n_failed:,} failed)" if summary.n_failed else done
@@ -115,7 +115,7 @@ def _group_by_vectorizer(plan: Plan) -> dict[str, list[str]]:
     return groups
 
 
-def total_seconds(summary: Summary) -> float:
+def total_seconds(summary: RunSummary) -> float:
     """Return the CPU time of all trials that are done."""
     return float(
         sum(record.get(f"{phase}_cpu_seconds", 0) for record in summary.records for phase in PHASES)

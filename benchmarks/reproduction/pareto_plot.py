@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from cordwood.compare.report import _figure as canvas
 from cordwood.compare.report import _label_placement as labels
-from cordwood.compare.report._figure import FONT, PALE
+from cordwood.compare.report._figure import FONT_SIZE, LIGHT_GRAY
 from cordwood.compare.report.rendering import metric_name
 from cordwood.exceptions import CordwoodError
 from cordwood.stacking.diversity import pareto_front
 from reproduction.subsets import SubsetScore
 
-_FRONT, _ALL = canvas.COLOURS[:2]
+_FRONT, _ALL = canvas.COLORS[:2]
 _GREY = "#999999"
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ def draw_subsets(
     above.set_xlabel("double fault: samples that two members both misclassify, mean over pairs, %")
     above.set_ylabel(f"{metric_name(metric)}, %")
     above.plot(*points.T, ".", color=_GREY, markersize=4)
-    steps = canvas.steps(points[front])
+    steps = canvas.step_line(points[front])
     above.plot(*steps.T, color=_FRONT, linewidth=1)
     above.plot(*points[front].T, "o", color=_FRONT, markersize=5)
     names = {position: str(number) for number, position in enumerate(front, start=1)}
@@ -83,7 +83,7 @@ def _new_figure(n_members: int) -> tuple[Figure, Axes, Axes]:
     heights = (4.0, 0.3 + 0.18 * n_members)
     figure = canvas.new_figure(6.4, sum(heights) + 0.4)
     above, below = figure.subplots(2, height_ratios=heights)
-    canvas.dress(above)
+    canvas.style_axes(above)
     above.margins(0.06)
     return figure, above, below
 
@@ -94,7 +94,7 @@ def _draw_membership(axes: Axes, members: Sequence[str], front: Sequence[Sequenc
     lines = range(len(members))
     absent = [(n, line) for n in numbers for line in lines if members[line] not in front[n - 1]]
     present = [(n, line) for n in numbers for line in lines if members[line] in front[n - 1]]
-    for dots, color, size in ((absent, PALE, 3), (present, _FRONT, 6)):
+    for dots, color, size in ((absent, LIGHT_GRAY, 3), (present, _FRONT, 6)):
         if dots:
             axes.plot(*zip(*dots, strict=True), "o", color=color, markersize=size)
     axes.set_xticks(numbers)
@@ -102,7 +102,7 @@ def _draw_membership(axes: Axes, members: Sequence[str], front: Sequence[Sequenc
     axes.set_ylim(len(members) - 0.5, -0.5)
     axes.set_yticks(lines, labels=members, parse_math=False)
     axes.set_xlabel("members of the numbered subsets", loc="left")
-    axes.tick_params(length=0, labelsize=FONT)
+    axes.tick_params(length=0, labelsize=FONT_SIZE)
     axes.spines[:].set_visible(False)
 
 
@@ -110,12 +110,12 @@ def _write_names(
     figure: Figure, axes: Axes, points: Floats, names: Mapping[int, str], steps: Floats
 ) -> None:
     """Label some of the points, without covering dots or lines."""
-    frame, scale = canvas.measure(figure, axes)
+    frame, scale = canvas.measure_axes(figure, axes)
     at = axes.transData.transform(points)
     corners = axes.transData.transform(steps)
     obstacles = [
-        *canvas.enclose(corners[:-1], corners[1:], scale),
-        *canvas.enclose(at, at, scale),
+        *canvas.bounding_boxes(corners[:-1], corners[1:], scale),
+        *canvas.bounding_boxes(at, at, scale),
     ]
     texts = {
         position: axes.annotate(
@@ -123,13 +123,13 @@ def _write_names(
             points[position],
             xytext=(0, 0),
             textcoords="offset points",
-            fontsize=FONT,
+            fontsize=FONT_SIZE,
             color=_ALL if "all" in name else _FRONT,
         )
         for position, name in names.items()
     }
     sizes = [text.get_window_extent() for text in texts.values()]
-    boxes = labels.place(
+    boxes = labels.place_labels(
         [tuple(at[position]) for position in texts],
         [(size.width, size.height) for size in sizes],
         frame,

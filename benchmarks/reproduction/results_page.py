@@ -14,18 +14,18 @@ from typing import Literal, NamedTuple
 
 from cordwood.compare.config.plan import Plan, load_plan
 from cordwood.compare.report._figure import save
-from cordwood.compare.report.plots import draw_learning_curves, draw_round_curves
+from cordwood.compare.report.plots import plot_learning_curves, plot_round_curves
 from cordwood.compare.report.rendering import (
-    Entry,
-    Grid,
-    draw_markdown,
-    draw_score,
+    Table,
+    TableCell,
     escape_markdown,
+    format_markdown_table,
+    format_score,
     format_seconds,
     metric_name,
 )
 from cordwood.compare.runner.ledger import Ledger
-from cordwood.compare.runner.run import Summary, collect
+from cordwood.compare.runner.run import RunSummary, collect
 from cordwood.compare.stats.comparison import (
     CATEGORY_METRICS,
     Cell,
@@ -75,7 +75,7 @@ class Section(NamedTuple):
     stem : str
         Name of the plan's file, without its suffix.
     plan : Plan
-    summary : Summary
+    summary : RunSummary
         The trials and their records.
     comparison : Comparison
         The statistics of the records.
@@ -87,7 +87,7 @@ class Section(NamedTuple):
 
     stem: str
     plan: Plan
-    summary: Summary
+    summary: RunSummary
     comparison: Comparison
     curves: Mapping[str, Curves]
     factors: tuple[str, ...] = ()
@@ -250,11 +250,11 @@ def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Pat
                     for name in comparison.learners
                     if (picture.metric, picture.dataset, name) in comparison.rounds
                 }
-                save(draw_round_curves(rounds, **labels), path)
+                save(plot_round_curves(rounds, **labels), path)
             else:
                 curves = section.curves[picture.metric]
                 own = {name: curves[picture.dataset, name] for name in comparison.learners}
-                save(draw_learning_curves(own, **labels), path)
+                save(plot_learning_curves(own, **labels), path)
             written.append(path)
     return tuple(written)
 
@@ -338,16 +338,20 @@ def _format_section(section: Section, links: str, pictures: str) -> str:
         return "\n\n".join(blocks)
     shown = (f"![{each.caption}]({pictures}/{each.file})" for each in list_pictures(section))
     if section.comparison.metrics == CATEGORY_METRICS:
-        return "\n\n".join([*blocks, draw_markdown(_category_grid(section.comparison)), *shown])
-    blocks.append(draw_markdown(_result_grid(section.comparison, tuned_learners(section.plan))))
+        return "\n\n".join(
+            [*blocks, format_markdown_table(_category_grid(section.comparison)), *shown]
+        )
+    blocks.append(
+        format_markdown_table(_result_grid(section.comparison, tuned_learners(section.plan)))
+    )
     if any(len(summary.datasets) > 1 for summary in section.comparison.summaries.values()):
-        blocks.append(draw_markdown(_summary_grid(section.comparison)))
+        blocks.append(format_markdown_table(_summary_grid(section.comparison)))
     if section.factors:
-        blocks += [_EFFECTS_LEGEND, draw_markdown(_effect_grid(section))]
+        blocks += [_EFFECTS_LEGEND, format_markdown_table(_effect_grid(section))]
     return "\n\n".join([*blocks, *shown])
 
 
-def _effect_grid(section: Section) -> Grid:
+def _effect_grid(section: Section) -> Table:
     """Tabulate the effect of each factor and interaction on each data set."""
     plan, records, factors = section.plan, section.summary.records, section.factors
     header: list[str] = []
@@ -358,13 +362,13 @@ def _effect_grid(section: Section) -> Grid:
             header = ["data set", "score", *names, "test sets"]
             rows.append(
                 (
-                    Entry(dataset),
-                    Entry(metric_name(metric)),
-                    *(Entry(_format_effect(effect)) for effect in found.effects),
-                    Entry(f"{found.error_fraction:.0%}"),
+                    TableCell(dataset),
+                    TableCell(metric_name(metric)),
+                    *(TableCell(_format_effect(effect)) for effect in found.effects),
+                    TableCell(f"{found.error_fraction:.0%}"),
                 )
             )
-    return Grid("", tuple(header), tuple(rows), n_names=2)
+    return Table("", tuple(header), tuple(rows), n_index_columns=2)
 
 
 def _format_effect(effect: Effect) -> str:
@@ -374,7 +378,7 @@ def _format_effect(effect: Effect) -> str:
     return f"{effect.explained_fraction:.0%} ({change})"
 
 
-def _category_grid(comparison: Comparison) -> Grid:
+def _category_grid(comparison: Comparison) -> Table:
     """Tabulate categories by learners, with the longer list in the rows."""
     (metric,) = comparison.metrics
     datasets, learners = comparison.datasets, comparison.learners
@@ -387,25 +391,25 @@ def _category_grid(comparison: Comparison) -> Grid:
         "average rank",
         "features used, median",
     )
-    columns = [tuple(map(Entry, header))]
+    columns = [tuple(map(TableCell, header))]
     for name in learners:
         summary = comparison.summaries[metric, name]
         counts = [comparison.n_words[d, name] for d in datasets if (d, name) in comparison.n_words]
         columns.append(
             (
-                Entry(name),
+                TableCell(name),
                 *(_format_own(comparison.cells[metric, dataset, name]) for dataset in datasets),
                 _format_number(100 * summary.mean),
                 _format_number(summary.rank),
-                Entry(f"{median(counts):.0f}" if counts else ""),
+                TableCell(f"{median(counts):.0f}" if counts else ""),
             )
         )
     lines = columns if learners_in_rows else list(zip(*columns, strict=True))
     head, *rows = lines
-    return Grid("", tuple(entry.text for entry in head), tuple(rows))
+    return Table("", tuple(entry.text for entry in head), tuple(rows))
 
 
-def _result_grid(comparison: Comparison, tuned: Collection[str]) -> Grid:
+def _result_grid(comparison: Comparison, tuned: Collection[str]) -> Table:
     """Tabulate one row for each learner on each data set."""
     has_published = any(cell.published is not None for cell in comparison.cells.values())
     per_metric = ("", "paper", "difference") if has_published else ("",)
@@ -416,42 +420,42 @@ def _result_grid(comparison: Comparison, tuned: Collection[str]) -> Grid:
     rows = []
     for dataset in comparison.datasets:
         for position, learner in enumerate(comparison.learners):
-            row = [Entry("" if position else dataset), Entry(learner)]
+            row = [TableCell("" if position else dataset), TableCell(learner)]
             for metric in comparison.metrics:
                 cell = comparison.cells[metric, dataset, learner]
                 row += [_format_own(cell), *_format_published(cell)][: len(per_metric)]
-            cost = comparison.costs[dataset, learner]
-            row += [Entry(format_seconds(getattr(cost, phase))) for phase in PHASES]
+            cost = comparison.cpu_seconds[dataset, learner]
+            row += [TableCell(format_seconds(getattr(cost, phase))) for phase in PHASES]
             if learner not in tuned:
-                row[-len(PHASES)] = Entry("")
+                row[-len(PHASES)] = TableCell("")
             rows.append(tuple(row))
-    return Grid("", tuple(header), tuple(rows), n_names=2)
+    return Table("", tuple(header), tuple(rows), n_index_columns=2)
 
 
-def _summary_grid(comparison: Comparison) -> Grid:
+def _summary_grid(comparison: Comparison) -> Table:
     """Tabulate means and ranks over the data sets that all learners have completed."""
-    header, columns = ["learner"], [[Entry(learner) for learner in comparison.learners]]
+    header, columns = ["learner"], [[TableCell(learner) for learner in comparison.learners]]
     for metric in comparison.metrics:
         summaries = [comparison.summaries[metric, name] for name in comparison.learners]
         n_sets = max(len(summary.datasets) for summary in summaries)
         header += [f"mean {metric_name(metric)}, {n_sets} data sets", "average rank"]
         columns.append([_format_number(100 * summary.mean) for summary in summaries])
         columns.append([_format_number(summary.rank) for summary in summaries])
-    return Grid("", tuple(header), tuple(zip(*columns, strict=True)))
+    return Table("", tuple(header), tuple(zip(*columns, strict=True)))
 
 
-def _format_own(cell: Cell) -> Entry:
-    return draw_score(cell) if cell.n or cell.n_failed else Entry("not run")
+def _format_own(cell: Cell) -> TableCell:
+    return format_score(cell) if cell.n or cell.n_failed else TableCell("not run")
 
 
-def _format_published(cell: Cell) -> tuple[Entry, Entry]:
+def _format_published(cell: Cell) -> tuple[TableCell, TableCell]:
     if cell.published is None:
-        return Entry(""), Entry("")
-    return _format_number(100 * cell.published), Entry(_format_points(_points(cell)))
+        return TableCell(""), TableCell("")
+    return _format_number(100 * cell.published), TableCell(_format_points(_points(cell)))
 
 
-def _format_number(number: float) -> Entry:
-    return Entry("" if math.isnan(number) else f"{number:.2f}")
+def _format_number(number: float) -> TableCell:
+    return TableCell("" if math.isnan(number) else f"{number:.2f}")
 
 
 def _format_points(points: float) -> str:
@@ -469,13 +473,13 @@ def _format_differences(differences: Sequence[Difference], used: Sequence[Explan
         texts = [difference.stem, difference.dataset, difference.learner]
         rows.append(
             (
-                *map(Entry, [*texts, metric_name(difference.metric)]),
-                Entry(draw_score(difference.cell).text),
+                *map(TableCell, [*texts, metric_name(difference.metric)]),
+                TableCell(format_score(difference.cell).text),
                 *_format_published(difference.cell),
-                Entry(" ".join(numbers) or "open"),
+                TableCell(" ".join(numbers) or "open"),
             )
         )
-    blocks.append(draw_markdown(Grid("", header, tuple(rows), n_names=4)))
+    blocks.append(format_markdown_table(Table("", header, tuple(rows), n_index_columns=4)))
     if used:
         listed = (f"{n}. {' '.join(each.text.split())}" for n, each in enumerate(used, start=1))
         blocks.append("\n".join(listed))

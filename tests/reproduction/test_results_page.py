@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cor
 import results
 from cordwood.compare.config.plan import load_plan
 from cordwood.compare.config.schema import Learner
-from cordwood.compare.report.rendering import draw_markdown
+from cordwood.compare.report.rendering import format_markdown_table
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
 from cordwood.compare.stats.comparison import compare
@@ -321,7 +321,7 @@ def test_more_learners_than_categories_are_in_rows(rare):
     (section,) = rare[0].sections
     records = [{**record, "trial": {**record["trial"]}} for record in section.summary.records]
     few = [record for record in records if record["trial"]["dataset"] == "a"]
-    header, *rows = table_of("\n## x\n" + draw_markdown(_category_grid(compare(few))), "x")
+    header, *rows = table_of("\n## x\n" + format_markdown_table(_category_grid(compare(few))), "x")
     assert header == ["learner", "a", "mean, 1 of 1", "average rank", "features used, median"]
     assert [row[0] for row in rows[1:]] == ["adauboost", "nb"]
 

@@ -19,7 +19,7 @@ from cordwood.cli.progress import watch
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
 from cordwood.compare.runner.ledger import Ledger
-from cordwood.compare.runner.run import Summary, collect, run
+from cordwood.compare.runner.run import RunSummary, collect, run
 from cordwood.compare.stats.comparison import Comparison, learning_curves
 from cordwood.compare.stats.comparison import compare as tabulate
 from cordwood.exceptions import CordwoodError
@@ -106,7 +106,7 @@ def _ledger(asked: Compare) -> Iterator[Ledger]:
         yield Ledger(Path(folder, "quick.jsonl"))
 
 
-def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> Summary:
+def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> RunSummary:
     with watch(console, plan, ledger, retry_errors=asked.retry_errors) as watcher:
         return run(
             plan,
@@ -135,26 +135,26 @@ def _find_gallery(folder: Path) -> Any:
 
 
 def _draw(
-    console: Console, gallery: Any, comparison: Comparison, summary: Summary, folder: Path
+    console: Console, gallery: Any, comparison: Comparison, summary: RunSummary, folder: Path
 ) -> None:
     curves = {
         metric: learning_curves(summary.records, summary.planned, metric=metric)
         for metric in comparison.metrics
     }
-    drawn = gallery.write_gallery(comparison, curves, folder)
+    drawn = gallery.write_plots(comparison, curves, folder)
     if drawn.written:
         console.fact("wrote", f"{count(len(drawn.written), 'picture')} to {folder}")
-    if drawn.left_out:
-        console.fact("not drawn", "; ".join(drawn.left_out))
+    if drawn.skipped:
+        console.fact("not drawn", "; ".join(drawn.skipped))
 
 
-def _show(console: Console, comparison: Comparison, summary: Summary, seconds: float) -> None:
-    for grid in rendering.grids(comparison):
+def _show(console: Console, comparison: Comparison, summary: RunSummary, seconds: float) -> None:
+    for grid in rendering.make_tables(comparison):
         console.say(grid.title)
         rows = [tuple(_mark(entry) for entry in row) for row in grid.rows]
         console.table(grid.header, rows)
         console.say()
-    console.say(rendering.describe(comparison).replace("Bold:", "With *:"))
+    console.say(rendering.explain_tables(comparison).replace("Bold:", "With *:"))
     done = f"{count(summary.n_done, 'trial')} of {summary.n_trials:,} done now, in {seconds:.1f} s"
     if summary.n_missing:
         done += f"; {summary.n_missing:,} missing"
@@ -171,5 +171,5 @@ def _show(console: Console, comparison: Comparison, summary: Summary, seconds: f
         raise CordwoodError(f"nothing could be done; the first error: {failures[0]['error']}")
 
 
-def _mark(entry: rendering.Entry) -> str:
-    return f"{entry.text} *" if entry.strong else entry.text
+def _mark(entry: rendering.TableCell) -> str:
+    return f"{entry.text} *" if entry.bold else entry.text

@@ -6,7 +6,7 @@ from typing import Any
 
 from cordwood.cli.console import Bars, Console, count
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.runner.leaderboard import Standing
+from cordwood.compare.runner.leaderboard import Leaderboard
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import collect
 
@@ -20,11 +20,11 @@ class Watch:
         Where to tell it.
     bars : Bars or None
         On a terminal, the bars.
-    standing : Standing
+    standing : Leaderboard
         What was done before.
     """
 
-    def __init__(self, console: Console, bars: Bars | None, standing: Standing) -> None:
+    def __init__(self, console: Console, bars: Bars | None, standing: Leaderboard) -> None:
         self._console = console
         self._bars = bars
         self._standing = standing
@@ -68,7 +68,7 @@ def watch(console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool) -
         Whether those that failed do not.
     """
     summary = collect(plan, ledger)
-    standing = Standing([trial for _, trial in summary.planned], plan.metric)
+    standing = Leaderboard([trial for _, trial in summary.planned], plan.metric)
     for record in summary.records:
         if not (retry_errors and "error" in record):
             standing.add(record)

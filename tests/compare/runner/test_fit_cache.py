@@ -2,7 +2,7 @@ import copy
 import time
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.runner.fit_cache import Members
+from cordwood.compare.runner.fit_cache import FitCache
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
 
@@ -14,31 +14,31 @@ def busy(seconds):
     return seconds
 
 
-def test_nothing_is_done_twice_for_the_same_rows_and_its_seconds_are_told():
-    members = Members()
-    call = members.cache(busy)
-    members.turn_to("fold 1")
-    with members.saving() as saved:
+def test_cache_hits_report_the_time_of_the_first_call():
+    fits = FitCache()
+    call = fits.cache(busy)
+    fits.use_training_set("fold 1")
+    with fits.track_saved_time() as saved:
         call(0.02)
     assert saved.cpu == saved.wall == 0
-    with members.saving() as saved:
+    with fits.track_saved_time() as saved:
         assert call(0.02) == 0.02
-        copy.deepcopy(members).cache(busy)(0.02)
+        copy.deepcopy(fits).cache(busy)(0.02)
     assert 0.04 <= saved.cpu < 1
-    members.turn_to("fold 1")
-    with members.saving() as saved:
+    fits.use_training_set("fold 1")
+    with fits.track_saved_time() as saved:
         call(0.02)
     assert saved.cpu >= 0.02
-    members.turn_to("fold 2")
-    with members.saving() as saved:
+    fits.use_training_set("fold 2")
+    with fits.track_saved_time() as saved:
         call(0.02)
     assert saved.cpu == 0
 
 
-def test_functions_are_told_apart():
-    members = Members()
-    assert members.cache(busy)(0) == 0
-    assert members.cache(str)(0) == "0"
+def test_functions_are_cached_separately():
+    fits = FitCache()
+    assert fits.cache(busy)(0) == 0
+    assert fits.cache(str)(0) == "0"
 
 
 def compare(tmp_path, name, learners):
@@ -56,7 +56,7 @@ def compare(tmp_path, name, learners):
     return run(plan, ledger).records, ledger
 
 
-def test_stacks_share_members_and_come_to_what_they_come_to_alone(tmp_path):
+def test_stacks_that_share_base_estimators_give_the_same_results_as_alone(tmp_path):
     learners = [
         {"params": {"combiner": "mean"}},
         {"params": {"combiner": "least_squares"}},
@@ -69,7 +69,7 @@ def test_stacks_share_members_and_come_to_what_they_come_to_alone(tmp_path):
         assert [r["scores"] for r in of_learner] == [r["scores"] for r in alone]
         for ours, theirs in zip(of_learner, alone, strict=True):
             assert ours["key"] == theirs["key"]
-            votes = [book.read_predictions(ours["key"])["votes"] for book in (ledger, own)]
-            assert votes[0].tobytes() == votes[1].tobytes()
-            # As if members had been fitted anew: a quarter of their time is not what it takes.
+            proba = [each.read_predictions(ours["key"])["proba"] for each in (ledger, own)]
+            assert proba[0].tobytes() == proba[1].tobytes()
+            # The time of cached fits is included.
             assert ours["fit_cpu_seconds"] > 0.25 * theirs["fit_cpu_seconds"]
