@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.exceptions import CordwoodError
-from reproduction.effects import find_effects, find_gaps
+from reproduction.effects import check_design, estimate_effects
 from reproduction.factorial import factorial_effects
 
 FACTORS = ("oob_error", "oob_updates")
@@ -21,18 +19,14 @@ CELLS = [
 ]
 
 
-def plan(*learners, factors=FACTORS):
-    return parse_plan(
-        {
-            "datasets": [{"name": "docstrings"}],
-            "learners": [{"recipe": "svm"}, {"recipe": "boosted_rf"}, *learners],
-            "factors": list(factors),
-        }
-    )
+def plan(*learners):
+    others = [{"recipe": "svm"}, {"recipe": "boosted_rf"}, {"estimator": "sklearn.svm:SVC"}]
+    mapping = {"datasets": [{"name": "docstrings"}], "learners": [*others, *learners]}
+    return parse_plan(mapping)
 
 
 def records(scores):
-    """One record for each learner and fold, of two data sets."""
+    """Return one record for each learner and fold, of two data sets."""
     return [
         {
             "trial": {"dataset": dataset, "learner": name, "repeat": 0, "fold": fold},
@@ -44,11 +38,11 @@ def records(scores):
     ]
 
 
-def test_scores_are_put_where_their_switches_are():
+def test_scores_are_assigned_to_the_cells_of_the_design():
     rng = np.random.default_rng(0)
     names = ["neither", "first", "second", "both", "svm"]
     scores = {name: rng.random(5) for name in names}
-    found = find_effects(FACTORS, plan(*CELLS).learners, records(scores), "micro_f1")
+    found = estimate_effects(FACTORS, plan(*CELLS).learners, records(scores), "micro_f1")
     responses = np.empty((2, 2, 5))
     for (i, j), name in zip(((0, 0), (1, 0), (0, 1), (1, 1)), names[:4], strict=True):
         responses[i, j] = scores[name]
@@ -59,31 +53,29 @@ def test_scores_are_put_where_their_switches_are():
     ]
 
 
-def test_a_part_without_all_combinations_is_left_out():
+def test_split_without_all_combinations_is_left_out():
     scores = {name: [0.1, 0.2] for name in ("neither", "first", "second")} | {"both": [0.5]}
-    found = find_effects(FACTORS, plan(*CELLS).learners, records(scores), "micro_f1")
+    found = estimate_effects(FACTORS, plan(*CELLS).learners, records(scores), "micro_f1")
     assert found["a"].n_replications == 1
 
 
-def test_plans_without_factors_have_the_fingerprint_they_had():
-    content = plan(*CELLS).model_copy(update={"factors": ()}).model_dump(mode="json")
-    assert "factors" not in content
-    assert "factors" in plan(*CELLS).model_dump(mode="json")
+def test_complete_design_has_no_errors():
+    assert list(check_design(FACTORS, plan(*CELLS).learners)) == []
 
 
-def test_a_combination_without_a_learner_is_named():
-    with pytest.raises(
-        CordwoodError,
-        match="no learner has oob_error = true, oob_updates = false in params; one must",
-    ):
-        plan(*(cell for cell in CELLS if cell["name"] != "first"))
+def test_combination_without_a_learner_is_reported():
+    incomplete = plan(*(cell for cell in CELLS if cell["name"] != "first"))
+    assert list(check_design(FACTORS, incomplete.learners)) == [
+        "exactly one learner must have oob_error = true, oob_updates = false in params; found no "
+        "learner"
+    ]
 
 
-def test_two_learners_of_one_combination_are_named():
-    twice = learner("again", oob_error=True, oob_updates=True)
-    with pytest.raises(CordwoodError, match="'both' and 'again' have oob_error = true"):
-        plan(*CELLS, twice)
+def test_two_learners_of_one_combination_are_reported():
+    duplicate = learner("again", oob_error=True, oob_updates=True)
+    (error,) = check_design(FACTORS, plan(*CELLS, duplicate).learners)
+    assert error.endswith("found 'both' and 'again'")
 
 
-def test_a_parameter_that_nobody_has_leaves_all_combinations_empty():
-    assert len(list(find_gaps(["depth"], plan(*CELLS).learners))) == 2
+def test_unknown_parameter_leaves_all_combinations_empty():
+    assert len(list(check_design(["depth"], plan(*CELLS).learners))) == 2

@@ -9,7 +9,7 @@ from reproduction.factorial import factorial_effects
 JAIN = np.array([[[15, 18, 12], [25, 28, 19]], [[45, 48, 51], [75, 75, 81]]])
 
 
-def test_jains_worked_example_with_replications():
+def test_matches_example_of_jain_with_replications():
     result = factorial_effects(JAIN, level=0.90)
     assert result.mean == 41
     assert [effect.factors for effect in result.effects] == [("A",), ("B",), ("A", "B")]
@@ -24,7 +24,7 @@ def test_jains_worked_example_with_replications():
     )
 
 
-def test_jains_worked_example_without_replications():
+def test_matches_example_of_jain_without_replications():
     # Example 17.1, where 76, 19 and 5 percent are printed.
     result = factorial_effects([[[15], [25]], [[45], [75]]])
     assert [effect.effect for effect in result.effects] == [20, 10, 5]
@@ -33,7 +33,7 @@ def test_jains_worked_example_without_replications():
     assert all(math.isnan(effect.low) and math.isnan(effect.high) for effect in result.effects)
 
 
-def test_effects_equal_a_least_squares_fit_of_a_three_factor_design():
+def test_effects_equal_least_squares_coefficients():
     y = np.random.default_rng(0).normal(size=(2, 2, 2, 4))
     result = factorial_effects(y, ["a", "b", "c"])
     level = 2 * np.indices(y.shape)[:3].reshape(3, -1) - 1
@@ -49,13 +49,13 @@ def test_effects_equal_a_least_squares_fit_of_a_three_factor_design():
     ) + result.error_fraction == pytest.approx(1.0)
 
 
-def test_a_replication_with_a_hole_is_left_out_whole():
+def test_incomplete_replication_is_left_out():
     holed = np.concatenate([JAIN, np.full((2, 2, 1), 99.0)], axis=2)
     holed[0, 1, 3] = math.nan
     assert factorial_effects(holed) == factorial_effects(JAIN)
 
 
-def test_equal_responses_have_no_effects_and_no_shares():
+def test_equal_responses_have_no_effects():
     result = factorial_effects(np.full((2, 2, 3), 0.1))
     assert [(e.effect, e.explained_fraction, e.low, e.high) for e in result.effects] == [
         (0, 0, 0, 0)
@@ -75,10 +75,10 @@ def test_without_a_complete_replication_all_is_nan():
     [
         (np.zeros((3, 2, 1)), {}, "shape"),
         (np.zeros(4), {}, "shape"),
-        (np.zeros((2, 2, 1)), {"factors": ["a"]}, "1 names for 2 axes"),
+        (np.zeros((2, 2, 1)), {"factors": ["a"]}, "must have 2 names"),
         (np.zeros((2, 1)), {"level": 90}, "level"),
     ],
 )
-def test_wrong_designs_are_refused(responses, options, message):
+def test_invalid_designs_raise(responses, options, message):
     with pytest.raises(ValueError, match=message):
         factorial_effects(responses, **options)

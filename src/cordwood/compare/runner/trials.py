@@ -17,7 +17,7 @@ from cordwood.compare.config.plan import Plan
 from cordwood.compare.config.schema import Dataset, Evaluation, Learner, Tuning
 
 # Part of every key: to be incremented when a changed rule gives the same trial another result.
-_SCHEME = 2
+_SCHEME = 1
 
 # Fields that do not determine the result.
 _LABELS = ("dataset", "learner")
