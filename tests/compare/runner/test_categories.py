@@ -17,7 +17,7 @@ from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.registry import OTHERS, load_dataset, set_against_rest
 from cordwood.exceptions import CordwoodError, DataError
 
-ROOT = Path(__file__).parents[3]
+LEDGERS = Path(__file__).parents[3] / "benchmarks" / "reproduction" / "ledgers"
 WORDS = {"tin": "solder alloy can", "gold": "ingot alloy mint", "owl": "feather night mint"}
 CATEGORIES = ("tin", "gold")
 VECTORIZER = {"preset": "icml03", "weighting": "binary", "min_df": 1}
@@ -229,7 +229,7 @@ def test_category_data_set_can_be_renamed(folder):
 
 @pytest.mark.parametrize(
     "ledger",
-    sorted(ROOT.glob("benchmarks/reproduction/ledgers/*.jsonl")),
+    sorted(LEDGERS.glob("*.jsonl")),
     ids=lambda path: path.stem,
 )
 def test_keys_of_stored_ledgers_are_unchanged(ledger):

@@ -1,44 +1,46 @@
 import copy
-import time
+from types import SimpleNamespace
 
 from cordwood.compare.config.plan import parse_plan
+from cordwood.compare.runner import resources
 from cordwood.compare.runner.fit_cache import FitCache
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
 
 
-def busy(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-    return seconds
+def test_cache_hits_report_the_time_of_the_first_call(monkeypatch):
+    clock = SimpleNamespace(wall=0.0, cpu=0.0)
+    monkeypatch.setattr(resources.time, "perf_counter", lambda: clock.wall)
+    monkeypatch.setattr(resources.time, "process_time", lambda: clock.cpu)
 
+    def work(seconds):
+        clock.wall += 2 * seconds
+        clock.cpu += seconds
+        return seconds
 
-def test_cache_hits_report_the_time_of_the_first_call():
     fits = FitCache()
-    call = fits.cache(busy)
     fits.use_training_set("fold 1")
     with fits.track_saved_time() as saved:
-        call(0.02)
-    assert saved.cpu == saved.wall == 0
+        assert fits.cache(work)(3) == 3
+    assert (saved.cpu, saved.wall) == (0, 0)
     with fits.track_saved_time() as saved:
-        assert call(0.02) == 0.02
-        copy.deepcopy(fits).cache(busy)(0.02)
-    assert 0.04 <= saved.cpu < 1
+        assert fits.cache(work)(3) == copy.deepcopy(fits).cache(work)(3) == 3
+    assert (saved.cpu, saved.wall) == (6, 12)
     fits.use_training_set("fold 1")
     with fits.track_saved_time() as saved:
-        call(0.02)
-    assert saved.cpu >= 0.02
+        fits.cache(work)(3)
+    assert (saved.cpu, saved.wall) == (3, 6)
     fits.use_training_set("fold 2")
     with fits.track_saved_time() as saved:
-        call(0.02)
-    assert saved.cpu == 0
+        fits.cache(work)(3)
+    assert (saved.cpu, saved.wall) == (0, 0)
+    assert clock.cpu == 6  # two calls of the function
 
 
 def test_functions_are_cached_separately():
     fits = FitCache()
-    assert fits.cache(busy)(0) == 0
-    assert fits.cache(str)(0) == "0"
+    assert fits.cache(float)(1) == 1.0
+    assert fits.cache(str)(1) == "1"
 
 
 def compare(tmp_path, name, learners):

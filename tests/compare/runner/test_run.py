@@ -280,7 +280,7 @@ def test_record_is_complete_and_does_not_identify_the_computer(folder):
     assert record["plan"] == plan.fingerprint()
     assert (record["n_train"], record["n_test"]) == (80, 40)
     for part in ("tune", "fit", "predict"):
-        assert 0 < record[f"{part}_wall_seconds"] < 60 and 0 <= record[f"{part}_cpu_seconds"] < 60
+        assert record[f"{part}_wall_seconds"] > 0 and record[f"{part}_cpu_seconds"] >= 0
     assert record["versions"]["numpy"] == np.__version__
     assert record["time"].endswith("+00:00")
     assert record["warnings"] == []
