@@ -118,14 +118,16 @@ def test_missing_and_failed_trials_are_shown():
 
 
 def test_explanation_contains_only_what_applies():
-    whole = explain_tables(compare(make_records(), alpha=0.01, test="wilcoxon"))
-    assert "Wilcoxon" in whole
-    assert "significance level 1 %" in whole
-    assert "(3 of 5)" not in whole
-    assert "paper" not in whole
-    holed = explain_tables(compare(make_records(drop={("webkb", "rf", 0)}), published=PUBLISHED))
-    assert "(3 of 5)" in holed
-    assert "paper" in holed
+    complete = explain_tables(compare(make_records(), alpha=0.01, test="wilcoxon"))
+    assert "Wilcoxon" in complete
+    assert "significance level 1 %" in complete
+    assert "(3 of 5)" not in complete
+    assert "paper" not in complete
+    incomplete = explain_tables(
+        compare(make_records(drop={("webkb", "rf", 0)}), published=PUBLISHED)
+    )
+    assert "(3 of 5)" in incomplete
+    assert "paper" in incomplete
 
 
 def test_latex_escapes_names_and_is_balanced():

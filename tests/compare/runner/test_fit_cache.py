@@ -64,12 +64,12 @@ def test_stacks_that_share_base_estimators_give_the_same_results_as_alone(tmp_pa
         {"params": {"combiner": "least_squares"}},
         {"params": {"members": ["rf", "nb"], "combiner": "least_squares"}},
     ]
-    together, ledger = compare(tmp_path, "together", learners)
+    shared, ledger = compare(tmp_path, "shared", learners)
     for number, learner in enumerate(learners):
         alone, own = compare(tmp_path, f"alone {number}", [learner])
-        of_learner = [r for r in together if r["trial"]["learner"] == f"{number}"]
-        assert [r["scores"] for r in of_learner] == [r["scores"] for r in alone]
-        for ours, theirs in zip(of_learner, alone, strict=True):
+        cached = [r for r in shared if r["trial"]["learner"] == f"{number}"]
+        assert [r["scores"] for r in cached] == [r["scores"] for r in alone]
+        for ours, theirs in zip(cached, alone, strict=True):
             assert ours["key"] == theirs["key"]
             proba = [each.read_predictions(ours["key"])["proba"] for each in (ledger, own)]
             assert proba[0].tobytes() == proba[1].tobytes()

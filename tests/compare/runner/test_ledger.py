@@ -275,8 +275,8 @@ def test_records_survive_repeated_kills(ledger):
 def test_concurrent_writers_share_the_work(ledger):
     ledger.path.parent.mkdir()
     writers = [start(WRITER, ledger.path, 150, 20_000) for _ in range(3)]
-    train_fractions = [finish(writer).split()[1:] for writer in writers]
+    written = [finish(writer).split()[1:] for writer in writers]
     assert sorted(map(int, keys(ledger))) == list(range(150))
-    assert sorted(map(int, sum(train_fractions, []))) == list(range(150))
+    assert sorted(map(int, sum(written, []))) == list(range(150))
     for record in ledger.records():
         assert zlib.crc32(record["text"].encode()) == record["check"]

@@ -69,9 +69,9 @@ def test_model_is_fitted_with_the_tuned_parameters():
 
 def test_oob_tuning_falls_back_to_cv():
     grid = {"max_depth": [1, None]}
-    few = {"n_estimators": 10}
+    small = {"n_estimators": 10}
     kinds = []
-    for recipe, params in (("rf", few), ("et", few), ("et", {**few, "bootstrap": True})):
+    for recipe, params in (("rf", small), ("et", small), ("et", {**small, "bootstrap": True})):
         trial = make_trial(recipe, params=params, grid=grid)
         kinds.append(run_trial(trial, iris, fold, 0).outcome["tuned_by"])
     assert kinds == ["oob", "cv", "oob"]
@@ -89,8 +89,8 @@ def test_loo_tuning_predicts_a_sample_and_fits_on_all(monkeypatch, sample, n_exp
 
     monkeypatch.setattr(LazyForestClassifier, "loo_decision_function", spy)
     tuning = {"kind": "auto", **sample}
-    few = {"n_estimators": 5}
-    trial = make_trial("lazy_rf", tuning=tuning, params=few, grid={"n_neighbors": [2, 9]})
+    small = {"n_estimators": 5}
+    trial = make_trial("lazy_rf", tuning=tuning, params=small, grid={"n_neighbors": [2, 9]})
     assert run_trial(trial, iris, fold, 0).outcome["tuned_by"] == "loo"
     (n_train, indices), other = calls
     assert other == (n_train, indices)  # the same sample for both candidates

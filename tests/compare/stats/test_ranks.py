@@ -32,9 +32,9 @@ def test_average_ranks_of_demsars_table():
 
 
 def test_data_sets_with_missing_scores_are_ignored():
-    holed = np.vstack([DEMSAR, [0.1, math.nan, 0.9, 0.9]])
-    assert nemenyi(holed).n_datasets == 14
-    assert average_ranks(holed) == pytest.approx(average_ranks(DEMSAR))
+    with_missing = np.vstack([DEMSAR, [0.1, math.nan, 0.9, 0.9]])
+    assert nemenyi(with_missing).n_datasets == 14
+    assert average_ranks(with_missing) == pytest.approx(average_ranks(DEMSAR))
     assert np.isnan(average_ranks([[0.1, math.nan]])).all()
 
 

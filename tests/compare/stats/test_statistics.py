@@ -173,16 +173,16 @@ def test_min_p_value_of_t_tests_is_that_of_four_standard_deviations(n, n_train):
 
 def test_best_and_ties_adjusts_for_the_number_of_tests():
     best = np.array([0.80, 0.82, 0.84, 0.86, 0.88])
-    rival = best - [0.01, 0.03, 0.02, 0.04, 0.00]
-    alone = best_and_ties(np.column_stack([rival, best]))
-    raw = stats.ttest_rel(best, rival).pvalue
+    other = best - [0.01, 0.03, 0.02, 0.04, 0.00]
+    pair = best_and_ties(np.column_stack([other, best]))
+    raw = stats.ttest_rel(best, other).pvalue
     assert 0.05 / 3 < raw < 0.05
-    assert alone.best == 1
-    assert alone.tied.tolist() == [False, True]
-    assert alone.p_values == pytest.approx([raw, math.nan], nan_ok=True)
-    crowd = best_and_ties(np.column_stack([rival, best, rival / 2, best / 2]))
-    assert crowd.tied.tolist() == [True, True, False, False]
-    assert crowd.p_values[0] == pytest.approx(3 * raw)
+    assert pair.best == 1
+    assert pair.tied.tolist() == [False, True]
+    assert pair.p_values == pytest.approx([raw, math.nan], nan_ok=True)
+    four = best_and_ties(np.column_stack([other, best, other / 2, best / 2]))
+    assert four.tied.tolist() == [True, True, False, False]
+    assert four.p_values[0] == pytest.approx(3 * raw)
 
 
 def test_best_and_ties_uses_the_given_test():

@@ -253,7 +253,7 @@ class Ledger:
     @contextmanager
     def _lock_file(self) -> Iterator[None]:
         self._locks.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._locks / _FILE_LOCK, poll_interval=_POLL_INTERVAL):
+        with FileLock(self._locks / _FILE_LOCK).acquire(poll_interval=_POLL_INTERVAL):
             yield
 
     def _read(self, start: _Position) -> _Chunk:
