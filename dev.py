@@ -1,11 +1,11 @@
-"""The project's own verbs, with nothing but Python: each makes what it needs, then does one thing.
+"""Development commands, which need only Python: each installs its dependencies and then runs.
 
-python dev.py demo    the main job, on text that is on every machine
-python dev.py test    all tests
-python dev.py lint    ruff, mypy and the layers
-python dev.py docs    docs/cli.md, anew from the commands
-python dev.py results docs/results.md, anew from the plans and ledgers of the benchmarks
-python dev.py bench   a benchmark by name: python dev.py bench vectorizer_speed
+python dev.py demo     train and evaluate on text that every Python installation has
+python dev.py test     run all tests
+python dev.py lint     run ruff, mypy and the import contracts
+python dev.py docs     regenerate docs/cli.md from the commands
+python dev.py results  regenerate docs/results.md from the plans and ledgers of the reproduction
+python dev.py bench    run a benchmark by name, such as: python dev.py bench vectorizer_speed
 """
 
 import os
@@ -20,17 +20,17 @@ PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 
 
 def main(arguments: list[str]) -> int:
-    verb, *rest = arguments or ["help"]
-    if verb == "demo":
+    command, *rest = arguments or ["help"]
+    if command == "demo":
         prepare("-e", ".")
         return call(PYTHON, "-m", "cordwood", "demo", *rest)
-    if verb == "test":
+    if command == "test":
         prepare("-e", ".", "--group", "test")
-        # Tests differ in length: who has nothing left to do takes over from others. Each process
-        # compiles what is new, so that more than a few gain nothing.
-        side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
-        return call(PYTHON, "-m", "pytest", *side_by_side, *rest)
-    if verb == "lint":
+        # Work stealing, because tests differ in length. Each process compiles new kernels, so that
+        # more than a few processes gain nothing.
+        parallel = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
+        return call(PYTHON, "-m", "pytest", *parallel, *rest)
+    if command == "lint":
         prepare("-e", ".", "--group", "dev")
         checks = [
             [PYTHON, "-m", "ruff", "check"],
@@ -39,18 +39,17 @@ def main(arguments: list[str]) -> int:
             [BIN / "lint-imports"],
         ]
         return max(call(*check) for check in checks)
-    if verb == "docs":
+    if command == "docs":
         prepare("-e", ".")
         return call(PYTHON, ROOT / "docs" / "generate_cli.py", *rest)
-    if verb == "results":
-        # The peers make the names of their own parameters known.
-        prepare("-e", ".", "--group", "bench")
+    if command == "results":
+        prepare("-e", ".[plots]")
         return call(PYTHON, ROOT / "benchmarks" / "results.py", *rest)
-    if verb == "bench" and rest:
+    if command == "bench" and rest:
         prepare("-e", ".", "--group", "bench")
         return call(PYTHON, ROOT / "benchmarks" / f"{rest[0]}.py", *rest[1:])
     print(__doc__)
-    return 0 if verb in ("help", "-h", "--help") else 2
+    return 0 if command in ("help", "-h", "--help") else 2
 
 
 def prepare(*packages: str) -> None:
@@ -62,8 +61,8 @@ def prepare(*packages: str) -> None:
     subprocess.run([*pip, *packages], check=True, cwd=ROOT)
 
 
-def call(*command: str | Path) -> int:
-    return subprocess.run(command, cwd=ROOT).returncode
+def call(*program: str | Path) -> int:
+    return subprocess.run(program, cwd=ROOT).returncode
 
 
 if __name__ == "__main__":

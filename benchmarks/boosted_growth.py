@@ -1,11 +1,10 @@
-"""Do the time and the memory of a boosted forest grow no faster than its rounds?
+"""Do time and memory of a boosted forest grow at most linearly in the number of rounds?
 
     python dev.py bench boosted_growth [--set 20ng] [--rounds 25] [--repeats 1]
 
-Fits of 1x, 2x, 4x and 8x `--rounds` rounds, in turns, by the processor time of one thread, the
-least of the repeats; the bytes of the model, and the peak of what numpy and Python allocate in
-another fit. An exponent is the slope of a logarithm over that of the number of rounds. The last
-line is the greatest.
+Interleaved fits of 1x, 2x, 4x and 8x `--rounds` rounds: minimum CPU time of one thread over the
+repeats, size of the model, and peak allocation by numpy and Python in a separate fit. An exponent
+is the log-log slope over the number of rounds. The last line is the largest exponent.
 """
 
 import argparse
@@ -31,13 +30,13 @@ def main(name: str, n_rounds: int, n_repeats: int) -> None:
     ).min(axis=0)
     sizes, peaks = np.array([measure_bytes(split, step * n_rounds) for step in STEPS]).T
     print_head("rounds", "fit, s", "model, MB", "peak, MB")
-    for step, *figures in zip(STEPS, seconds, sizes / 1e6, peaks / 1e6, strict=True):
-        print_row(f"{step * n_rounds}", *(f"{figure:.1f}" for figure in figures))
+    for step, *values in zip(STEPS, seconds, sizes / 1e6, peaks / 1e6, strict=True):
+        print_row(f"{step * n_rounds}", *(f"{value:.1f}" for value in values))
     exponents = [
         np.polyfit(np.log(STEPS), np.log(column), 1)[0] for column in (seconds, sizes, peaks)
     ]
     print_row("exponent", *(f"{exponent:.2f}" for exponent in exponents))
-    print(f"\ngreatest exponent: {max(exponents):.2f}")
+    print(f"\nlargest exponent: {max(exponents):.2f}")
 
 
 def time_fit(split: corpora.Split, n_rounds: int) -> float:
@@ -46,7 +45,7 @@ def time_fit(split: corpora.Split, n_rounds: int) -> float:
 
 
 def measure_bytes(split: corpora.Split, n_rounds: int) -> tuple[int, int]:
-    """Count the bytes of a model, and of what there is at the peak of its fit."""
+    """Return the size of a model and the peak allocation of its fit, in bytes."""
     tracemalloc.start()
     try:
         model = BoostedForestClassifier(n_rounds, random_state=0).fit(split.X, split.y)
@@ -56,7 +55,9 @@ def measure_bytes(split: corpora.Split, n_rounds: int) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Measure boosted forests of more and more rounds.")
+    parser = argparse.ArgumentParser(
+        description="Measure boosted forests of increasing numbers of rounds."
+    )
     parser.add_argument("--set", default="20ng")
     parser.add_argument("--rounds", type=at_least(1), default=25)
     parser.add_argument("--repeats", type=at_least(1), default=1)

@@ -1,12 +1,12 @@
-"""Are boosted forests ten times faster than over scikit-learn's trees, and nearly all of it trees?
+"""Are boosted forests ten times faster than with scikit-learn's trees, with little overhead?
 
-    python dev.py bench boosted_speed [--set 20ng] [--rounds 200] [--theirs 10] [--trees extra]
+    python dev.py bench boosted_speed [--set 20ng] [--rounds 200] [--theirs 10] [--trees et]
 
-One fit, by the processor time of one thread, beside the same algorithm over scikit-learn's trees,
-of which half of `--theirs` rounds are done before it and half after; the least of them stands for
-each of all. Overhead is what our rounds take beyond growing trees, as a share of that; what is done
-once for all rounds is taken from a fit of one round. The last lines are the size of the model, the
-overhead and the quotient.
+CPU time of one fit on one thread, against the same algorithm with scikit-learn's trees. Half of the
+`--theirs` rounds run before our fit and half after; the fastest is extrapolated to all rounds.
+Overhead is the time of our rounds besides growing trees, as a fraction of growing; the preparation
+before the first round, which is estimated from a fit of one round, is excluded. The last lines are
+the size of the model, the overhead and the speedup.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import corpora
-from cordwood.ensemble import _boosting_loop as _course
+from cordwood.ensemble import _boosting_loop as boosting_loop
 from cordwood.ensemble._tree_engine.grower import grow_forest
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from options import at_least
@@ -32,7 +32,7 @@ THEIR_TREES = {"et": ExtraTreeClassifier, "rf": DecisionTreeClassifier}
 
 
 class Peer:
-    """The same boosting over scikit-learn's trees: aggregate update, votes out of bag."""
+    """The same boosting with scikit-learn's trees: aggregate update, out-of-bag votes."""
 
     def __init__(self, split: corpora.Split, tree: Any) -> None:
         self.X, self.y, self.tree = split.X.astype(np.float32).tocsc(), split.y, tree
@@ -42,7 +42,7 @@ class Peer:
         self.forests: list[tuple[float, list[Any]]] = []
 
     def boost(self) -> None:
-        """Boost by one round."""
+        """Run one boosting round."""
         n, n_classes = len(self.y), len(np.unique(self.y))
         votes, trees = np.zeros((n, n_classes)), []
         for _ in range(TREES):
@@ -51,22 +51,22 @@ class Peer:
             trees.append(tree.fit(self.X, self.y, sample_weight=counts, check_input=False))
             out = np.flatnonzero(counts == 0)
             votes[out] += tree.predict_proba(self.rows[out])
-        heard = votes.any(axis=1)
-        wrong = heard & (votes.argmax(axis=1) != self.y)
-        error = self.weights[wrong].sum() / self.weights[heard].sum()
+        has_votes = votes.any(axis=1)
+        wrong = has_votes & (votes.argmax(axis=1) != self.y)
+        error = self.weights[wrong].sum() / self.weights[has_votes].sum()
         weight = RATE * (np.log((1 - error) / error) + np.log(n_classes - 1))
         self.weights[wrong] *= np.exp(weight)
         self.weights /= self.weights.sum()
         self.forests.append((weight, trees))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Give the class of the greatest weighted vote."""
+        """Return the class with the largest weighted vote."""
         votes = [weight * tree.predict_proba(X) for weight, trees in self.forests for tree in trees]
         return np.asarray(np.sum(votes, axis=0).argmax(axis=1))
 
 
 def clock(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
-    """Make a function note the seconds of each of its calls."""
+    """Return a function that appends the seconds of each call to `seconds`."""
 
     def clocked(*arguments: Any, **options: Any) -> Any:
         start = time.thread_time()
@@ -89,13 +89,13 @@ def main(name: str, n_rounds: int, n_theirs: int, trees: str) -> None:
     peer = Peer(split, THEIR_TREES[trees])
     theirs = [measure(peer.boost)[0] for _ in range(n_theirs // 2)]
     growing: list[float] = []
-    with patch.object(_course, "grow_forest", clock(grow_forest, growing)):
+    with patch.object(boosting_loop, "grow_forest", clock(grow_forest, growing)):
         whole, _ = measure(model.set_params(n_estimators=n_rounds).fit, split.X, split.y)
     theirs += [measure(peer.boost)[0] for _ in range(n_theirs - len(theirs))]
     grown = sum(growing)
     prepared = first - whole / n_rounds
     overhead = (whole - prepared - grown) / grown
-    quotient = min(theirs) * n_rounds / whole
+    speedup = min(theirs) * n_rounds / whole
     print_head("", f"{n_rounds} rounds, s", "of it growing, s", "a round, s", "accuracy")
     ours = (model.predict(split.X_test) == split.y_test).mean()
     print_row("cordwood", f"{whole:.1f}", f"{grown:.1f}", f"{whole / n_rounds:.3f}", f"{ours:.3f}")
@@ -111,7 +111,7 @@ def main(name: str, n_rounds: int, n_theirs: int, trees: str) -> None:
     print(f"\nstopped by: {model.stop_reason_}, after {len(model.estimator_weights_)} rounds")
     print(f"model: {n_bytes / 1e6:.0f} MB, {n_bytes / model.forest_.n_trees / 1e3:.0f} KB a tree")
     print(f"overhead: {overhead:.1%}")
-    print(f"quotient: {quotient:.1f}")
+    print(f"speedup: {speedup:.1f}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""How long must a user wait for the first forest, with kernels to compile and with them on disk?
+"""How long does the first fit of a process take, with and without cached kernels?
 
     python dev.py bench first_fit [--repeats 3]
 
-New processes import the library, fit a forest of ten trees on 2,000 generated documents and let it
-predict, and do both a second time. "Over" is the first time less the second, by the clock on the
-wall, and for the fit also by the processor time, which other work on the machine disturbs less.
-The folder of compiled kernels is empty at first, then full. The last line is the median of the
-processes that found it full.
+New processes import the library, fit a forest of ten trees on 2,000 generated documents, predict,
+and do both a second time. "Extra" is the first time minus the second, in wall-clock time, and for
+the fit also in CPU time, which other processes disturb less. The kernel cache is empty at first,
+then filled. The last line is the median of the processes with a filled cache.
 """
 
 import argparse
@@ -33,7 +32,7 @@ for turn in ("first", "second"):
     start, busy = time.perf_counter(), time.process_time()
     model.fit(split.X, split.y)
     seconds[f"{turn} fit"] = time.perf_counter() - start
-    seconds[f"{turn} fit, processor"] = time.process_time() - busy
+    seconds[f"{turn} fit, CPU"] = time.process_time() - busy
     start = time.perf_counter()
     model.predict_proba(split.X)
     seconds[f"{turn} predict_proba"] = time.perf_counter() - start
@@ -47,20 +46,20 @@ def main(n_repeats: int) -> None:
         "kernels",
         "import, s",
         "second fit, s",
-        "first fit over, s",
-        "of it processor, s",
-        "predict_proba over, s",
+        "first fit, extra s",
+        "of it CPU, s",
+        "predict_proba, extra s",
     )
     with tempfile.TemporaryDirectory() as folder:
         empty = report("to compile, 1 process", [run(folder)])
         full = report(f"on disk, {n_repeats} processes", [run(folder) for _ in range(n_repeats)])
-    print(f"\nfirst fit over a later one, kernels to compile: {empty:.1f} s")
-    print(f"first fit over a later one, kernels on disk: {full:.2f} s")
+    print(f"\nextra time of the first fit, kernels to compile: {empty:.1f} s")
+    print(f"extra time of the first fit, kernels on disk: {full:.2f} s")
 
 
 def run(folder: str) -> dict[str, float]:
-    """Time one process that keeps its kernels in this folder."""
-    answer = subprocess.run(
+    """Time one process that caches its kernels in this folder."""
+    process = subprocess.run(
         [sys.executable, "-c", CHILD],
         env={**os.environ, "NUMBA_CACHE_DIR": folder},
         cwd=Path(__file__).parent,
@@ -68,24 +67,24 @@ def run(folder: str) -> dict[str, float]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    return dict(json.loads(answer.stdout))
+    return dict(json.loads(process.stdout))
 
 
 def report(name: str, runs: list[dict[str, float]]) -> float:
-    """Print a row; return the seconds of the first fit over the second."""
+    """Print a row; return the seconds by which the first fit exceeds the second."""
 
-    def over(step: str) -> float:
+    def extra(step: str) -> float:
         return median(run[f"first {step}"] - run[f"second {step}"] for run in runs)
 
     print_row(
         name,
         f"{median(run['import'] for run in runs):.2f}",
         f"{median(run['second fit'] for run in runs):.2f}",
-        f"{over('fit'):.2f}",
-        f"{over('fit, processor'):.2f}",
-        f"{over('predict_proba'):.2f}",
+        f"{extra('fit'):.2f}",
+        f"{extra('fit, CPU'):.2f}",
+        f"{extra('predict_proba'):.2f}",
     )
-    return over("fit")
+    return extra("fit")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""Does the time of a tree grow no faster than n log n with the number of documents?
+"""Does the time to grow a tree increase at most as n log n in the number of documents?
 
     python dev.py bench forest_growth [--trees 10] [--repeats 5]
 
-Fits forests on 1x, 2x, 4x and 8x documents of one distribution, in turns, by the processor time of
-one thread, and takes the time of each tree after the first, the least of the repeats. The
-documents are nested parts of 20 newsgroups, and of documents drawn by Zipf's law. Twice: with the
-same words at every size, and with the words that six of the documents hold, as a user would have
-it; then the square root of the number of words, which is what a node draws, grows too. The exponent
-is the slope of log(time) over log(documents); that of n log n over the same numbers is beside it.
-The last line is the greatest exponent with the same words.
+Interleaved fits of forests on 1x, 2x, 4x and 8x documents of one distribution: minimum CPU time of
+one thread over the repeats, for each tree after the first. The documents are nested subsets of 20
+newsgroups, and of documents drawn by Zipf's law. Each is measured twice: with a fixed vocabulary,
+and with the words in at least six of the documents, as a user would have it; then max_features, the
+square root of the number of words, grows too. The exponent is the log-log slope of time over
+documents, shown beside that of n log n. The last line is the largest exponent with a fixed
+vocabulary.
 """
 
 import argparse
@@ -28,30 +28,32 @@ GENERATED = 40_000
 
 def main(n_trees: int, n_repeats: int) -> None:
     print_run()
-    greatest = {}
+    largest = {}
     whole = [corpora.load_split("20ng"), corpora.generate(GENERATED)]
     forests.RandomForestClassifier(1).fit(whole[0].X, whole[0].y)  # compiles or loads kernels
-    for title, same_words in (("words of their own", False), ("the same words", True)):
-        greatest[title] = max(
-            fit_exponents(title, take_parts(split, same_words=same_words), n_trees, n_repeats)
+    for title, fixed_vocabulary in (("growing vocabulary", False), ("fixed vocabulary", True)):
+        largest[title] = max(
+            fit_exponents(
+                title, take_subsets(split, fixed_vocabulary=fixed_vocabulary), n_trees, n_repeats
+            )
             for split in whole
         )
-    for title, exponent in greatest.items():
-        print(f"greatest exponent, {title}: {exponent:.2f}")
+    for title, exponent in largest.items():
+        print(f"largest exponent, {title}: {exponent:.2f}")
 
 
-def take_parts(split: corpora.Split, *, same_words: bool) -> list[corpora.Split]:
-    """Give nested parts; the rows stand in random order."""
-    parts = []
+def take_subsets(split: corpora.Split, *, fixed_vocabulary: bool) -> list[corpora.Split]:
+    """Return nested subsets; samples are in random order."""
+    subsets = []
     for step in STEPS:
         n = len(split.y) * step // STEPS[-1]
-        X = split.X[:n] if same_words else corpora.keep_frequent(split.X[:n])
-        parts.append(split._replace(X=X, y=split.y[:n]))
-    return parts
+        X = split.X[:n] if fixed_vocabulary else corpora.keep_frequent(split.X[:n])
+        subsets.append(split._replace(X=X, y=split.y[:n]))
+    return subsets
 
 
 def fit_exponents(title: str, parts: list[corpora.Split], n_trees: int, n_repeats: int) -> float:
-    """Print the times of one series; return the greatest exponent."""
+    """Print the times of one series; return the largest exponent."""
     rounds = [
         [[time_tree(kind, part, n_trees, seed) for kind in KINDS] for part in parts]
         for seed in range(n_repeats)
@@ -63,9 +65,9 @@ def fit_exponents(title: str, parts: list[corpora.Split], n_trees: int, n_repeat
     for part, seconds in zip(parts, times, strict=True):
         sizes = len(part.y), part.X.shape[1], part.X.nnz
         print_row(*(f"{size:,}" for size in sizes), *(f"{value:.4f}" for value in seconds))
-    n_docs = np.array([len(part.y) for part in parts])
-    exponents = [slope(n_docs, column) for column in times.T]
-    allowed = slope(n_docs, n_docs * np.log(n_docs))
+    n_samples = np.array([len(part.y) for part in parts])
+    exponents = [fit_exponent(n_samples, column) for column in times.T]
+    allowed = fit_exponent(n_samples, n_samples * np.log(n_samples))
     print_row("exponent", "", f"n log n: {allowed:.2f}", *(f"{value:.2f}" for value in exponents))
     print()
     return max(exponents)
@@ -80,7 +82,7 @@ def time_tree(kind: str, split: corpora.Split, n_trees: int, seed: int) -> list[
     ]
 
 
-def slope(sizes: NDArray[np.int64], times: NDArray[np.float64]) -> float:
+def fit_exponent(sizes: NDArray[np.int64], times: NDArray[np.float64]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
 
 

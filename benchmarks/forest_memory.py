@@ -1,12 +1,12 @@
-"""How much memory does growing a forest take, for each thread and in all?
+"""How much memory does growing a forest take, per thread and in total?
 
     python dev.py bench forest_memory [--sets reut90,20ng] [--trees 20]
 
-Counts the bytes of the table that all threads read and of the scratch that each thread has of its
-own. Then new processes load the data and fit a forest; what their memory grew by at its peak
-counts the model, the table and the scratch, but not the data or the libraries. The peak is read
-from /proc, so it needs Linux. The last line is the least quotient of the peaks, scikit-learn's to
-ours, on one thread.
+Measures the binned matrix that all threads share and the workspace of each thread. Then new
+processes load the data and fit a forest; the increase of their memory to its peak includes the
+model, the binned matrix and the workspaces, but neither the data nor the libraries. The peak is
+read from /proc, which needs Linux. The last line is the smallest ratio of the peaks, scikit-learn's
+to ours, with one thread.
 """
 
 import argparse
@@ -34,18 +34,18 @@ MAKERS: dict[str, Any] = {"cordwood": RandomForestClassifier, "scikit-learn": Sk
 
 def main(sets: list[str], n_trees: int) -> None:
     if not STATUS.exists():
-        raise SystemExit("the peak of a process is read from /proc/self/status; run this on Linux")
+        raise SystemExit("the peak memory is read from /proc/self/status, which needs Linux")
     print_run()
-    quotients = []
+    ratios = []
     print_head(
         f"set, {n_trees} trees",
-        "table, MB",
-        "scratch of a thread, MB",
-        "4 bytes x classes x words, MB",
+        "binned matrix, MB",
+        "workspace per thread, MB",
+        "4 bytes x classes x features, MB",
         "peak, 1 thread, MB",
         "peak, 2 threads, MB",
         "scikit-learn, 1 thread, MB",
-        "quotient",
+        "ratio",
     )
     for name in sets:
         split = corpora.load_split(name)
@@ -56,7 +56,7 @@ def main(sets: list[str], n_trees: int) -> None:
             path = save(split, Path(folder))
             one, two = (measure_peak("cordwood", path, n_trees, n_jobs) for n_jobs in (1, 2))
             theirs = measure_peak("scikit-learn", path, n_trees, 1)
-        quotients.append(theirs / one)
+        ratios.append(theirs / one)
         bytes_ = (
             count_bytes(table),
             count_bytes(scratch),
@@ -65,8 +65,8 @@ def main(sets: list[str], n_trees: int) -> None:
             two,
             theirs,
         )
-        print_row(name, *(f"{number / 1e6:.1f}" for number in bytes_), f"{quotients[-1]:.1f}")
-    print(f"\nleast quotient of the peaks: {min(quotients):.1f}")
+        print_row(name, *(f"{number / 1e6:.1f}" for number in bytes_), f"{ratios[-1]:.1f}")
+    print(f"\nsmallest ratio of the peaks: {min(ratios):.1f}")
 
 
 def count_bytes(record: Any) -> int:
@@ -80,21 +80,21 @@ def save(split: corpora.Split, folder: Path) -> Path:
 
 
 def measure_peak(library: str, folder: Path, n_trees: int, n_jobs: int) -> int:
-    """Fit in a new process and return what its memory grew by, in bytes."""
+    """Fit in a new process and return the increase of its peak memory, in bytes."""
     arguments = ["--child", library, str(folder), str(n_trees), str(n_jobs)]
-    answer = subprocess.run(
+    process = subprocess.run(
         [sys.executable, __file__, *arguments], check=True, stdout=subprocess.PIPE, text=True
     )
-    return int(answer.stdout)
+    return int(process.stdout)
 
 
 def fit_and_report(library: str, folder: str, n_trees: int, n_jobs: int) -> None:
-    """Print by how many bytes the peak of a fit is above what was there before."""
+    """Print the increase of the peak memory by a fit, in bytes."""
     X: Any = sp.load_npz(Path(folder) / "X.npz")
     y = np.load(Path(folder) / "y.npy")
     maker = MAKERS[library]
-    maker(2, n_jobs=n_jobs).fit(X[:50], y[:50])  # so that code loaded at first use is not counted
-    Path("/proc/self/clear_refs").write_text("5")  # sets the peak to what there is now
+    maker(2, n_jobs=n_jobs).fit(X[:50], y[:50])  # excludes code that is loaded at first use
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = read_status("VmRSS")
     maker(n_trees, n_jobs=n_jobs, random_state=0).fit(X, y)
     print(read_status("VmHWM") - before)

@@ -2,14 +2,14 @@
 
     python dev.py bench forest_peers [--set 20ng]
 
-Every model is fitted once, with one thread, by the processor time of the process, on the same
-sparse matrix of counts. LightGBM and XGBoost grow one tree for each class in a round. Where they
-grow forests, sqrt features are drawn at each node and 63.2 % of the documents for each tree, which
-is what a bootstrap sample holds; all else is left at its default, but a "deep" forest may have
-1,000 leaves a tree and one document a leaf. LightGBM reads an entry that the matrix does not store
-as zero. XGBoost reads it as missing, and tries at each split to send what is missing to either
-side, so it can still ask whether a document has a word. The last line is how many times longer than
-our random forest the most accurate of these models takes.
+CPU time of one fit per model, with one thread, on the same sparse matrix of counts. LightGBM and
+XGBoost grow one tree per class in each round. Their forests draw sqrt features at each node and
+63.2 % of the documents for each tree, the expected fraction in a bootstrap sample; other parameters
+have their defaults, except that "deep" forests may have 1,000 leaves per tree and one document per
+leaf. LightGBM treats entries that the matrix does not store as zero. XGBoost treats them as
+missing, and tries both directions for missing values at each split, so that it can split on the
+presence of a word. The last line is the time of the most accurate of these models relative to our
+random forest.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import corpora
 from cordwood.ensemble import forests
 from stopwatch import load, measure, print_head, print_row, print_run
 
-BAG = 0.632
+BOOTSTRAP_FRACTION = 0.632
 
 
 def main(name: str) -> None:
@@ -40,23 +40,22 @@ def main(name: str) -> None:
         "scikit-learn, extra-trees": ensemble.ExtraTreesClassifier(100, bootstrap=True),
     }
     seconds, _ = [run(title, model, split) for title, model in ours.items()][0]
-    share = split.X.shape[1] ** -0.5
-    peers = {**list_lightgbm(share), **list_xgboost(share)}
+    fraction = split.X.shape[1] ** -0.5
+    peers = {**list_lightgbm(fraction), **list_xgboost(fraction)}
     results = {title: run(title, model, split) for title, model in peers.items()}
     best = max(results, key=lambda title: results[title][1])
     print(f"\nload at the end{load()}")
-    print(
-        f"most accurate peer by our random forest, fit: {results[best][0] / seconds:.0f} ({best})"
-    )
+    ratio = results[best][0] / seconds
+    print(f"fit time of the most accurate peer relative to ours: {ratio:.0f} ({best})")
 
 
-def list_lightgbm(share: float) -> dict[str, Any]:
+def list_lightgbm(fraction: float) -> dict[str, Any]:
     options: dict[str, Any] = {"n_jobs": 1, "verbose": -1}
     forest = {
         "boosting_type": "rf",
-        "subsample": BAG,
+        "subsample": BOOTSTRAP_FRACTION,
         "subsample_freq": 1,
-        "feature_fraction_bynode": share,
+        "feature_fraction_bynode": fraction,
         **options,
     }
     return {
@@ -68,9 +67,13 @@ def list_lightgbm(share: float) -> dict[str, Any]:
     }
 
 
-def list_xgboost(share: float) -> dict[str, Any]:
+def list_xgboost(fraction: float) -> dict[str, Any]:
     # XGBRFClassifier hands its rounds to XGBoost as num_parallel_tree.
-    forest: dict[str, Any] = {"subsample": BAG, "colsample_bynode": share, "n_jobs": 1}
+    forest: dict[str, Any] = {
+        "subsample": BOOTSTRAP_FRACTION,
+        "colsample_bynode": fraction,
+        "n_jobs": 1,
+    }
     deep = {
         "grow_policy": "lossguide",
         "max_depth": 0,
@@ -94,6 +97,6 @@ def run(title: str, model: Any, split: corpora.Split) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Time other libraries of trees beside ours.")
+    parser = argparse.ArgumentParser(description="Compare other tree libraries with ours.")
     parser.add_argument("--set", default="20ng")
     main(parser.parse_args().set)

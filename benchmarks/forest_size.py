@@ -2,8 +2,8 @@
 
     python dev.py bench forest_size [--set 20ng] [--trees 200]
 
-Fits the same forests with both libraries, on two threads, and counts bytes: of the trees' arrays,
-and of the pickled estimator. The last line is the lesser quotient.
+Fits the same forests with both libraries and compares the bytes of the trees' arrays and of the
+pickled estimators. The last line is the smallest ratio.
 """
 
 import argparse
@@ -25,8 +25,8 @@ def main(name: str, n_trees: int) -> None:
     print_run()
     split = corpora.load_split(name)
     print(f"{split.describe()}; {n_trees} trees")
-    print_head("forest", "nodes and leaves", "memory, MB", "quotient", "pickled, MB", "quotient")
-    least = float("inf")
+    print_head("forest", "nodes and leaves", "memory, MB", "ratio", "pickled, MB", "ratio")
+    smallest = float("inf")
     for kind in KINDS:
         ours, theirs = (
             getattr(library, kind)(n_trees, bootstrap=True, random_state=0, n_jobs=2).fit(
@@ -37,27 +37,27 @@ def main(name: str, n_trees: int) -> None:
         memory = sum(array.nbytes for array in ours.forest_), count_bytes(theirs)
         pickled = [len(pickle.dumps(model)) for model in (ours, theirs)]
         nodes = count_nodes(ours), sum(tree.tree_.node_count for tree in theirs.estimators_)
-        quotients = memory[1] / memory[0], pickled[1] / pickled[0]
-        least = min(least, *quotients)
+        ratios = memory[1] / memory[0], pickled[1] / pickled[0]
+        smallest = min(smallest, *ratios)
         print_row(
             kind,
             "{:,} / {:,}".format(*nodes),
             in_megabytes(*memory),
-            f"{quotients[0]:.1f}",
+            f"{ratios[0]:.1f}",
             in_megabytes(*pickled),
-            f"{quotients[1]:.1f}",
+            f"{ratios[1]:.1f}",
         )
-    print(f"\nleast quotient: {least:.1f}")
+    print(f"\nsmallest ratio: {smallest:.1f}")
 
 
 def count_bytes(model: Any) -> int:
-    """Count the bytes of the arrays in scikit-learn's trees."""
+    """Return the bytes of the arrays in scikit-learn's trees."""
     states = (tree.tree_.__getstate__() for tree in model.estimators_)
     return sum(state["nodes"].nbytes + state["values"].nbytes for state in states)
 
 
 def count_nodes(model: Any) -> int:
-    """Count our nodes as scikit-learn does: every leaf is one, and there is one split fewer."""
+    """Return the number of nodes as scikit-learn counts them: leaves and splits."""
     forest: Forest = model.forest_
     return 2 * forest.n_leaves - forest.n_trees
 
@@ -67,7 +67,7 @@ def in_megabytes(ours: int, theirs: int) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Count bytes of forests beside scikit-learn's.")
+    parser = argparse.ArgumentParser(description="Compare the size of forests with scikit-learn's.")
     parser.add_argument("--set", default="20ng")
     parser.add_argument("--trees", type=at_least(1), default=200)
     options = parser.parse_args()

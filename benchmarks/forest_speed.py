@@ -2,14 +2,13 @@
 
     python dev.py bench forest_speed [--sets 20ng,webkb] [--trees 20] [--repeats 5]
 
-In turns, by the processor time of one thread, with bootstrap and sqrt features: fits of one tree
-and of `--trees` trees, the least of the repeats of each. They give the time of a first tree, in
-which the data are prepared, and of each further one, and these the time of a forest of 100 trees,
-which both libraries grow by default; with --trees 100 nothing is extrapolated. Then scikit-learn's
-trees of all repeats are put together to one forest, ours is one of as many trees, and both predict
-the test rows. Cells are ours / theirs, and above a quotient of 1 ours is the faster. The ± of the
-accuracy is the standard error of the difference over the test rows. The last lines are the least
-quotients.
+Interleaved fits of one tree and of `--trees` trees, with bootstrap and sqrt features: minimum CPU
+time of one thread over the repeats. These give the time of the first tree, which includes the
+preparation of the data, and of each further one, and thus of a forest of 100 trees, the default of
+both libraries; with --trees 100 nothing is extrapolated. Then scikit-learn's trees of all repeats
+are merged into one forest, ours has as many trees, and both predict the test samples. Cells are
+ours / theirs; a speedup above 1 means that ours is faster. The ± of the accuracy is the standard
+error of the difference over the test samples. The last lines are the smallest speedups.
 """
 
 import argparse
@@ -26,8 +25,8 @@ FOREST = 100
 KINDS = ("RandomForestClassifier", "ExtraTreesClassifier")
 
 
-class Quotient(NamedTuple):
-    """How many times faster than scikit-learn's one kind of forest is on one set."""
+class Speedup(NamedTuple):
+    """Speedup over scikit-learn of one kind of forest on one data set."""
 
     name: str
     fit: float
@@ -36,8 +35,8 @@ class Quotient(NamedTuple):
 
 def main(sets: list[str], n_trees: int | None, n_repeats: int) -> None:
     print_run()
-    text: list[Quotient] = []
-    dense: list[Quotient] = []
+    text: list[Speedup] = []
+    dense: list[Speedup] = []
     for name in sets:
         split = corpora.load_split(name)
         per_fit = n_trees or (10 if split.is_sparse else FOREST)
@@ -47,20 +46,20 @@ def main(sets: list[str], n_trees: int | None, n_repeats: int) -> None:
             "first tree, s",
             "each further, s",
             f"fit {FOREST} trees, s",
-            "quotient",
+            "speedup",
             f"predict_proba, {n_repeats * per_fit} trees, s",
-            "quotient",
+            "speedup",
             "accuracy",
         )
-        quotients = [compare(kind, split, per_fit, n_repeats) for kind in KINDS]
-        (text if split.is_sparse else dense).extend(quotients)
+        speedups = [compare(kind, split, per_fit, n_repeats) for kind in KINDS]
+        (text if split.is_sparse else dense).extend(speedups)
         print()
     report("dense data", dense)
     report("text", text)
 
 
-def compare(kind: str, split: corpora.Split, n_trees: int, n_repeats: int) -> Quotient:
-    """Time one kind of forest, ours and scikit-learn's in turns, and print a row."""
+def compare(kind: str, split: corpora.Split, n_trees: int, n_repeats: int) -> Speedup:
+    """Time one kind of forest, ours and scikit-learn's interleaved, and print a row."""
     makers = getattr(forests, kind), getattr(ensemble, kind)
     makers[0](1).fit(split.X, split.y).predict_proba(split.X_test)  # compiles or loads kernels
     ones, wholes, their_trees = [], [], []
@@ -81,18 +80,18 @@ def compare(kind: str, split: corpora.Split, n_trees: int, n_repeats: int) -> Qu
     )
     further = [(all_ - one) / (n_trees - 1) for one, all_ in zip(first, whole, strict=True)]
     forest = [one + (FOREST - 1) * each for one, each in zip(first, further, strict=True)]
-    quotient = Quotient(f"{split.name} {kind}", forest[1] / forest[0], predict[1] / predict[0])
+    speedup = Speedup(f"{split.name} {kind}", forest[1] / forest[0], predict[1] / predict[0])
     print_row(
         kind,
         "{:.3f} / {:.3f}".format(*first),
         "{:.4f} / {:.4f}".format(*further),
         "{:.2f} / {:.2f}".format(*forest),
-        f"{quotient.fit:.1f}",
+        f"{speedup.fit:.1f}",
         "{:.3f} / {:.3f}".format(*predict),
-        f"{quotient.predict:.1f}",
-        compare_answers(ours, theirs, split),
+        f"{speedup.predict:.1f}",
+        compare_accuracy(ours, theirs, split),
     )
-    return quotient
+    return speedup
 
 
 def fit(maker: Any, split: corpora.Split, n_trees: int, seed: int) -> tuple[float, Any]:
@@ -100,23 +99,23 @@ def fit(maker: Any, split: corpora.Split, n_trees: int, seed: int) -> tuple[floa
     return measure(model.fit, split.X, split.y)
 
 
-def compare_answers(ours: Any, theirs: Any, split: corpora.Split) -> str:
-    """Set the accuracies side by side, with the standard error of their difference."""
-    right = [model.predict(split.X_test) == split.y_test for model in (ours, theirs)]
-    error = (right[0].astype(float) - right[1]).std() / len(split.y_test) ** 0.5
-    return f"{right[0].mean():.3f} / {right[1].mean():.3f} ± {error:.3f}"
+def compare_accuracy(ours: Any, theirs: Any, split: corpora.Split) -> str:
+    """Return both accuracies, with the standard error of their difference."""
+    correct = [model.predict(split.X_test) == split.y_test for model in (ours, theirs)]
+    error = (correct[0].astype(float) - correct[1]).std() / len(split.y_test) ** 0.5
+    return f"{correct[0].mean():.3f} / {correct[1].mean():.3f} ± {error:.3f}"
 
 
-def report(data: str, quotients: list[Quotient]) -> None:
-    if quotients:
-        predict = min(quotients, key=lambda quotient: quotient.predict)
-        fit = min(quotients, key=lambda quotient: quotient.fit)
-        print(f"least on {data}, predict_proba: {predict.predict:.1f} ({predict.name})")
-        print(f"least on {data}, fit: {fit.fit:.1f} ({fit.name})")
+def report(data: str, speedups: list[Speedup]) -> None:
+    if speedups:
+        predict = min(speedups, key=lambda speedup: speedup.predict)
+        fit = min(speedups, key=lambda speedup: speedup.fit)
+        print(f"smallest on {data}, predict_proba: {predict.predict:.1f} ({predict.name})")
+        print(f"smallest on {data}, fit: {fit.fit:.1f} ({fit.name})")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Time our forests beside scikit-learn's.")
+    parser = argparse.ArgumentParser(description="Compare our forests with scikit-learn's.")
     parser.add_argument("--sets", default=",".join((*corpora.DENSE, *corpora.TEXT)))
     parser.add_argument(
         "--trees", type=at_least(2), help="of a fit; by default 10, on dense data 100"

@@ -2,9 +2,9 @@
 
     python dev.py bench forest_threads [--set 20ng] [--trees 50] [--repeats 7]
 
-In turns, by the clock on the wall, because processor time does not show it; the least of the
-repeats. What else runs on the machine spoils the figure, so the load is printed, and the processor
-seconds that the two threads got in a second. The last line is the lesser quotient for fitting.
+Minimum wall-clock time of interleaved repeats. Other processes on the computer distort the result,
+so the load is printed, and the number of CPUs that the two threads could use. The last line is the
+smallest speedup of fitting.
 """
 
 import argparse
@@ -27,28 +27,28 @@ def main(name: str, n_trees: int, n_repeats: int) -> None:
     print_run()
     split = corpora.load_split(name)
     print(f"{split.describe()}; {n_trees} trees, {n_repeats} repeats")
-    print_head("step", "one thread, s", "two threads, s", "quotient", "processors got")
-    least = dict.fromkeys(STEPS, float("inf"))
+    print_head("step", "one thread, s", "two threads, s", "speedup", "CPUs used")
+    smallest = dict.fromkeys(STEPS, float("inf"))
     for kind in KINDS:
         maker = getattr(forests, kind)
         maker(1).fit(split.X, split.y).predict_proba(split.X)  # compiles or loads kernels
         times = np.array([time_round(maker, split, n_trees, seed) for seed in range(n_repeats)])
         for step, of_step in zip(STEPS, times.swapaxes(0, 1), strict=True):
             one, two = of_step[:, :, 0].min(axis=0)
-            got = of_step[of_step[:, 1, 0].argmin(), 1, 1] / two
-            least[step] = min(least[step], one / two)
+            n_cpus = of_step[of_step[:, 1, 0].argmin(), 1, 1] / two
+            smallest[step] = min(smallest[step], one / two)
             print_row(
-                f"{kind}, {step}", f"{one:.3f}", f"{two:.3f}", f"{one / two:.2f}", f"{got:.2f}"
+                f"{kind}, {step}", f"{one:.3f}", f"{two:.3f}", f"{one / two:.2f}", f"{n_cpus:.2f}"
             )
     print()
     for step in STEPS:
-        print(f"least quotient, {step}: {least[step]:.2f}")
+        print(f"smallest speedup, {step}: {smallest[step]:.2f}")
 
 
 def time_round(
     maker: Any, split: corpora.Split, n_trees: int, seed: int
 ) -> list[list[NDArray[np.float64]]]:
-    """Time both steps, each on one and on two threads, on the wall and of the processors."""
+    """Return wall-clock and CPU times of both steps, each on one and on two threads."""
     models = [maker(n_trees, bootstrap=True, random_state=seed, n_jobs=n) for n in (1, 2)]
     fit = [measure(model.fit, split.X, split.y, clock=read_clocks)[0] for model in models]
     predict = [measure(model.predict_proba, split.X, clock=read_clocks)[0] for model in models]
@@ -60,7 +60,7 @@ def read_clocks() -> NDArray[np.float64]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Time two threads against one.")
+    parser = argparse.ArgumentParser(description="Compare two threads with one.")
     parser.add_argument("--set", default="20ng")
     parser.add_argument("--trees", type=at_least(1), default=50)
     parser.add_argument("--repeats", type=at_least(1), default=7)

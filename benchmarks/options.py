@@ -1,16 +1,16 @@
-"""What the benchmarks' command lines share."""
+"""Options that the command lines of several benchmarks have."""
 
 import argparse
 from collections.abc import Callable
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Make the type of an option that is a whole number, and not less than this."""
+    """Return the type of an integer option with a minimum."""
 
     def number(text: str) -> int:
         value = int(text)
         if value < least:
-            raise argparse.ArgumentTypeError(f"{value} is too few; give at least {least}")
+            raise argparse.ArgumentTypeError(f"must be at least {least}; got {value}")
         return value
 
     return number

@@ -18,9 +18,10 @@ import numpy as np
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.stats.statistics import paired_t_test
 from cordwood.recipes import RECIPES
+from reproduction.published import PAPER_NAMES
 from stopwatch import print_head, print_row
 
-LEDGERS = Path(__file__).parent / "ledgers"
+LEDGERS = Path(__file__).parent / "reproduction" / "ledgers"
 SCORES = ("micro_f1", "macro_f1")
 
 # Scores of a learner on a set by the numbers of repeat and fold.
@@ -34,12 +35,13 @@ def read_ledgers() -> tuple[dict[tuple[str, str], dict[str, Scores]], dict[str, 
     paths = [path for start in ("sigir17", "quick") for path in LEDGERS.glob(f"{start}-*.jsonl")]
     for path in sorted(paths, reverse=True):
         for record in Ledger(path).records():
-            unit = record["unit"]
+            trial = record["trial"]
             if "scores" in record:
-                key = unit["dataset"], unit["evaluation"]["kind"]
-                found[key][unit["learner"]][unit["repeat"], unit["fold"]] = record["scores"]
-                usual = RECIPES[unit["recipe"]].members
-                members[unit["learner"]] = unit["params"].get("members", list(usual))
+                key = trial["dataset"], trial["evaluation"]["kind"]
+                found[key][trial["learner"]][trial["repeat"], trial["fold"]] = record["scores"]
+                usual = RECIPES[trial["recipe"]].members if "recipe" in trial else ()
+                names = trial["params"].get("members", usual)
+                members[trial["learner"]] = [PAPER_NAMES.get(name, name) for name in names]
     return found, members
 
 

@@ -18,11 +18,11 @@ from rich.progress import Progress
 from cordwood import recipes
 from cordwood.compare.config.schema import Evaluation
 from cordwood.compare.report import _figure as canvas
-from cordwood.compare.reproduction.pareto_plot import draw_subsets
-from cordwood.compare.reproduction.subsets import SubsetScore, score_subsets
 from cordwood.compare.runner.cv_splits import split
 from cordwood.datasets.registry import load_dataset
 from cordwood.stacking.diversity import pareto_front
+from reproduction.pareto_plot import draw_subsets
+from reproduction.subsets import SubsetScore, score_subsets
 from stopwatch import load, measure, print_head, print_row, print_run
 
 N_BEST = 5

@@ -1,4 +1,4 @@
-"""Timing that a shared machine disturbs little, and a note of what was run where."""
+"""Timing that other processes hardly disturb, and a note of versions and load."""
 
 import gc
 import os
@@ -15,10 +15,10 @@ def measure(
     *arguments: Any,
     clock: Callable[[], Any] = time.thread_time,
 ) -> tuple[Any, Any]:
-    """Return the seconds that a call takes, and what it returns.
+    """Return the seconds of a call, and its result.
 
-    By default they are seconds of processor time of this thread, which does not count while others
-    have the processor. The garbage collector rests.
+    By default, the CPU time of this thread, which other processes hardly affect. Garbage collection
+    is disabled during the call.
     """
     gc.collect()
     gc.disable()
@@ -31,16 +31,16 @@ def measure(
 
 
 def print_run(*packages: str) -> None:
-    """Print the date, the versions and how busy the machine is."""
+    """Print the date, the versions and the load of the computer."""
     names = ("cordwood", "scikit-learn", "numba", "numpy", *packages)
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     print(f"{date.today()}, Python {platform.python_version()}, {versions}")
-    print(f"{os.cpu_count()} processors{load()}\n")
+    print(f"{os.cpu_count()} CPUs{load()}\n")
 
 
 def load() -> str:
-    """Say how busy the machine is, where the system knows."""
-    if not hasattr(os, "getloadavg"):  # Windows has none
+    """Return the load average as text, or an empty string if it is unknown."""
+    if not hasattr(os, "getloadavg"):  # not on Windows
         return ""
     return f", load {os.getloadavg()[0]:.1f}"
 
@@ -51,6 +51,6 @@ def print_row(*cells: str) -> None:
 
 
 def print_head(*cells: str) -> None:
-    """Print the head of a Markdown table, whose first column is text and whose others numbers."""
+    """Print the head of a Markdown table with one text column, followed by numbers."""
     print_row(*cells)
     print("|---" + "|---:" * (len(cells) - 1) + "|", flush=True)

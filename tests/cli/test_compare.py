@@ -42,7 +42,7 @@ def folder(tmp_path):
 def test_a_plan_is_run_once_and_shown_again(folder, capsys):
     assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
-    assert (first["units"], first["done_now"], first["failed"]) == (6, 6, 0)
+    assert (first["trials"], first["done_now"], first["failed"]) == (6, 6, 0)
     assert first["learners"] == ["svm", "bayes"]
     assert (folder / "plan.jsonl").exists()
     assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
@@ -78,7 +78,7 @@ def test_pictures_are_drawn_and_what_is_not_is_said(folder, capsys):
     assert written == ["time_macro_f1.svg", "time_micro_f1.svg"]
     wrote, not_drawn = capsys.readouterr().out.splitlines()[-2:]
     assert wrote.split(maxsplit=1) == ["wrote", f"2 pictures to {folder / 'pictures'}"]
-    assert not_drawn.startswith("not drawn critical difference: it takes two data sets")
+    assert not_drawn.startswith("not drawn critical difference: needs at least 3 learners")
     assert not_drawn.endswith("; learning curves: the plan has neither shares nor positives")
 
 
@@ -119,7 +119,7 @@ def test_quick_takes_a_data_set_by_its_name(capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
     assert main(["compare", "--quick", "dataset:sklearn:wine", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert (record["units"], record["failed"]) == (6, 0)
+    assert (record["trials"], record["failed"]) == (6, 0)
     assert {cell["dataset"] for cell in record["cells"]} == {"sklearn:wine"}
 
 

@@ -53,8 +53,8 @@ def test_bars_tell_what_is_done_and_who_is_ahead(tmp_path, monkeypatch):
     for dataset in ("sklearn:iris", "sklearn:wine"):
         means = {}
         for record in summary.records:
-            if record["unit"]["dataset"] == dataset:
-                means.setdefault(record["unit"]["learner"], []).append(
+            if record["trial"]["dataset"] == dataset:
+                means.setdefault(record["trial"]["learner"], []).append(
                     record["scores"]["micro_f1"] / 3
                 )
         best = max(means, key=lambda name: sum(means[name]))
@@ -81,7 +81,7 @@ def test_failures_that_are_tried_again_are_not_done(tmp_path, monkeypatch, retry
         assert recorder.bars["sklearn:iris"][:2] == (done, 6)
 
 
-UNIT = {"dataset": "tin", "learner": "svm", "repeat": 0, "fold": 0, "share": 1.0}
+UNIT = {"dataset": "tin", "learner": "svm", "repeat": 0, "fold": 0, "train_fraction": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ UNIT = {"dataset": "tin", "learner": "svm", "repeat": 0, "fold": 0, "share": 1.0
     [
         ({}, "tin, svm, fold 1"),
         ({"repeat": 1, "fold": 2}, "tin, svm, repeat 2, fold 3"),
-        ({"share": 0.125}, "tin, svm, fold 1, 12.5 % of the rows"),
-        ({"positives": 3}, "tin, svm, fold 1, 3 positives"),
+        ({"train_fraction": 0.125}, "tin, svm, fold 1, 12.5 % of the rows"),
+        ({"max_positives": 3}, "tin, svm, fold 1, 3 positives"),
     ],
 )
 def test_units_that_differ_have_lines_that_differ(differs, name):
-    unit = {**UNIT, **differs}
-    assert describe({"unit": unit, "error": "no"}) == f"{name}: failed: no"
+    trial = {**UNIT, **differs}
+    assert describe({"trial": trial, "error": "no"}) == f"{name}: failed: no"
     scores = {"f1": 0.5, "micro_f1": 0.75}
-    done = {"unit": unit, "scores": scores, "fit_wall_seconds": 1.0, "predict_wall_seconds": 0.5}
+    done = {"trial": trial, "scores": scores, "fit_wall_seconds": 1.0, "predict_wall_seconds": 0.5}
     assert describe(done) == f"{name}: F1 50.00, micro-F1 75.00, 1.5 s"

@@ -19,7 +19,7 @@ from cordwood.cli.progress import watch
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
 from cordwood.compare.runner.ledger import Ledger
-from cordwood.compare.runner.run import Summary, collect, run
+from cordwood.compare.runner.run import RunSummary, collect, run
 from cordwood.compare.stats.comparison import Comparison, learning_curves
 from cordwood.compare.stats.comparison import compare as tabulate
 from cordwood.exceptions import CordwoodError
@@ -50,9 +50,7 @@ def compare(asked: Compare) -> None:
     start = time.perf_counter()
     with _ledger(asked) as book:
         summary = collect(todo, book) if asked.show else _run(console, todo, book, asked)
-    comparison = tabulate(
-        summary.records, summary.planned, test=asked.test.value, protocol=todo.protocol
-    )
+    comparison = tabulate(summary.records, summary.planned, test=asked.test.value)
     _show(console, comparison, summary, time.perf_counter() - start)
     if output is not None:
         with atomic.write(output) as file:
@@ -63,7 +61,7 @@ def compare(asked: Compare) -> None:
     console.answer(
         {
             "plan": todo.name,
-            "units": summary.n_units,
+            "trials": summary.n_trials,
             "done_now": summary.n_done,
             "failed": summary.n_failed,
             "missing": summary.n_missing,
@@ -80,7 +78,7 @@ def _plan(asked: Compare) -> Plan:
     if asked.plan is not None:
         if named:
             raise typer.BadParameter("--text and --label belong to --quick; a plan has its own")
-        return load_plan(asked.plan, data_dir=asked.data_dir, absent_data=asked.show)
+        return load_plan(asked.plan, data_dir=asked.data_dir, lookup_only=asked.show)
     quick = str(asked.quick)
     known = quick.startswith(PREFIX)
     dataset = {"name": quick.removeprefix(PREFIX)} if known else {"path": quick}
@@ -108,7 +106,7 @@ def _ledger(asked: Compare) -> Iterator[Ledger]:
         yield Ledger(Path(folder, "quick.jsonl"))
 
 
-def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> Summary:
+def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> RunSummary:
     with watch(console, plan, ledger, retry_errors=asked.retry_errors) as watcher:
         return run(
             plan,
@@ -137,41 +135,41 @@ def _find_gallery(folder: Path) -> Any:
 
 
 def _draw(
-    console: Console, gallery: Any, comparison: Comparison, summary: Summary, folder: Path
+    console: Console, gallery: Any, comparison: Comparison, summary: RunSummary, folder: Path
 ) -> None:
     curves = {
         metric: learning_curves(summary.records, summary.planned, metric=metric)
         for metric in comparison.metrics
     }
-    drawn = gallery.write_gallery(comparison, curves, folder)
+    drawn = gallery.write_plots(comparison, curves, folder)
     if drawn.written:
         console.fact("wrote", f"{count(len(drawn.written), 'picture')} to {folder}")
-    if drawn.left_out:
-        console.fact("not drawn", "; ".join(drawn.left_out))
+    if drawn.skipped:
+        console.fact("not drawn", "; ".join(drawn.skipped))
 
 
-def _show(console: Console, comparison: Comparison, summary: Summary, seconds: float) -> None:
-    for grid in rendering.grids(comparison):
+def _show(console: Console, comparison: Comparison, summary: RunSummary, seconds: float) -> None:
+    for grid in rendering.make_tables(comparison):
         console.say(grid.title)
         rows = [tuple(_mark(entry) for entry in row) for row in grid.rows]
         console.table(grid.header, rows)
         console.say()
-    console.say(rendering.describe(comparison).replace("Bold:", "With *:"))
-    done = f"{count(summary.n_done, 'unit')} of {summary.n_units:,} done now, in {seconds:.1f} s"
+    console.say(rendering.explain_tables(comparison).replace("Bold:", "With *:"))
+    done = f"{count(summary.n_done, 'trial')} of {summary.n_trials:,} done now, in {seconds:.1f} s"
     if summary.n_missing:
         done += f"; {summary.n_missing:,} missing"
     if summary.n_failed:
         done += f"; {summary.n_failed:,} failed (--retry-errors tries them again)"
-    console.fact("units", done)
+    console.fact("trials", done)
     if summary.n_foreign:
         console.fact(
             "ledger",
             f"{count(summary.n_foreign, 'record')} of other plans, parameters or data, left out",
         )
     failures = [record for record in summary.records if "error" in record]
-    if failures and summary.n_failed == summary.n_units:
+    if failures and summary.n_failed == summary.n_trials:
         raise CordwoodError(f"nothing could be done; the first error: {failures[0]['error']}")
 
 
-def _mark(entry: rendering.Entry) -> str:
-    return f"{entry.text} *" if entry.strong else entry.text
+def _mark(entry: rendering.TableCell) -> str:
+    return f"{entry.text} *" if entry.bold else entry.text

@@ -6,7 +6,7 @@ from typing import Any
 
 from cordwood.cli.console import Bars, Console, count
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.runner.leaderboard import Standing
+from cordwood.compare.runner.leaderboard import Leaderboard
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import collect
 
@@ -20,11 +20,11 @@ class Watch:
         Where to tell it.
     bars : Bars or None
         On a terminal, the bars.
-    standing : Standing
+    standing : Leaderboard
         What was done before.
     """
 
-    def __init__(self, console: Console, bars: Bars | None, standing: Standing) -> None:
+    def __init__(self, console: Console, bars: Bars | None, standing: Leaderboard) -> None:
         self._console = console
         self._bars = bars
         self._standing = standing
@@ -42,7 +42,7 @@ class Watch:
         """Tell what a unit came to."""
         self._console.note(describe(record))
         self._standing.add(record)
-        self._show(record["unit"]["dataset"])
+        self._show(record["trial"]["dataset"])
 
     def _show(self, dataset: str) -> None:
         if self._bars is None:
@@ -68,7 +68,7 @@ def watch(console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool) -
         Whether those that failed do not.
     """
     summary = collect(plan, ledger)
-    standing = Standing([unit for _, unit in summary.planned], plan.metric)
+    standing = Leaderboard([trial for _, trial in summary.planned], plan.metric)
     for record in summary.records:
         if not (retry_errors and "error" in record):
             standing.add(record)
@@ -78,7 +78,7 @@ def watch(console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool) -
 
 def describe(record: Mapping[str, Any]) -> str:
     """Say in one line what a unit came to."""
-    what = _name(record["unit"])
+    what = _name(record["trial"])
     if "error" in record:
         return f"{what}: failed: {record['error']}"
     scores = record["scores"]
@@ -91,14 +91,14 @@ def describe(record: Mapping[str, Any]) -> str:
     return f"{what}: {told}{seconds:.1f} s"
 
 
-def _name(unit: Mapping[str, Any]) -> str:
+def _name(trial: Mapping[str, Any]) -> str:
     """Name a unit by all in which those of a learner on a data set may differ."""
-    parts = [unit["dataset"], unit["learner"]]
-    if unit["repeat"]:
-        parts.append(f"repeat {unit['repeat'] + 1}")
-    parts.append(f"fold {unit['fold'] + 1}")
-    if unit["share"] < 1:
-        parts.append(f"{100 * unit['share']:g} % of the rows")
-    if unit.get("positives"):
-        parts.append(count(unit["positives"], "positive"))
+    parts = [trial["dataset"], trial["learner"]]
+    if trial["repeat"]:
+        parts.append(f"repeat {trial['repeat'] + 1}")
+    parts.append(f"fold {trial['fold'] + 1}")
+    if trial["train_fraction"] < 1:
+        parts.append(f"{100 * trial['train_fraction']:g} % of the rows")
+    if trial.get("max_positives"):
+        parts.append(count(trial["max_positives"], "positive"))
     return ", ".join(parts)

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from cordwood.compare.report.rendering import (
-    describe,
-    grids,
+    explain_tables,
+    make_tables,
     to_csv,
     to_json,
     to_latex,
@@ -14,19 +14,23 @@ from cordwood.compare.report.rendering import (
 )
 from cordwood.compare.stats.comparison import compare
 
+PUBLISHED = {
+    ("webkb", learner): {"micro_f1": 0.8152, "macro_f1": 0.6544} for learner in ("rf", "a|b")
+}
+
 
 def make_records(datasets=("webkb", "mail_100%"), drop=()):
     means = {"rf": 0.8, "a|b": 0.6}
     return [
         {
             "key": f"{dataset}-{learner}-{fold}",
-            "unit": {
+            "trial": {
                 "dataset": dataset,
                 "learner": learner,
                 "recipe": "rf",
                 "repeat": 0,
                 "fold": fold,
-                "share": 1.0,
+                "train_fraction": 1.0,
                 "params": {},
             },
             "scores": {"micro_f1": mean + 0.01 * fold, "macro_f1": mean / 2},
@@ -45,8 +49,8 @@ def cells_of(line):
     return [cell.strip() for cell in line.strip().removesuffix("|").removeprefix("|").split(" | ")]
 
 
-def test_markdown_of_many_sets_has_a_table_for_each_metric_and_one_of_seconds():
-    text = to_markdown(compare(make_records(drop={("mail_100%", "rf", 1)}), protocol="sigir17"))
+def test_markdown_of_several_data_sets_has_a_table_per_metric_and_one_of_times():
+    text = to_markdown(compare(make_records(drop={("mail_100%", "rf", 1)}), published=PUBLISHED))
     lines = text.splitlines()
     assert [line for line in lines if line.endswith(":")] == [
         "micro-F1:",
@@ -66,49 +70,67 @@ def test_markdown_of_many_sets_has_a_table_for_each_metric_and_one_of_seconds():
     assert text.endswith(".\n")
 
 
-def test_markdown_of_one_set_has_a_row_for_each_learner():
-    (grid,) = grids(compare(make_records(["webkb"])))
-    assert grid.title == "webkb"
-    assert grid.header == ("learner", "micro-F1", "macro-F1", "fit, seconds", "predict, seconds")
-    first = grid.rows[0]
-    assert [entry.text for entry in first] == ["rf", "81.00 ± 1.00", "40.00 ± 0.00", "12", "<0.01"]
-    assert [entry.strong for entry in first] == [False, True, True, False, False]
+def test_table_of_one_data_set_has_a_row_per_learner():
+    (table,) = make_tables(compare(make_records(["webkb"])))
+    assert table.title == "webkb"
+    assert table.header == ("learner", "micro-F1", "macro-F1", "fit, seconds", "predict, seconds")
+    first = table.rows[0]
+    assert [cell.text for cell in first] == ["rf", "81.00 ± 1.00", "40.00 ± 0.00", "12", "<0.01"]
+    assert [cell.bold for cell in first] == [False, True, True, False, False]
 
 
-def test_the_best_and_what_is_tied_with_it_are_strong():
-    # Three signed ranks tell nobody apart.
-    (grid,) = grids(compare(make_records(["webkb"]), test="wilcoxon"))
-    assert [row[1].strong for row in grid.rows] == [True, True]
+def make_tied_records():
+    records = make_records(["webkb"])
+    for record, score in zip(records[3:], (0.80, 0.83, 0.81), strict=True):
+        record["scores"] = {"micro_f1": score, "macro_f1": score}
+    return records
 
 
-def test_every_row_is_as_wide_as_its_header():
-    for protocol in (None, "sigir17"):
-        for grid in grids(compare(make_records(), protocol=protocol)):
-            assert {len(row) for row in grid.rows} == {len(grid.header)}
+def test_best_and_tied_learners_are_bold():
+    comparison = compare(make_tied_records())
+    (table,) = make_tables(comparison)
+    assert [row[1].bold for row in table.rows] == [True, True]
+    assert "too few" not in explain_tables(comparison)
 
 
-def test_missing_and_failed_units_are_visible():
+def test_undecided_learners_are_not_bold_and_explained():
+    # Three pairs cannot be significant by signed ranks.
+    comparison = compare(make_tied_records(), test="wilcoxon")
+    (table,) = make_tables(comparison)
+    assert [row[1].bold for row in table.rows] == [False, True]
+    assert "3 folds are too few for this test" in explain_tables(comparison)
+
+
+def test_rows_have_the_length_of_the_header():
+    for published in (None, PUBLISHED):
+        for table in make_tables(compare(make_records(), published=published)):
+            assert {len(row) for row in table.rows} == {len(table.header)}
+
+
+def test_missing_and_failed_trials_are_shown():
     records = make_records(["d"], drop={("d", "rf", fold) for fold in range(3)})
-    planned = [(record["key"], record["unit"]) for record in make_records(["d"])]
+    planned = [(record["key"], record["trial"]) for record in make_records(["d"])]
     failed = {**planned[0][1]}
-    records.append({"key": planned[0][0], "unit": failed, "error": "it broke"})
-    (grid,) = grids(compare(records, planned))
-    assert grid.rows[0][1].text == "– (0 of 3, 1 failed)"
-    assert [entry.text for entry in grid.rows[0][-2:]] == ["–", "–"]
+    records.append({"key": planned[0][0], "trial": failed, "error": "it broke"})
+    (table,) = make_tables(compare(records, planned))
+    assert table.rows[0][1].text == "– (0 of 3, 1 failed)"
+    assert [cell.text for cell in table.rows[0][-2:]] == ["–", "–"]
 
 
-def test_the_note_says_only_what_applies():
-    whole = describe(compare(make_records(), alpha=0.01, test="wilcoxon"))
-    assert "Wilcoxon" in whole
-    assert "1 % level" in whole
-    assert "(3 of 5)" not in whole
-    assert "paper" not in whole
-    holed = describe(compare(make_records(drop={("webkb", "rf", 0)}), protocol="sigir17"))
-    assert "(3 of 5)" in holed
-    assert "paper" in holed
+def test_explanation_contains_only_what_applies():
+    complete = explain_tables(compare(make_records(), alpha=0.01, test="wilcoxon"))
+    assert "Wilcoxon" in complete
+    assert "significance level 1 %" in complete
+    assert "(3 of 5)" not in complete
+    assert "paper" not in complete
+    incomplete = explain_tables(
+        compare(make_records(drop={("webkb", "rf", 0)}), published=PUBLISHED)
+    )
+    assert "(3 of 5)" in incomplete
+    assert "paper" in incomplete
 
 
-def test_latex_escapes_names_and_closes_what_it_opens():
+def test_latex_escapes_names_and_is_balanced():
     text = to_latex(compare(make_records()))
     assert r"mail\_100\% &" in text
     assert r"\textbf{81.00 $\pm$ 1.00}" in text
@@ -118,8 +140,8 @@ def test_latex_escapes_names_and_closes_what_it_opens():
     assert text[:summary].rstrip().endswith(r"\midrule")
 
 
-def test_csv_holds_every_figure_in_full():
-    comparison = compare(make_records(drop={("webkb", "rf", 0)}), protocol="sigir17")
+def test_csv_contains_all_numbers():
+    comparison = compare(make_records(drop={("webkb", "rf", 0)}), published=PUBLISHED)
     rows = list(csv.DictReader(to_csv(comparison).splitlines()))
     assert len(rows) == 8
     for row in rows:
@@ -131,7 +153,7 @@ def test_csv_holds_every_figure_in_full():
 
 
 def test_json_has_no_nan():
-    planned = [(record["key"], record["unit"]) for record in make_records()]
+    planned = [(record["key"], record["trial"]) for record in make_records()]
     comparison = compare(make_records()[:4], planned)
     assert math.isnan(comparison.cells["micro_f1", "mail_100%", "rf"].mean)
     content = json.loads(json.dumps(to_json(comparison), allow_nan=False))

@@ -14,10 +14,10 @@ from cordwood.cli.main import main
 from cordwood.compare.config.plan import load_plan, parse_plan
 from cordwood.compare.runner import cluster
 from cordwood.compare.runner import run as runner
-from cordwood.compare.runner.dataset_cache import load, put_away
+from cordwood.compare.runner.dataset_cache import clear, load
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
-from cordwood.compare.runner.trials import expand
+from cordwood.compare.runner.trials import list_trials
 from cordwood.exceptions import CordwoodError
 
 distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
@@ -29,7 +29,7 @@ PLAN = """
 folds = 2
 [tuning]
 folds = 2
-[text]
+[vectorizer]
 preset = "social"
 [[datasets]]
 path = "letters.csv"
@@ -45,35 +45,35 @@ name = "slow"
 recipe = "svm"
 params = { C = 0.3 }
 """
-N_UNITS = 12
+N_TRIALS = 12
 
-# Every worker loads this before it starts. It notes all rows that reach the worker in whatever way
-# and all units that it begins, and dawdles or dies over some of them.
+# Preloaded by every worker: logs each data set that the worker unpickles and each trial that it
+# starts, and delays or exits in some of them.
 PRELOAD = """
 import os, time
 from cordwood.compare.runner import cluster
 from cordwood.datasets.corpus import Dataset
 
-carry_out = cluster.carry_out
+run_trial = cluster.run_trial
 
-def note(what):
-    with open(f"{os.getpid()}.notes", "a") as file:
-        print(what, file=file)
+def log(event):
+    with open(f"{os.getpid()}.events", "a") as file:
+        print(event, file=file)
 
-def receive(rows, state):
-    note("rows")
-    rows.__dict__.update(state)
+def receive(dataset, state):
+    log("dataset")
+    dataset.__dict__.update(state)
 
-def carry_out_noted(unit, *args):
-    note("unit")
-    if unit.learner == "slow":
+def run_trial_logged(trial, *args):
+    log("trial")
+    if trial.learner == "slow":
         time.sleep(0.5)
-    if unit.learner == "deadly":
+    if trial.learner == "deadly":
         os._exit(1)
-    return carry_out(unit, *args)
+    return run_trial(trial, *args)
 
 def dask_setup(worker):
-    cluster.carry_out = carry_out_noted
+    cluster.run_trial = run_trial_logged
     Dataset.__setstate__ = receive
 """
 
@@ -83,32 +83,32 @@ from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.config.plan import load_plan
 from cordwood.compare.runner.run import run
 plan, ledger, address = sys.argv[1:]
-tell = lambda record: print(record["key"], flush=True)
-run(load_plan(plan), Ledger(ledger), cluster=address, on_record=tell)
+print_key = lambda record: print(record["key"], flush=True)
+run(load_plan(plan), Ledger(ledger), cluster=address, on_record=print_key)
 """
 
 
-class Machines:
-    """A scheduler and workers on loopback, each a process of its own."""
+class LocalCluster:
+    """A scheduler and workers on loopback, each in its own process."""
 
     def __init__(self, folder, stack):
         self._folder, self._stack = folder, stack
         (folder / "preload.py").write_text(PRELOAD)
-        told = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", told)
+        scheduler_file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", scheduler_file)
         deadline = time.monotonic() + 120
-        while not told.exists():
+        while not scheduler_file.exists():
             assert time.monotonic() < deadline and self.scheduler.poll() is None, self._log()
             time.sleep(0.05)
-        self.address = json.loads(told.read_text())["address"]
+        self.address = json.loads(scheduler_file.read_text())["address"]
         self.client = stack.enter_context(distributed.Client(self.address, set_as_default=False))
 
-    def staff(self, n_workers):
-        """Start or kill workers until there are as many as this; give their processes."""
+    def scale(self, n_workers):
+        """Start or kill workers until there are `n_workers`; return their process ids."""
         while len(self.client.nthreads()) > n_workers:
             self.kill(next(iter(self.client.nthreads())))
         for number in range(len(self.client.nthreads()), n_workers):
-            # One of them with threads to spare.
+            # One of them has several threads.
             threads = ["--nthreads", "4" if number == 0 else "1"]
             preload = ["--preload", self._folder / "preload.py"]
             self._start("worker", self.address, "--no-nanny", *threads, *preload)
@@ -117,7 +117,7 @@ class Machines:
         return self.processes()
 
     def processes(self):
-        """Give the number of each worker's process, by its address."""
+        """Return the process id of each worker by its address."""
         return self.client.run(os.getpid)
 
     def kill(self, worker):
@@ -125,13 +125,13 @@ class Machines:
         while worker in self.client.nthreads():
             time.sleep(0.01)
 
-    def dismiss(self, _=None):
-        """Kill the scheduler."""
+    def kill_scheduler(self, _=None):
+        """Kill the scheduler process."""
         self.scheduler.kill()
         self.scheduler.wait()
 
-    def notes(self, process):
-        path = self._folder / f"{process}.notes"
+    def events(self, process):
+        path = self._folder / f"{process}.events"
         return Counter(path.read_text().split() if path.exists() else ())
 
     def _start(self, role, *arguments):
@@ -151,9 +151,9 @@ class Machines:
 
 
 @pytest.fixture(scope="module")
-def machines(tmp_path_factory):
+def workers(tmp_path_factory):
     with ExitStack() as stack:
-        yield Machines(tmp_path_factory.mktemp("machines"), stack)
+        yield LocalCluster(tmp_path_factory.mktemp("workers"), stack)
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def plan(plan_file):
 def expected(plan, tmp_path_factory):
     ledger = Ledger(tmp_path_factory.mktemp("here") / "here.jsonl")
     summary = run(plan, ledger, n_jobs=1)
-    assert (summary.n_done, summary.n_failed) == (N_UNITS, 0)
+    assert (summary.n_done, summary.n_failed) == (N_TRIALS, 0)
     return results(ledger)
 
 
@@ -188,7 +188,7 @@ def ledger(tmp_path):
 
 
 def results(ledger):
-    """Give all of a ledger that must come out the same everywhere: all but times and memory."""
+    """Return the deterministic part of a ledger: everything but times and memory."""
     return {
         record["key"]: (
             {
@@ -205,116 +205,116 @@ def results(ledger):
     }
 
 
-def test_a_worker_killed_half_way_changes_nothing(machines, ledger, plan, expected):
-    processes = machines.staff(2)
+def test_killed_worker_does_not_change_results(workers, ledger, plan, expected):
+    processes = workers.scale(2)
     killed = {}
 
-    def kill_one_that_is_at_work(record):
-        busy = {worker: keys for worker, keys in machines.client.processing().items() if keys}
+    def kill_busy_worker(record):
+        busy = {worker: keys for worker, keys in workers.client.processing().items() if keys}
         if busy and not killed:
             killed.update(busy)
-            machines.kill(next(iter(busy)))
+            workers.kill(next(iter(busy)))
 
-    summary = run(plan, ledger, cluster=machines.address, on_record=kill_one_that_is_at_work)
-    assert killed and len(machines.client.nthreads()) == 1
-    assert (summary.n_done, summary.n_failed, summary.n_missing) == (N_UNITS, 0, 0)
-    assert len(ledger.records()) == N_UNITS and results(ledger) == expected
-    notes = sum((machines.notes(process) for process in processes.values()), Counter())
-    assert notes["unit"] == N_UNITS + 1  # that which was lost was done again
+    summary = run(plan, ledger, cluster=workers.address, on_record=kill_busy_worker)
+    assert killed and len(workers.client.nthreads()) == 1
+    assert (summary.n_done, summary.n_failed, summary.n_missing) == (N_TRIALS, 0, 0)
+    assert len(ledger.records()) == N_TRIALS and results(ledger) == expected
+    events = sum((workers.events(process) for process in processes.values()), Counter())
+    assert events["trial"] == N_TRIALS + 1  # the lost trial was run again
 
 
-def test_other_versions_are_told_before_anything_runs(machines, ledger, plan, monkeypatch):
-    machines.staff(1)
-    ours = runner._versions("svm")
-    for library, told in (("numpy", "0.1"), ("python", "2.7.18"), ("nonesuch", "1.0")):
-        monkeypatch.setattr(runner, "_versions", lambda _, fake={library: told}: {**ours, **fake})
+def test_other_versions_raise_before_any_trial(workers, ledger, plan, monkeypatch):
+    workers.scale(1)
+    ours = runner._versions("svm", None)
+    for library, fake in (("numpy", "0.1"), ("python", "2.7.18"), ("nonesuch", "1.0")):
+        monkeypatch.setattr(
+            runner, "_versions", lambda *_, other={library: fake}: {**ours, **other}
+        )
         has = ours.get(library, "none")
-        sentence = f"this process has {library} {told}, and worker tcp://[^ ]* has {has}; install"
-        with pytest.raises(CordwoodError, match=sentence):
-            run(plan, ledger, cluster=machines.address)
+        message = f"this process has {library} {fake}, but worker tcp://[^ ]* has {has}; install"
+        with pytest.raises(CordwoodError, match=message):
+            run(plan, ledger, cluster=workers.address)
     assert not ledger.path.exists()
 
 
-def test_a_scheduler_without_cordwood_is_told(machines, ledger, plan, monkeypatch):
+def test_scheduler_without_cordwood_raises(workers, ledger, plan, monkeypatch):
     monkeypatch.setattr(cluster, "__name__", "cordwood.nonesuch")
     with pytest.raises(CordwoodError, match="scheduler at .* cannot import cordwood .*nonesuch"):
-        run(plan, ledger, cluster=machines.address)
+        run(plan, ledger, cluster=workers.address)
 
 
-def test_the_command_takes_a_cluster(machines, ledger, plan_file, capsys):
-    machines.staff(1)
+def test_compare_command_runs_on_a_cluster(workers, ledger, plan_file, capsys):
+    workers.scale(1)
     command = ["compare", str(plan_file), "--ledger", str(ledger.path), "--cluster"]
-    assert main([*command, machines.address, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["done_now"] == N_UNITS
+    assert main([*command, workers.address, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["done_now"] == N_TRIALS
     assert main([*command, "somewhere"]) == 1
-    assert capsys.readouterr().err.startswith("cordwood: cluster 'somewhere' is not an address")
+    assert capsys.readouterr().err.startswith("cordwood: cluster must be the address of")
 
 
-def test_data_that_a_worker_no_longer_has_are_sent_again(machines, ledger, plan, expected):
-    machines.staff(1)
+def test_data_set_that_a_worker_has_lost_is_sent_again(workers, ledger, plan, expected):
+    workers.scale(1)
 
-    def forget(record):
+    def clear_caches(record):
         if len(ledger.records()) == 1:
-            machines.client.run(put_away)
+            workers.client.run(clear)
 
-    (process,) = machines.processes().values()
-    before = machines.notes(process)
-    run(plan, ledger, cluster=machines.address, on_record=forget)
+    (process,) = workers.processes().values()
+    before = workers.events(process)
+    run(plan, ledger, cluster=workers.address, on_record=clear_caches)
     assert results(ledger) == expected
-    assert machines.notes(process) - before == {"rows": 3, "unit": N_UNITS}
+    assert workers.events(process) - before == {"dataset": 3, "trial": N_TRIALS}
 
 
-def test_no_more_units_are_claimed_than_there_are_workers(machines, ledger, plan, expected):
-    """So that other runners on the same ledger find something to do."""
-    machines.staff(2)
+def test_claims_do_not_exceed_the_number_of_workers(workers, ledger, plan, expected):
+    """Other processes on the same ledger can then claim the remaining trials."""
+    workers.scale(2)
     other = Ledger(ledger.path)
     claimed = []
 
     def count_claims(record):
-        claims = [other.claim(key, known=1) for key in expected]
+        claims = [other.claim(key, n_known=1) for key in expected]
         claimed.append(claims.count(None))
         for claim in filter(None, claims):
             claim.release()
 
-    run(plan, ledger, cluster=machines.address, on_record=count_claims)
-    # Whoever has just done one has not been given the next.
-    assert len(claimed) == N_UNITS and max(claimed) == 1
+    run(plan, ledger, cluster=workers.address, on_record=count_claims)
+    # The worker that has just finished has not yet received its next trial.
+    assert len(claimed) == N_TRIALS and max(claimed) == 1
 
 
-def test_data_go_to_a_worker_once_also_if_it_comes_later(machines, ledger, plan, expected):
-    machines.staff(1)
+def test_data_set_is_sent_once_to_a_worker_that_joins_later(workers, ledger, plan, expected):
+    workers.scale(1)
 
-    def hire(record):
-        machines.staff(2)
+    def add_worker(record):
+        workers.scale(2)
 
-    before = {process: machines.notes(process) for process in machines.processes().values()}
-    run(plan, ledger, cluster=machines.address, on_record=hire)
+    before = {process: workers.events(process) for process in workers.processes().values()}
+    run(plan, ledger, cluster=workers.address, on_record=add_worker)
     assert results(ledger) == expected
-    notes = [
-        machines.notes(process) - before.get(process, Counter())
-        for process in machines.processes().values()
+    events = [
+        workers.events(process) - before.get(process, Counter())
+        for process in workers.processes().values()
     ]
-    assert len(notes) == 2 and all(0 < note["rows"] <= 2 for note in notes)
-    assert sum(note["unit"] for note in notes) == N_UNITS
+    assert len(events) == 2 and all(0 < counts["dataset"] <= 2 for counts in events)
+    assert sum(counts["trial"] for counts in events) == N_TRIALS
 
 
-def test_a_client_that_was_killed_goes_on_where_it_was(machines, ledger, plan, plan_file, expected):
-    machines.staff(2)
-    command = [sys.executable, "-c", CLIENT, plan_file, ledger.path, machines.address]
+def test_killed_client_resumes(workers, ledger, plan, plan_file, expected):
+    workers.scale(2)
+    command = [sys.executable, "-c", CLIENT, plan_file, ledger.path, workers.address]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
         assert client.stdout.readline()
         client.kill()
     n_before = len(ledger.records())
-    summary = run(plan, ledger, cluster=machines.address)
-    assert 0 < n_before < N_UNITS and summary.n_done == N_UNITS - n_before
-    assert len(ledger.records()) == N_UNITS and results(ledger) == expected
+    summary = run(plan, ledger, cluster=workers.address)
+    assert 0 < n_before < N_TRIALS and summary.n_done == N_TRIALS - n_before
+    assert len(ledger.records()) == N_TRIALS and results(ledger) == expected
 
 
-def test_a_unit_that_workers_die_of_is_a_failure_and_the_others_are_done(
-    machines, ledger, monkeypatch
-):
-    monkeypatch.setattr(cluster, "_MOST_LOSSES", 2)
-    machines.staff(3)
+def test_trial_that_kills_its_workers_fails_and_others_finish(workers, ledger, monkeypatch):
+    monkeypatch.setattr(cluster, "_MAX_WORKER_LOSSES", 2)
+    workers.scale(3)
     plan = parse_plan(
         {
             "datasets": [{"name": "sklearn:iris"}],
@@ -322,102 +322,107 @@ def test_a_unit_that_workers_die_of_is_a_failure_and_the_others_are_done(
             "learners": [{"recipe": "svm", "name": "deadly"}, {"recipe": "nb"}],
         }
     )
-    summary = run(plan, ledger, cluster=machines.address)
+    summary = run(plan, ledger, cluster=workers.address)
     assert (summary.n_done, summary.n_failed, summary.n_missing) == (2, 1, 0)
     deadly, other = summary.records
-    assert deadly["error"].startswith("2 workers were lost while they did this unit")
-    assert "scores" in other and len(machines.client.nthreads()) == 1
+    assert deadly["error"].startswith("2 workers were lost while running this trial")
+    assert "scores" in other and len(workers.client.nthreads()) == 1
 
 
-def test_without_workers_it_says_so_and_keeps_what_is_finished(machines, ledger, plan, monkeypatch):
-    machines.staff(1)
-    monkeypatch.setattr(cluster, "_PATIENCE", 0.0)
+def test_loss_of_all_workers_raises_and_keeps_finished_trials(workers, ledger, plan, monkeypatch):
+    workers.scale(1)
+    monkeypatch.setattr(cluster, "_WORKER_TIMEOUT", 0.0)
     with pytest.raises(CordwoodError, match="has no workers; start some, each with: dask worker"):
-        run(plan, ledger, cluster=machines.address, on_record=lambda record: machines.staff(0))
+        run(
+            plan,
+            ledger,
+            cluster=workers.address,
+            on_record=lambda record: workers.scale(0),
+        )
     assert len(ledger.records()) == 1
-    # And also from the start.
+    # Also at the start.
     with pytest.raises(CordwoodError, match="has no workers"):
-        run(plan, ledger, cluster=machines.address)
-    # No claim is left behind.
-    assert run(plan, ledger).n_done == N_UNITS - 1
+        run(plan, ledger, cluster=workers.address)
+    # All claims are released.
+    assert run(plan, ledger).n_done == N_TRIALS - 1
 
 
-def test_a_scheduler_that_is_lost_ends_the_run(tmp_path, ledger, plan):
+def test_lost_scheduler_raises(tmp_path, ledger, plan):
     with ExitStack() as stack:
-        machines = Machines(tmp_path, stack)
-        machines.staff(1)
+        workers = LocalCluster(tmp_path, stack)
+        workers.scale(1)
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
-            pytest.raises(CordwoodError, match="was lost; what was finished is in the ledger"),
+            pytest.raises(CordwoodError, match="was lost; finished trials are in the ledger"),
         ):
-            run(plan, ledger, cluster=machines.address, on_record=machines.dismiss)
+            run(plan, ledger, cluster=workers.address, on_record=workers.kill_scheduler)
         assert len(ledger.records()) == 1
 
 
 @pytest.mark.parametrize(
-    ("address", "sentence"),
+    ("address", "message"),
     [
         ("tcp://127.0.0.1:1", "there is no Dask scheduler at tcp://127.0.0.1:1"),
         ("tcp://no-such-host.invalid:8786", "there is no Dask scheduler at tcp://no-such-host"),
-        ("somewhere", "cluster 'somewhere' is not an address .* such as tcp://host:8786"),
-        ("http://127.0.0.1:8786", "cluster 'http://127.0.0.1:8786' is not an address"),
+        ("somewhere", "such as tcp://host:8786; got 'somewhere'"),
+        ("http://127.0.0.1:8786", "got 'http://127.0.0.1:8786'"),
     ],
 )
-def test_addresses_without_a_scheduler(address, sentence, ledger, plan, monkeypatch):
-    monkeypatch.setattr(cluster, "_KNOCKING", 0.5)
-    with pytest.raises(CordwoodError, match=sentence) as caught:
+def test_address_without_a_scheduler_raises(address, message, ledger, plan, monkeypatch):
+    monkeypatch.setattr(cluster, "_CONNECT_TIMEOUT", 0.5)
+    with pytest.raises(CordwoodError, match=message) as caught:
         run(plan, ledger, cluster=address)
     assert "\n" not in str(caught.value)
 
 
-def test_jobs_and_a_cluster_exclude_each_other(ledger, plan):
-    with pytest.raises(CordwoodError, match="n_jobs / --jobs is 2, .* leave one of them out"):
+def test_n_jobs_and_cluster_are_mutually_exclusive(ledger, plan):
+    with pytest.raises(CordwoodError, match="n_jobs / --jobs .2. is .* use one of them"):
         run(plan, ledger, n_jobs=2, cluster="tcp://127.0.0.1:1")
 
 
-def test_a_missing_package_is_named_with_its_install_line(ledger, plan, monkeypatch):
+def test_missing_package_raises_with_install_command(ledger, plan, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(CordwoodError, match=r'pip install "cordwood\[cluster\]"'):
         run(plan, ledger, cluster="tcp://127.0.0.1:1")
 
 
-def test_threads_of_a_worker_take_turns(plan, monkeypatch):
-    """Else they would measure each other's processor time, and catch each other's warnings."""
-    material = load(plan.datasets[0], plan, None)
-    at_work, most = [], []
+def test_threads_of_a_worker_run_one_trial_at_a_time(plan, monkeypatch):
+    """CPU time and warnings are per process, not per thread."""
+    loaded = load(plan.datasets[0], plan, None)
+    running, max_running = [], []
 
-    def carry_out(unit, *_):
-        at_work.append(unit)
-        most.append(len(at_work))
+    def run_slowly(trial, *_):
+        running.append(trial)
+        max_running.append(len(running))
         time.sleep(0.01)
-        at_work.remove(unit)
+        running.remove(trial)
 
-    monkeypatch.setattr(cluster, "carry_out", carry_out)
+    monkeypatch.setattr(cluster, "run_trial", run_slowly)
     threads = [
-        threading.Thread(target=cluster._carry_out, args=(unit, 0, material.name))
-        for unit in expand(plan)[:4]
+        threading.Thread(target=cluster._run_in_worker, args=(trial, 0, loaded.key))
+        for trial in list_trials(plan)[:4]
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert most == [1] * 4
+    assert max_running == [1] * 4
 
 
-def test_a_client_that_trips_while_it_closes_hides_nothing(tmp_path, ledger, plan, monkeypatch):
+def test_error_while_closing_the_client_is_ignored(tmp_path, ledger, plan, monkeypatch):
     closed = []
 
     class Client(distributed.Client):
         def close(self, *arguments):
             super().close(*arguments)
             closed.append(self)
-            if len(closed) == 2:  # the first one only looks whether the scheduler is there
+            if len(closed) == 2:  # the first only checks for a scheduler
                 raise RuntimeError("Cannot change state of expiring Timeout")
 
     with ExitStack() as stack:
-        machines = Machines(tmp_path, stack)
-        machines.staff(1)
+        workers = LocalCluster(tmp_path, stack)
+        workers.scale(1)
         monkeypatch.setattr(distributed, "Client", Client)
-        run(plan, ledger, cluster=machines.address)
+        run(plan, ledger, cluster=workers.address)
     assert len(closed) == 2
-    assert len(ledger.records()) == len(expand(plan))
+    assert len(ledger.records()) == len(list_trials(plan))

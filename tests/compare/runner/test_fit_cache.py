@@ -1,44 +1,46 @@
 import copy
-import time
+from types import SimpleNamespace
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.runner.fit_cache import Members
+from cordwood.compare.runner import resources
+from cordwood.compare.runner.fit_cache import FitCache
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
 
 
-def busy(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-    return seconds
+def test_cache_hits_report_the_time_of_the_first_call(monkeypatch):
+    clock = SimpleNamespace(wall=0.0, cpu=0.0)
+    monkeypatch.setattr(resources.time, "perf_counter", lambda: clock.wall)
+    monkeypatch.setattr(resources.time, "process_time", lambda: clock.cpu)
+
+    def work(seconds):
+        clock.wall += 2 * seconds
+        clock.cpu += seconds
+        return seconds
+
+    fits = FitCache()
+    fits.use_training_set("fold 1")
+    with fits.track_saved_time() as saved:
+        assert fits.cache(work)(3) == 3
+    assert (saved.cpu, saved.wall) == (0, 0)
+    with fits.track_saved_time() as saved:
+        assert fits.cache(work)(3) == copy.deepcopy(fits).cache(work)(3) == 3
+    assert (saved.cpu, saved.wall) == (6, 12)
+    fits.use_training_set("fold 1")
+    with fits.track_saved_time() as saved:
+        fits.cache(work)(3)
+    assert (saved.cpu, saved.wall) == (3, 6)
+    fits.use_training_set("fold 2")
+    with fits.track_saved_time() as saved:
+        fits.cache(work)(3)
+    assert (saved.cpu, saved.wall) == (0, 0)
+    assert clock.cpu == 6  # two calls of the function
 
 
-def test_nothing_is_done_twice_for_the_same_rows_and_its_seconds_are_told():
-    members = Members()
-    call = members.cache(busy)
-    members.turn_to("fold 1")
-    with members.saving() as saved:
-        call(0.02)
-    assert saved.cpu == saved.wall == 0
-    with members.saving() as saved:
-        assert call(0.02) == 0.02
-        copy.deepcopy(members).cache(busy)(0.02)
-    assert 0.04 <= saved.cpu < 1
-    members.turn_to("fold 1")
-    with members.saving() as saved:
-        call(0.02)
-    assert saved.cpu >= 0.02
-    members.turn_to("fold 2")
-    with members.saving() as saved:
-        call(0.02)
-    assert saved.cpu == 0
-
-
-def test_functions_are_told_apart():
-    members = Members()
-    assert members.cache(busy)(0) == 0
-    assert members.cache(str)(0) == "0"
+def test_functions_are_cached_separately():
+    fits = FitCache()
+    assert fits.cache(float)(1) == 1.0
+    assert fits.cache(str)(1) == "1"
 
 
 def compare(tmp_path, name, learners):
@@ -56,20 +58,20 @@ def compare(tmp_path, name, learners):
     return run(plan, ledger).records, ledger
 
 
-def test_stacks_share_members_and_come_to_what_they_come_to_alone(tmp_path):
+def test_stacks_that_share_base_estimators_give_the_same_results_as_alone(tmp_path):
     learners = [
         {"params": {"combiner": "mean"}},
         {"params": {"combiner": "least_squares"}},
         {"params": {"members": ["rf", "nb"], "combiner": "least_squares"}},
     ]
-    together, ledger = compare(tmp_path, "together", learners)
+    shared, ledger = compare(tmp_path, "shared", learners)
     for number, learner in enumerate(learners):
         alone, own = compare(tmp_path, f"alone {number}", [learner])
-        of_learner = [r for r in together if r["unit"]["learner"] == f"{number}"]
-        assert [r["scores"] for r in of_learner] == [r["scores"] for r in alone]
-        for ours, theirs in zip(of_learner, alone, strict=True):
+        cached = [r for r in shared if r["trial"]["learner"] == f"{number}"]
+        assert [r["scores"] for r in cached] == [r["scores"] for r in alone]
+        for ours, theirs in zip(cached, alone, strict=True):
             assert ours["key"] == theirs["key"]
-            votes = [book.read_predictions(ours["key"])["votes"] for book in (ledger, own)]
-            assert votes[0].tobytes() == votes[1].tobytes()
-            # As if members had been fitted anew: a quarter of their time is not what it takes.
+            proba = [each.read_predictions(ours["key"])["proba"] for each in (ledger, own)]
+            assert proba[0].tobytes() == proba[1].tobytes()
+            # The time of cached fits is included.
             assert ours["fit_cpu_seconds"] > 0.25 * theirs["fit_cpu_seconds"]

@@ -1,24 +1,32 @@
 import sys
-import time
+from types import SimpleNamespace
 
 import pytest
 
-from cordwood.compare.runner.resources import PeakMemory, timed
+from cordwood.compare.runner import resources
+from cordwood.compare.runner.resources import PeakMemory, timer
 
 
-def test_sleep_is_time_of_the_wall_and_work_is_time_of_the_processor():
-    with timed() as sleeping:
-        time.sleep(0.2)
-    assert sleeping.wall >= 0.19 and sleeping.cpu < 0.15
-    with timed() as working:
-        end = time.process_time() + 0.2
-        while time.process_time() < end:
-            pass
-    assert working.cpu >= 0.19 and working.wall >= working.cpu - 0.01
+def test_timer_measures_cpu_and_wall_time_of_its_block(monkeypatch):
+    clock = SimpleNamespace(wall=100.0, cpu=3.0)
+    monkeypatch.setattr(resources.time, "perf_counter", lambda: clock.wall)
+    monkeypatch.setattr(resources.time, "process_time", lambda: clock.cpu)
+    with timer() as timing:
+        assert (timing.cpu, timing.wall) == (0, 0)
+        clock.wall += 5.0
+        clock.cpu += 2.0
+    clock.wall += 1.0
+    assert (timing.cpu, timing.wall) == (2.0, 5.0)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets the highest size")
-def test_memory_that_was_given_back_counts_while_it_was_there():
+def test_timer_of_real_work_is_positive():
+    with timer() as timing:
+        sum(range(100_000))
+    assert timing.wall > 0 and timing.cpu >= 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can reset the peak")
+def test_peak_includes_memory_that_was_freed():
     size = 200_000_000
     before = PeakMemory().read()
     peak = PeakMemory()
@@ -28,12 +36,12 @@ def test_memory_that_was_given_back_counts_while_it_was_there():
     assert PeakMemory().read() - before < 0.5 * size
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows is not asked")
-def test_where_nothing_is_forgotten_only_a_new_high_is_known(monkeypatch, tmp_path):
-    monkeypatch.setattr("cordwood.compare.runner.resources._FORGET", tmp_path)
+@pytest.mark.skipif(sys.platform == "win32", reason="not measured on Windows")
+def test_without_reset_only_a_new_peak_is_reported(monkeypatch, tmp_path):
+    monkeypatch.setattr(resources, "_RESET_PEAK", tmp_path)
     first = PeakMemory()
     blocks = [bytearray(200_000_000)]
-    high = first.read()
-    assert high is None or high > 200_000_000
+    peak = first.read()
+    assert peak is None or peak > 200_000_000
     blocks.clear()
     assert PeakMemory().read() is None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cordwood.compare.config.plan import load_plan, parse_plan
-from cordwood.compare.runner import dataset_cache as material
+from cordwood.compare.runner import dataset_cache
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import collect, run
 from cordwood.exceptions import DataError
@@ -27,7 +27,7 @@ folds = 3
 repeats = 6
 [tuning]
 folds = 2
-[text]
+[vectorizer]
 preset = "social"
 [[datasets]]
 path = "letters.csv"
@@ -37,7 +37,7 @@ grid = { C = [0.1, 1.0] }
 [[learners]]
 recipe = "nb"
 """
-N_UNITS = 36
+N_TRIALS = 36
 
 RUNNER = """
 import sys
@@ -53,7 +53,7 @@ print(summary.n_done, summary.n_missing, len(summary.records), flush=True)
 
 
 def write_csv(path, n=120, seed=0):
-    """Write noisy documents of two classes, in which the order of rows says nothing."""
+    """Write noisy documents of two classes in random order."""
     rng = random.Random(seed)
     lines = ["text,label,group"]
     for number in range(n):
@@ -74,7 +74,7 @@ def make_plan(folder, *learners, **tables):
     content = {
         "datasets": [{"path": "letters.csv"}],
         "evaluation": {"folds": 3},
-        "text": {"preset": "social"},
+        "vectorizer": {"preset": "social"},
         "learners": [{"recipe": name} if isinstance(name, str) else name for name in learners],
         **tables,
     }
@@ -82,7 +82,7 @@ def make_plan(folder, *learners, **tables):
 
 
 def start(folder, ledger):
-    """Start a process that imports what it needs, and waits for `go`."""
+    """Start a process that imports its modules and waits for `go`."""
     command = [sys.executable, "-c", RUNNER, folder / "plan.toml", ledger.path]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
@@ -95,8 +95,8 @@ def go(runner):
 
 
 def results(ledger):
-    """Give all of a ledger that must come out the same each time."""
-    fields = ("unit", "scores", "params", "tuning_score", "n_train", "n_test", "data", "plan")
+    """Return the deterministic part of a ledger."""
+    fields = ("trial", "scores", "params", "tuning_score", "n_train", "n_test", "data", "plan")
     return {
         record["key"]: (
             {name: record[name] for name in fields},
@@ -115,60 +115,60 @@ def files(ledger):
 
 
 @needs_kill
-def test_a_run_killed_and_resumed_ten_times_equals_an_undisturbed_one(folder):
+def test_run_killed_and_resumed_ten_times_equals_an_uninterrupted_one(folder):
     whole = Ledger(folder / "whole.jsonl")
     summary = run(load_plan(folder / "plan.toml"), whole)
-    assert (summary.n_done, summary.n_failed, len(whole.records())) == (N_UNITS, 0, N_UNITS)
+    assert (summary.n_done, summary.n_failed, len(whole.records())) == (N_TRIALS, 0, N_TRIALS)
 
     rng = random.Random(0)
     killed = Ledger(folder / "killed.jsonl")
-    # Importing takes longest: two processes are always about to be ready.
+    # Importing takes longest, so two processes are always starting.
     runners = deque(start(folder, killed) for _ in range(2))
     n_records = []
-    for n_awaited in itertools.islice(itertools.cycle([0, 2, 1]), 10):
+    for n_records_before_kill in itertools.islice(itertools.cycle([0, 2, 1]), 10):
         runner = runners.popleft()
         go(runner)
-        for _ in range(n_awaited):
+        for _ in range(n_records_before_kill):
             runner.stdout.readline()
         time.sleep(rng.uniform(0, 0.04))
         runner.kill()
         runner.communicate()
         n_records.append(len(killed.records()))
         runners.append(start(folder, killed))
-    assert 9 <= n_records[-1] < N_UNITS and n_records == sorted(n_records)
+    assert 9 <= n_records[-1] < N_TRIALS and n_records == sorted(n_records)
 
-    # Two at once do the rest, one of which is killed when it has done a unit.
+    # Two processes run the remaining trials; one of them is killed after its first.
     for runner in runners:
         go(runner)
     runners[0].stdout.readline()
     runners[0].kill()
     runners[0].communicate()
-    _, last = tell(runners[1])
-    assert last[1:] == ["0", str(N_UNITS)]
+    _, last = read_output(runners[1])
+    assert last[1:] == ["0", str(N_TRIALS)]
     assert set(Counter(record["key"] for record in killed.records()).values()) == {1}
     assert results(killed) == results(whole)
     assert files(killed) == files(whole)
 
 
-def test_two_runners_on_one_ledger_do_each_unit_once(folder):
+def test_concurrent_runs_run_each_trial_once(folder):
     ledger = Ledger(folder / "both.jsonl")
     runners = [start(folder, ledger) for _ in range(2)]
     for runner in runners:
         go(runner)
-    (keys, last), (other_keys, other_last) = map(tell, runners)
-    assert last[1:] == other_last[1:] == ["0", str(N_UNITS)]
+    (keys, last), (other_keys, other_last) = map(read_output, runners)
+    assert last[1:] == other_last[1:] == ["0", str(N_TRIALS)]
     assert [int(last[0]), int(other_last[0])] == [len(keys), len(other_keys)]
     assert sorted(keys + other_keys) == sorted(record["key"] for record in ledger.records())
-    assert len({*keys, *other_keys}) == N_UNITS
+    assert len({*keys, *other_keys}) == N_TRIALS
 
 
-def tell(runner):
-    """Give the keys that a runner has done, and the numbers of its last line."""
+def read_output(runner):
+    """Return the keys that a process has written, and the numbers in its last line."""
     *keys, last = runner.communicate()[0].splitlines()
     return keys, last.split()
 
 
-def test_jobs_do_not_change_results(folder):
+def test_n_jobs_does_not_change_results(folder):
     plan = make_plan(folder, "svm", "rf", {"recipe": "nb", "params": {"alpha": 0.5}})
     one, two = Ledger(folder / "one.jsonl"), Ledger(folder / "two.jsonl")
     calls = []
@@ -177,17 +177,17 @@ def test_jobs_do_not_change_results(folder):
     assert (summary.n_done, summary.n_failed) == (9, 0)
     assert results(two) == results(one)
     assert calls == [(n, 9) for n in range(10)]
-    # Also where a job of the learner's own is asked for.
-    greedy = make_plan(folder, {"recipe": "rf", "params": {"n_jobs": 2}})
-    assert run(greedy, one).n_done == 0
+    # Nor does the n_jobs of a learner.
+    parallel = make_plan(folder, {"recipe": "rf", "params": {"n_jobs": 2}})
+    assert run(parallel, one).n_done == 0
 
 
-def test_a_finished_plan_is_not_done_again(folder):
+def test_finished_plan_is_not_run_again(folder):
     plan, ledger = make_plan(folder, "svm", "nb"), Ledger(folder / "results.jsonl")
     assert collect(plan, ledger).n_missing == 6
     seen = []
     first = run(plan, ledger, on_record=seen.append)
-    assert (first.n_units, first.n_done, first.n_missing, first.n_foreign) == (6, 6, 0, 0)
+    assert (first.n_trials, first.n_done, first.n_missing, first.n_foreign) == (6, 6, 0, 0)
     assert seen == ledger.records() == list(first.records)
     calls = []
     again = run(plan, ledger, progress=lambda *call: calls.append(call), on_record=seen.append)
@@ -196,22 +196,22 @@ def test_a_finished_plan_is_not_done_again(folder):
     assert [key for key, _ in again.planned] == [record["key"] for record in again.records]
 
 
-def test_new_learners_and_changed_parameters_add_units_and_labels_do_not(folder):
+def test_changed_parameters_add_trials_and_changed_names_do_not(folder):
     ledger = Ledger(folder / "results.jsonl")
     run(make_plan(folder, "svm", "nb"), ledger)
     renamed = make_plan(folder, {"recipe": "nb", "name": "Bayes"}, {"recipe": "svm", "name": "S"})
     summary = run(renamed, ledger)
     assert (summary.n_done, summary.n_foreign) == (0, 0)
-    assert [record["unit"]["learner"] for record in summary.records] == ["Bayes", "S"] * 3
+    assert [record["trial"]["learner"] for record in summary.records] == ["Bayes", "S"] * 3
     changed = make_plan(folder, {"recipe": "svm", "params": {"C": 2.0}}, "nb")
     assert collect(changed, ledger).n_missing == 3
     summary = run(changed, ledger)
-    assert (summary.n_units, summary.n_done, summary.n_foreign) == (6, 3, 3)
+    assert (summary.n_trials, summary.n_done, summary.n_foreign) == (6, 3, 3)
     assert collect(changed, ledger).records == summary.records
     assert len(ledger.records()) == 9
 
 
-def test_changed_data_are_noticed_and_not_mixed_in(folder):
+def test_records_of_changed_data_are_not_mixed(folder):
     plan, ledger = make_plan(folder, "nb"), Ledger(folder / "results.jsonl")
     before = run(plan, ledger)
     write_csv(folder / "letters.csv", seed=1)
@@ -222,34 +222,34 @@ def test_changed_data_are_noticed_and_not_mixed_in(folder):
     assert collect(plan, ledger).records == after.records
 
 
-def test_data_that_change_under_way_are_an_error(folder):
+def test_data_that_change_during_the_run_raise(folder):
     plan = make_plan(folder, "nb")
-    known = material.load(plan.datasets[0], plan, None).fingerprint
+    known = dataset_cache.load(plan.datasets[0], plan, None).fingerprint
     write_csv(folder / "letters.csv", seed=1)
-    # What is at hand is still the right one.
-    assert material.fetch(plan.datasets[0], plan, None, known).fingerprint == known
-    material.put_away()
-    with pytest.raises(DataError, match="'letters' has changed while the plan was under way"):
-        material.fetch(plan.datasets[0], plan, None, known)
+    # The cached data set is unchanged.
+    assert dataset_cache.get_or_load(plan.datasets[0], plan, None, known).fingerprint == known
+    dataset_cache.clear()
+    with pytest.raises(DataError, match="'letters' has changed since the start of the run"):
+        dataset_cache.get_or_load(plan.datasets[0], plan, None, known)
 
 
-def test_data_that_cannot_be_divided_are_named_before_anything_runs(folder):
+def test_data_that_cannot_be_split_raise_before_any_trial(folder):
     write_csv(folder / "good.csv", seed=1)
     datasets = [{"path": "good.csv"}, {"path": "letters.csv"}]
     (folder / "letters.csv").write_text("text,label\none,x\ntwo,y\n")
     plan, ledger = make_plan(folder, "nb", datasets=datasets), Ledger(folder / "results.jsonl")
-    with pytest.raises(DataError, match="data set 'letters': 2 rows cannot be divided into 3"):
+    with pytest.raises(DataError, match="data set 'letters': 2 samples cannot be split into 3"):
         run(plan, ledger)
     assert not ledger.path.exists()
 
 
-def test_a_failed_unit_is_written_down_and_tried_again_when_asked(folder):
+def test_failed_trials_are_recorded_and_retried_on_request(folder):
     bad = {"recipe": "svm", "params": {"C": -1.0}}
     plan, ledger = make_plan(folder, bad, "nb"), Ledger(folder / "results.jsonl")
     summary = run(plan, ledger)
     assert (summary.n_done, summary.n_failed, summary.n_missing) == (6, 3, 0)
     failed = [record for record in summary.records if "error" in record]
-    assert {record["unit"]["learner"] for record in failed} == {"svm"}
+    assert {record["trial"]["learner"] for record in failed} == {"svm"}
     for record in failed:
         assert "C" in record["error"] and "\n" not in record["error"]
         assert "scores" not in record
@@ -260,27 +260,27 @@ def test_a_failed_unit_is_written_down_and_tried_again_when_asked(folder):
     assert len(ledger.records()) == 9 and len(again.records) == 6
 
 
-def test_a_unit_that_no_longer_fails_counts(folder):
+def test_successful_retry_replaces_the_failure(folder):
     plan, ledger = make_plan(folder, "nb"), Ledger(folder / "results.jsonl")
-    (first, unit), *_ = run(plan, Ledger(folder / "other.jsonl")).planned
-    data = material.load(plan.datasets[0], plan, None).fingerprint
-    ledger.append({"key": first, "unit": unit, "data": data, "error": "MemoryError: "})
+    (first, trial), *_ = run(plan, Ledger(folder / "other.jsonl")).planned
+    data = dataset_cache.load(plan.datasets[0], plan, None).fingerprint
+    ledger.append({"key": first, "trial": trial, "data": data, "error": "MemoryError: "})
     assert run(plan, ledger).n_failed == 1
     summary = run(plan, ledger, retry_errors=True)
     assert (summary.n_done, summary.n_failed) == (1, 0)
     assert "error" not in summary.records[0] and len(ledger.records()) == 4
 
 
-def test_a_record_tells_all_and_nothing_of_the_machine(folder):
+def test_record_is_complete_and_does_not_identify_the_computer(folder):
     learner = {"recipe": "svm", "grid": {"C": [0.1, 1.0]}}
     plan, ledger = make_plan(folder, learner, tuning={"folds": 2}), Ledger(folder / "results.jsonl")
     record = run(plan, ledger).records[0]
-    assert record["unit"]["grid"] == {"classifier__C": [0.1, 1.0]}
+    assert record["trial"]["grid"] == {"classifier__C": [0.1, 1.0]}
     assert record["params"]["classifier__C"] in (0.1, 1.0) and 0 < record["tuning_score"] <= 1
     assert record["plan"] == plan.fingerprint()
     assert (record["n_train"], record["n_test"]) == (80, 40)
     for part in ("tune", "fit", "predict"):
-        assert 0 < record[f"{part}_wall_seconds"] < 60 and 0 <= record[f"{part}_cpu_seconds"] < 60
+        assert record[f"{part}_wall_seconds"] > 0 and record[f"{part}_cpu_seconds"] >= 0
     assert record["versions"]["numpy"] == np.__version__
     assert record["time"].endswith("+00:00")
     assert record["warnings"] == []
@@ -290,30 +290,32 @@ def test_a_record_tells_all_and_nothing_of_the_machine(folder):
     assert str(folder) not in text and json.dumps(platform.node()) not in text
 
 
-def test_shares_of_the_training_rows(folder):
-    plan = make_plan(folder, "nb", evaluation={"folds": 3, "shares": [0.25, 1.0]})
+def test_training_fractions(folder):
+    plan = make_plan(folder, "nb", evaluation={"folds": 3, "train_fractions": [0.25, 1.0]})
     ledger = Ledger(folder / "results.jsonl")
     records = run(plan, ledger).records
-    assert [(r["unit"]["share"], r["n_train"], r["n_test"]) for r in records[:2]] == [
+    assert [(r["trial"]["train_fraction"], r["n_train"], r["n_test"]) for r in records[:2]] == [
         (0.25, 20, 40),
         (1.0, 80, 40),
     ]
     small, whole = (ledger.read_predictions(record["key"]) for record in records[:2])
-    np.testing.assert_array_equal(small["rows"], whole["rows"])
-    assert (small["votes"] != whole["votes"]).any()
+    np.testing.assert_array_equal(small["test_indices"], whole["test_indices"])
+    assert (small["proba"] != whole["proba"]).any()
 
 
-def test_folds_cover_all_rows_once_in_each_repeat(folder):
+def test_folds_cover_all_samples_once_per_repeat(folder):
     plan = make_plan(folder, "nb", evaluation={"kind": "repeated", "folds": 3, "repeats": 2})
     ledger = Ledger(folder / "results.jsonl")
-    rows = {0: [], 1: []}
+    indices = {0: [], 1: []}
     for record in run(plan, ledger).records:
-        rows[record["unit"]["repeat"]] += ledger.read_predictions(record["key"])["rows"].tolist()
-    assert sorted(rows[0]) == sorted(rows[1]) == list(range(120))
-    assert rows[0] != rows[1]
+        indices[record["trial"]["repeat"]] += ledger.read_predictions(record["key"])[
+            "test_indices"
+        ].tolist()
+    assert sorted(indices[0]) == sorted(indices[1]) == list(range(120))
+    assert indices[0] != indices[1]
 
 
-def test_data_sets_by_name_and_of_numbers(tmp_path):
+def test_numeric_data_sets_by_name(tmp_path):
     plan = parse_plan(
         {
             "datasets": [{"name": "sklearn:iris"}, {"name": "sklearn:wine"}],
@@ -322,11 +324,11 @@ def test_data_sets_by_name_and_of_numbers(tmp_path):
         }
     )
     records = run(plan, Ledger(tmp_path / "results.jsonl")).records
-    assert [record["unit"]["dataset"] for record in records] == ["sklearn:iris", "sklearn:wine"]
+    assert [record["trial"]["dataset"] for record in records] == ["sklearn:iris", "sklearn:wine"]
     assert [record["n_test"] for record in records] == [30, 36]
     assert all(record["scores"]["micro_f1"] > 0.85 for record in records)
 
 
-def test_no_jobs_at_all_are_refused(folder):
+def test_zero_n_jobs_raises(folder):
     with pytest.raises(ValueError, match="n_jobs must be .* other than zero; got 0"):
         run(make_plan(folder, "nb"), Ledger(folder / "ledger.jsonl"), n_jobs=0)

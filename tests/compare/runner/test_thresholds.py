@@ -4,43 +4,47 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from cordwood.compare.runner.thresholds import HALF, category_scores, find_threshold
+from cordwood.compare.runner.thresholds import (
+    DEFAULT_THRESHOLD,
+    category_scores,
+    find_best_threshold,
+)
 
-VOTES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-ROWS = st.lists(st.tuples(st.booleans(), st.sampled_from(VOTES)), min_size=1, max_size=12)
+PROBAS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+SAMPLES = st.lists(st.tuples(st.booleans(), st.sampled_from(PROBAS)), min_size=1, max_size=12)
 
 
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))
-def test_scores_are_those_of_scikit_learn(rows):
-    truth, found = np.array(rows).T
+def test_category_scores_match_scikit_learn(samples):
+    y_true, y_pred = np.array(samples).T
     expected = [
-        score(truth, found, zero_division=0.0)
+        score(y_true, y_pred, zero_division=0.0)
         for score in (f1_score, precision_score, recall_score)
     ]
-    assert list(category_scores(truth, found)) == pytest.approx(expected, rel=1e-12)
+    assert list(category_scores(y_true, y_pred)) == pytest.approx(expected, rel=1e-12)
 
 
 @settings(deadline=None, max_examples=200)
-@given(ROWS)
-def test_no_threshold_is_better_and_none_as_good_is_nearer_to_one_half(rows):
-    truth = np.array([is_category for is_category, _ in rows])
-    votes = np.array([vote for _, vote in rows])
-    found = find_threshold(truth, votes)
-    # Between any two votes lies one of these, and also where the found one may lie.
-    tried = [*((a + b) / 2 for a in VOTES for b in VOTES), HALF]
-    scores = {t: category_scores(truth, votes > t).f1 for t in tried}
+@given(SAMPLES)
+def test_threshold_maximizes_f1_and_prefers_the_default(samples):
+    y_true = np.array([is_category for is_category, _ in samples])
+    proba = np.array([value for _, value in samples])
+    found = find_best_threshold(y_true, proba)
+    # Every threshold that separates two of the probabilities is equivalent to one of these.
+    candidates = [*((a + b) / 2 for a in PROBAS for b in PROBAS), DEFAULT_THRESHOLD]
+    scores = {t: category_scores(y_true, proba > t).f1 for t in candidates}
     best = max(scores.values())
     if best == 0:
-        assert found == HALF
+        assert found == DEFAULT_THRESHOLD
         return
-    assert category_scores(truth, votes > found).f1 == pytest.approx(best, rel=1e-12)
-    as_half = category_scores(truth, votes > HALF).f1
-    assert (found == HALF) or as_half < best
+    assert category_scores(y_true, proba > found).f1 == pytest.approx(best, rel=1e-12)
+    default_f1 = category_scores(y_true, proba > DEFAULT_THRESHOLD).f1
+    assert (found == DEFAULT_THRESHOLD) or default_f1 < best
 
 
-def test_equal_votes_stay_on_one_side():
-    truth, votes = np.array([True, False, False]), np.array([0.3, 0.3, 0.1])
-    found = find_threshold(truth, votes)
+def test_equal_probabilities_are_not_separated():
+    y_true, proba = np.array([True, False, False]), np.array([0.3, 0.3, 0.1])
+    found = find_best_threshold(y_true, proba)
     assert found == pytest.approx(0.2)
-    assert (votes > found).tolist() == [True, True, False]
+    assert (proba > found).tolist() == [True, True, False]

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 import pytest
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.runner.trials import Unit, expand, key
+from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
 
 
 @pytest.fixture(autouse=True)
@@ -12,25 +12,25 @@ def no_data_folder(monkeypatch):
     monkeypatch.delenv("CORDWOOD_DATA", raising=False)
 
 
-def units(datasets=("docstrings",), learners=({"recipe": "svm"},), **tables):
+def trials(datasets=("docstrings",), learners=({"recipe": "svm"},), **tables):
     datasets = [{"name": name} for name in datasets]
-    return expand(parse_plan({"datasets": datasets, "learners": list(learners), **tables}))
+    return list_trials(parse_plan({"datasets": datasets, "learners": list(learners), **tables}))
 
 
 def first_key(**changes):
-    return key(units(**changes)[0], "data")
+    return trial_key(trials(**changes)[0], "data")
 
 
 TUNED = {"recipe": "svm", "grid": {"C": [1, 2]}}
 
 
-def test_all_learners_meet_a_division_before_the_next_has_its_turn():
-    found = units(
+def test_all_learners_run_on_a_split_before_the_next_split():
+    found = trials(
         ("docstrings", "sklearn:iris"),
         ({"recipe": "svm"}, {"recipe": "rf"}),
-        evaluation={"folds": 2, "repeats": 2, "shares": [0.5, 1.0]},
+        evaluation={"folds": 2, "repeats": 2, "train_fractions": [0.5, 1.0]},
     )
-    order = [(u.dataset, u.repeat, u.fold, u.share, u.learner) for u in found]
+    order = [(t.dataset, t.repeat, t.fold, t.train_fraction, t.learner) for t in found]
     assert len(order) == len(set(order)) == 2 * 2 * 2 * 2 * 2
     assert order[:5] == [
         ("docstrings", 0, 0, 0.5, "svm"),
@@ -43,80 +43,88 @@ def test_all_learners_meet_a_division_before_the_next_has_its_turn():
     assert order[16][0] == "sklearn:iris"
 
 
-def test_a_unit_says_all_that_decides_its_result():
-    (unit, *_) = units(learners=[TUNED], seed=3, metric="macro_f1", text={"min_df": 2})
-    assert unit.recipe == "svm"
-    assert unit.grid == {"classifier__C": [1, 2]}
-    assert unit.text == {"min_df": 2}
-    assert unit.evaluation == {"kind": "stratified", "folds": 5, "test_share": None}
-    assert unit.tuning == {"kind": "cv", "folds": 5, "metric": "macro_f1"}
-    assert unit.seed == 3
+def test_trial_has_everything_that_determines_its_result():
+    (trial, *_) = trials(learners=[TUNED], seed=3, metric="macro_f1", vectorizer={"min_df": 2})
+    assert (trial.recipe, trial.estimator) == ("svm", None)
+    assert trial.grid == {"classifier__C": [1, 2]}
+    assert trial.vectorizer == {"min_df": 2}
+    assert trial.evaluation == {"kind": "stratified", "folds": 5}
+    assert trial.tuning == {"kind": "cv", "folds": 5, "metric": "macro_f1"}
+    assert trial.seed == 3
 
 
-def test_a_unit_tells_of_a_sample_where_there_is_one():
+def test_tuning_has_a_sample_if_it_is_set():
     for kind in ("loo", "auto"):
         with_sample, without = (
-            units(learners=[TUNED], tuning={"kind": kind, **sample})[0]
+            trials(learners=[TUNED], tuning={"kind": kind, **sample})[0]
             for sample in ({"sample": 50}, {})
         )
         assert with_sample.tuning == {**without.tuning, "sample": 50}
-        assert key(with_sample, "data") != key(without, "data")
+        assert trial_key(with_sample, "data") != trial_key(without, "data")
 
 
-def test_units_survive_json():
-    (unit, *_) = units(learners=[TUNED], text={"ngram_range": [1, 2]})
-    assert Unit.from_json(json.loads(json.dumps(unit.to_json()))) == unit
+def test_json_of_a_trial_is_plain_and_without_unset_fields():
+    (trial, *_) = trials(learners=[TUNED], vectorizer={"ngram_range": [1, 2]})
+    content = trial.to_json()
+    assert json.loads(json.dumps(content)) == content
+    assert Trial(**content) == trial
+    assert not {"estimator", "category", "max_positives", "estimator_folder"} & content.keys()
 
 
-def test_numbers_have_no_words():
+def test_numeric_data_have_no_vectorizer_params():
     learner = {"recipe": "svm", "params": {"min_df": 2, "C": 3}, "grid": {"norm": ["l1", "l2"]}}
-    text, numbers = units(
+    text, numbers = trials(
         ("docstrings", "sklearn:iris"),
         [learner],
-        text={"preset": "social"},
+        vectorizer={"preset": "social"},
         evaluation={"kind": "holdout"},
     )
     assert text.params == {"vectorizer__min_df": 2, "classifier__C": 3}
-    assert (numbers.params, numbers.grid, numbers.text) == ({"classifier__C": 3}, {}, {})
+    assert (numbers.params, numbers.grid, numbers.vectorizer) == ({"classifier__C": 3}, {}, {})
     assert numbers.tuning == {}
 
 
-def test_a_recipe_with_its_own_preparation_has_no_text_settings():
-    found = units(learners=[{"recipe": "logistic_ngrams"}, {"recipe": "svm"}], text={"min_df": 2})
-    assert [unit.text for unit in found[:2]] == [{}, {"min_df": 2}]
+def test_recipe_with_its_own_vectorizer_has_no_vectorizer_params():
+    learners = [{"recipe": "logistic_ngrams"}, {"recipe": "svm"}]
+    found = trials(learners=learners, vectorizer={"min_df": 2})
+    assert [trial.vectorizer for trial in found[:2]] == [{}, {"min_df": 2}]
 
 
 CHANGES = {
     "repeat": 1,
     "fold": 1,
-    "share": 0.5,
+    "train_fraction": 0.5,
     "recipe": "rf",
     "params": {"classifier__C": 2},
     "grid": {"classifier__C": [1, 3]},
-    "text": {"min_df": 3},
-    "evaluation": {"kind": "grouped", "folds": 5, "test_share": None},
+    "vectorizer": {"min_df": 3},
+    "evaluation": {"kind": "grouped", "folds": 5},
     "tuning": {"kind": "oob", "folds": 5, "metric": "micro_f1"},
     "seed": 1,
     "category": "tin",
-    "positives": 3,
+    "max_positives": 3,
+    "estimator": "sklearn.svm:SVC",
+    "weighting": "tf",
+    "scaler": "minmax",
 }
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Unit)])
-def test_a_key_sees_every_field_but_the_labels(field):
-    unit = units(learners=[TUNED])[0]
-    changed = replace(unit, **{field: CHANGES.get(field, "another label")})
-    assert (key(changed, "data") == key(unit, "data")) == (field in ("dataset", "learner"))
+@pytest.mark.parametrize("field", [field.name for field in fields(Trial)])
+def test_key_depends_on_every_field_except_names_and_folder(field):
+    trial = trials(learners=[TUNED])[0]
+    changed = replace(trial, **{field: CHANGES.get(field, "another")})
+    is_same = trial_key(changed, "data") == trial_key(trial, "data")
+    assert is_same == (field in ("dataset", "learner", "estimator_folder"))
 
 
-def test_a_key_sees_the_data():
-    unit = units()[0]
-    assert len({key(unit, "one"), key(unit, "two"), key(unit, "one")}) == 2
+def test_key_depends_on_the_data():
+    trial = trials()[0]
+    assert len({trial_key(trial, data) for data in ("one", "two", "one")}) == 2
 
 
-def test_a_key_is_the_same_for_ever():
-    # Were it not, no ledger that is kept could be gone on with: raise the scheme on purpose only.
-    assert first_key() == "36e60e5c2c2c6683b88877728fdf2bb26f45c37d9f38df6a8d4aafb35d205484"
+def test_key_is_stable():
+    # Another key would make all results in existing ledgers unfindable.
+    assert first_key() == "6aafc4f24dbe6de40f37cd0f7edd272854cf392863c7b7456ebdc63ede4e55c2"
 
 
 @pytest.mark.parametrize(
@@ -132,11 +140,11 @@ def test_a_key_is_the_same_for_ever():
         {"datasets": ["docstrings", "sklearn:iris"]},
     ],
 )
-def test_what_a_unit_does_not_use_leaves_its_key_alone(changes):
+def test_key_does_not_depend_on_unused_parts_of_the_plan(changes):
     assert first_key(**changes) == first_key()
 
 
-def test_jobs_leave_a_key_alone():
+def test_key_does_not_depend_on_n_jobs():
     plain, parallel, full = (
         first_key(learners=[{"recipe": "rf", "params": params}])
         for params in ({}, {"n_jobs": 2}, {"classifier__n_jobs": 3})
@@ -144,7 +152,7 @@ def test_jobs_leave_a_key_alone():
     assert plain == parallel == full
 
 
-def test_short_and_full_names_and_their_order_make_one_key():
+def test_key_does_not_depend_on_short_names_and_order():
     keys = {
         first_key(learners=[{"recipe": "svm", "params": params}])
         for params in ({"C": 2, "tol": 0.1}, {"classifier__tol": 0.1, "classifier__C": 2})
@@ -152,25 +160,22 @@ def test_short_and_full_names_and_their_order_make_one_key():
     assert len(keys) == 1
 
 
-@pytest.mark.parametrize("recipe", ["boosted_rf", "boosted_et"])
-def test_a_default_that_has_changed_leaves_records_what_they_are(recipe):
-    def named(**params):
-        return first_key(learners=[{"recipe": recipe, "params": params}])
-
-    # As they were when the default was "aggregate".
-    former = {
-        "boosted_rf": "1a91f38e8e4d602285c44c65b06d35ecc18c3219e1272c5ae7519a6139c8fbad",
-        "boosted_et": "02cdd57636751de031a7e894e9b8af4ca3994a9608c4564be3ee019ca5d3ce3a",
-    }
-    assert named(update="aggregate") == former[recipe]
-    assert named() == named(update="majority") != former[recipe]
-    assert named(update="per_tree") not in (named(), former[recipe])
-
-
-def test_numbers_leave_out_the_words_of_members_as_well():
-    params = {"members": ["nb", "logistic_ngrams"], "nb__words__min_df": 2, "nb__alpha": 0.5}
-    (unit, *_) = units(["sklearn:iris"], [{"recipe": "stack_sigir17", "params": params}])
-    assert unit.params == {
+def test_numeric_data_have_no_vectorizer_params_of_members():
+    params = {"members": ["nb", "logistic_ngrams"], "nb__vectorizer__min_df": 2, "nb__alpha": 0.5}
+    (trial, *_) = trials(["sklearn:iris"], [{"recipe": "stack_sigir17", "params": params}])
+    assert trial.params == {
         "members": ["nb", "logistic_ngrams"],
         "classifier__nb__classifier__alpha": 0.5,
     }
+
+
+def test_weighting_applies_to_text_and_scaler_to_numeric_data():
+    learner = {"estimator": "sklearn.svm:SVC", "weighting": "tf", "scaler": "minmax"}
+    found = trials(("docstrings", "sklearn:iris"), [learner], evaluation={"kind": "holdout"})
+    assert [(trial.weighting, trial.scaler) for trial in found] == [("tf", None), (None, "minmax")]
+
+
+def test_stacks_have_the_seed_of_the_plan_and_other_learners_one_of_their_key():
+    svm, stack = trials(learners=[{"recipe": "svm"}, {"recipe": "quick"}], seed=3)[:2]
+    assert learner_seed(svm, "ff") == 255
+    assert learner_seed(stack, "ff") == 3

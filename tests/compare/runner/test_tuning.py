@@ -11,11 +11,11 @@ from cordwood import recipes
 from cordwood.compare.config.schema import Evaluation
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.tuning import (
-    Aim,
-    choose_by_folds,
-    choose_by_own_votes,
-    resolve_kind,
-    sample_rows,
+    Objective,
+    resolve_tuning_kind,
+    sample_for_loo,
+    tune_by_cv,
+    tune_by_oob_or_loo,
 )
 from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.registry import binarize_labels, load_dataset
@@ -34,7 +34,7 @@ def corpus():
     return Corpus(texts=tuple(texts), labels=tuple(labels), ids=ids)
 
 
-def make(recipe, **options):
+def make_factory(recipe, **options):
     return lambda params: recipes.make(recipe, random_state=3, n_jobs=1, **options, **params)
 
 
@@ -48,68 +48,68 @@ def make(recipe, **options):
         ("nb", {"vectorizer__min_df": [1, 20, 60], "classifier__alpha": [0.01, 1.0, 100.0]}),
     ],
 )
-def test_agrees_with_the_grid_search_of_scikit_learn(corpus, recipe, grid, metric, scoring):
-    build = make(recipe, vectorizer_params={"preset": "social"})
-    divisions = split(corpus, Evaluation(folds=4), seed=0)
-    search = GridSearchCV(build({}), grid, scoring=scoring, cv=divisions, refit=False)
+def test_cv_matches_grid_search(corpus, recipe, grid, metric, scoring):
+    make_pipeline = make_factory(recipe, vectorizer_params={"preset": "social"})
+    splits = split(corpus, Evaluation(folds=4), seed=0)
+    search = GridSearchCV(make_pipeline({}), grid, scoring=scoring, cv=splits, refit=False)
     search.fit(corpus.texts, corpus.labels)
-    choice = choose_by_folds(build, grid, corpus, divisions, Aim(metric))
-    assert choice.score == pytest.approx(search.best_score_, rel=1e-12)
-    assert choice.params == search.best_params_
-    # Candidates must differ for this to mean anything.
+    tuned = tune_by_cv(make_pipeline, grid, corpus, splits, Objective(metric))
+    assert tuned.score == pytest.approx(search.best_score_, rel=1e-12)
+    assert tuned.params == search.best_params_
+    # Else the test would be vacuous.
     assert len(set(search.cv_results_["mean_test_score"])) > 1
 
 
-def test_numbers_with_and_without_scaling():
+def test_cv_matches_grid_search_on_numeric_data():
     iris = load_dataset("sklearn:iris")
-    divisions = split(iris, Evaluation(folds=3), seed=0)
+    splits = split(iris, Evaluation(folds=3), seed=0)
     grid = {"classifier__C": [0.001, 1.0]}
     for scale in (True, False):
-        build = make("svm", input="numeric", scale=scale)
-        search = GridSearchCV(build({}), grid, cv=divisions).fit(iris.X, iris.labels)
-        choice = choose_by_folds(build, grid, iris, divisions, Aim("micro_f1"))
-        assert (choice.params, choice.score) == (search.best_params_, search.best_score_)
+        make_pipeline = make_factory("svm", input="numeric", scale=scale)
+        search = GridSearchCV(make_pipeline({}), grid, cv=splits).fit(iris.X, iris.labels)
+        tuned = tune_by_cv(make_pipeline, grid, iris, splits, Objective("micro_f1"))
+        assert (tuned.params, tuned.score) == (search.best_params_, search.best_score_)
 
 
 @pytest.mark.parametrize("recipe", ["rf", "sk_rf"])
-def test_out_of_bag_score_is_the_learners_own(corpus, recipe):
-    build = make(recipe, vectorizer_params={"preset": "social"}, n_estimators=60)
+def test_oob_matches_oob_score(corpus, recipe):
+    make_pipeline = make_factory(recipe, vectorizer_params={"preset": "social"}, n_estimators=60)
     grid = {"classifier__max_depth": [1, 3, None]}
     scores = []
     for depth in grid["classifier__max_depth"]:
-        model = build({"classifier__oob_score": True, "classifier__max_depth": depth})
+        model = make_pipeline({"classifier__oob_score": True, "classifier__max_depth": depth})
         scores.append(model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_score_)
-    choice = choose_by_own_votes("oob", build, grid, corpus, Aim("micro_f1"))
-    assert choice.kind == "oob"
-    assert choice.score == pytest.approx(max(scores), rel=1e-12)
-    assert choice.params == {"classifier__max_depth": [1, 3, None][int(np.argmax(scores))]}
+    tuned = tune_by_oob_or_loo("oob", make_pipeline, grid, corpus, Objective("micro_f1"))
+    assert tuned.kind == "oob"
+    assert tuned.score == pytest.approx(max(scores), rel=1e-12)
+    assert tuned.params == {"classifier__max_depth": [1, 3, None][int(np.argmax(scores))]}
     assert len(set(scores)) > 1
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("recipe", ["rf", "sk_rf"])
-def test_rows_that_no_tree_has_left_out_do_not_count(corpus, recipe):
-    build = make(recipe, vectorizer_params={"preset": "social"}, n_estimators=2)
-    model = build({"classifier__oob_score": True})
-    votes = model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_decision_function_
-    known = np.nan_to_num(votes).sum(axis=1) > 0
+def test_samples_without_oob_prediction_are_ignored(corpus, recipe):
+    make_pipeline = make_factory(recipe, vectorizer_params={"preset": "social"}, n_estimators=2)
+    model = make_pipeline({"classifier__oob_score": True})
+    proba = model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_decision_function_
+    known = np.nan_to_num(proba).sum(axis=1) > 0
     assert 0 < known.sum() < len(corpus)
-    right = model.classes_[votes[known].argmax(axis=1)] == np.array(corpus.labels)[known]
+    right = model.classes_[proba[known].argmax(axis=1)] == np.array(corpus.labels)[known]
     grid = {"classifier__max_depth": [None]}
-    choice = choose_by_own_votes("oob", build, grid, corpus, Aim("micro_f1"))
-    assert choice.score == pytest.approx(right.mean(), rel=1e-12)
+    tuned = tune_by_oob_or_loo("oob", make_pipeline, grid, corpus, Objective("micro_f1"))
+    assert tuned.score == pytest.approx(right.mean(), rel=1e-12)
 
 
 class LazyNeighbors(KNeighborsClassifier):
-    """Votes of each row's neighbours, itself left out."""
+    """Mean vote of the nearest neighbors of each sample, itself excluded."""
 
-    def loo_decision_function(self, groups=None, rows=slice(None)):
-        neighbours = self.kneighbors(return_distance=False)
-        votes = np.eye(len(self.classes_))[self._y[neighbours]].mean(axis=1)
-        votes[self.silent] = np.nan
-        return votes[rows]
+    def loo_decision_function(self, groups=None, indices=slice(None)):
+        neighbors = self.kneighbors(return_distance=False)
+        proba = np.eye(len(self.classes_))[self._y[neighbors]].mean(axis=1)
+        proba[self.without_prediction] = np.nan
+        return proba[indices]
 
-    silent = np.array([], dtype=int)
+    without_prediction = np.array([], dtype=int)
 
 
 def lazy(params):
@@ -117,7 +117,7 @@ def lazy(params):
 
 
 @pytest.mark.parametrize("metric", ["micro_f1", "macro_f1"])
-def test_leave_one_out_score_is_that_of_leaving_rows_out_one_by_one(metric):
+def test_loo_matches_cross_validation_with_leave_one_out(metric):
     iris = load_dataset("sklearn:iris").select(np.arange(0, 150, 2))
     labels = np.array(iris.labels)
     ks = [1, 5, 15, 40]
@@ -129,120 +129,133 @@ def test_leave_one_out_score_is_that_of_leaving_rows_out_one_by_one(metric):
             if metric == "micro_f1"
             else f1_score(labels, left_out, average="macro")
         )
-    choice = choose_by_own_votes("loo", lazy, {"classifier__n_neighbors": ks}, iris, Aim(metric))
-    assert choice.kind == "loo"
-    assert choice.score == pytest.approx(max(scores), rel=1e-12)
-    assert choice.params == {"classifier__n_neighbors": ks[int(np.argmax(scores))]}
+    tuned = tune_by_oob_or_loo(
+        "loo", lazy, {"classifier__n_neighbors": ks}, iris, Objective(metric)
+    )
+    assert tuned.kind == "loo"
+    assert tuned.score == pytest.approx(max(scores), rel=1e-12)
+    assert tuned.params == {"classifier__n_neighbors": ks[int(np.argmax(scores))]}
     assert len(set(scores)) > 1
 
 
-def test_rows_without_leave_one_out_votes_do_not_count(monkeypatch):
+def test_samples_without_loo_prediction_are_ignored(monkeypatch):
     iris = load_dataset("sklearn:iris")
-    votes = lazy({})[-1].fit(iris.X, iris.labels).loo_decision_function()
-    right = np.unique(iris.labels)[votes.argmax(axis=1)] == np.array(iris.labels)
-    monkeypatch.setattr(LazyNeighbors, "silent", np.flatnonzero(~right))
+    proba = lazy({})[-1].fit(iris.X, iris.labels).loo_decision_function()
+    right = np.unique(iris.labels)[proba.argmax(axis=1)] == np.array(iris.labels)
+    monkeypatch.setattr(LazyNeighbors, "without_prediction", np.flatnonzero(~right))
     grid = {"classifier__n_neighbors": [5]}
-    assert choose_by_own_votes("loo", lazy, grid, iris, Aim("micro_f1")).score == 1.0
-    # A candidate that has no vote for any row is the worst, and no error.
-    monkeypatch.setattr(LazyNeighbors, "silent", slice(None))
-    assert choose_by_own_votes("loo", lazy, grid, iris, Aim("micro_f1")).score == 0.0
+    assert tune_by_oob_or_loo("loo", lazy, grid, iris, Objective("micro_f1")).score == 1.0
+    # A candidate without any prediction has a score of 0.
+    monkeypatch.setattr(LazyNeighbors, "without_prediction", slice(None))
+    assert tune_by_oob_or_loo("loo", lazy, grid, iris, Objective("micro_f1")).score == 0.0
 
 
-def test_a_sample_has_its_share_of_each_class_and_its_own_seed(corpus):
+def test_loo_sample_is_stratified_nested_and_seeded(corpus):
     labels = np.array(corpus.labels)
-    sample = sample_rows(corpus, 40, seed=0)
+    sample = sample_for_loo(corpus, 40, seed=0)
     assert len(set(sample.tolist())) == 40 and (np.diff(sample) > 0).all()
     for label in "xyz":
         assert abs((labels[sample] == label).sum() - (labels == label).mean() * 40) < 1
-    assert set(sample) < set(sample_rows(corpus, 41, seed=0))
-    assert sample_rows(corpus, 40, seed=0).tolist() == sample.tolist()
-    assert sample_rows(corpus, 40, seed=1).tolist() != sample.tolist()
-    assert sample_rows(corpus, 150, seed=0) is sample_rows(corpus, None, seed=0) is None
+    assert set(sample) < set(sample_for_loo(corpus, 41, seed=0))
+    assert sample_for_loo(corpus, 40, seed=0).tolist() == sample.tolist()
+    assert sample_for_loo(corpus, 40, seed=1).tolist() != sample.tolist()
+    assert sample_for_loo(corpus, 150, seed=0) is sample_for_loo(corpus, None, seed=0) is None
 
 
-def test_only_the_rows_of_a_sample_are_scored_and_all_are_learnt_from():
+def test_loo_sample_is_scored_by_classifiers_fitted_on_all_samples():
     iris = load_dataset("sklearn:iris")
     labels = np.array(iris.labels)
-    asked = sample_rows(iris, 60, seed=0)
+    indices = sample_for_loo(iris, 60, seed=0)
     ks = [1, 30, 90, 120]
     scores = []
     for k in ks:
-        # Each row of the sample by all the other rows, also those that are not in it.
-        left_out = [(np.delete(np.arange(150), row), [row]) for row in asked]
+        # Each sample is predicted from all others, including those outside of the sample.
+        left_out = [(np.delete(np.arange(150), i), [i]) for i in indices]
         right = [
-            KNeighborsClassifier(k).fit(iris.X[rest], labels[rest]).predict(iris.X[row])
-            == labels[row]
-            for rest, row in left_out
+            KNeighborsClassifier(k).fit(iris.X[rest], labels[rest]).predict(iris.X[i]) == labels[i]
+            for rest, i in left_out
         ]
         scores.append(np.mean(right))
     grid = {"classifier__n_neighbors": ks}
-    choice = choose_by_own_votes("loo", lazy, grid, iris, Aim("micro_f1"), asked)
-    assert choice.score == pytest.approx(max(scores), rel=1e-12)
-    assert choice.params == {"classifier__n_neighbors": ks[int(np.argmax(scores))]}
+    tuned = tune_by_oob_or_loo("loo", lazy, grid, iris, Objective("micro_f1"), indices)
+    assert tuned.score == pytest.approx(max(scores), rel=1e-12)
+    assert tuned.params == {"classifier__n_neighbors": ks[int(np.argmax(scores))]}
     assert len(set(scores)) > 1
 
 
 @pytest.mark.parametrize(
-    ("build", "grid", "found"),
+    ("make_pipeline", "grid", "found"),
     [
-        (make("rf"), {"classifier__max_depth": [1, 2]}, {"oob": "oob", "auto": "oob"}),
-        (make("et", bootstrap=True), {"classifier__max_depth": [1]}, {"oob": "oob", "auto": "oob"}),
-        (make("et"), {"classifier__max_depth": [1]}, {}),
-        (make("et"), {"classifier__bootstrap": [True]}, {"oob": "oob", "auto": "oob"}),
-        (make("rf"), {"classifier__bootstrap": [True, False]}, {}),
-        (make("svm"), {"classifier__C": [1.0]}, {}),
+        (make_factory("rf"), {"classifier__max_depth": [1, 2]}, {"oob": "oob", "auto": "oob"}),
+        (
+            make_factory("et", bootstrap=True),
+            {"classifier__max_depth": [1]},
+            {"oob": "oob", "auto": "oob"},
+        ),
+        (make_factory("et"), {"classifier__max_depth": [1]}, {}),
+        (make_factory("et"), {"classifier__bootstrap": [True]}, {"oob": "oob", "auto": "oob"}),
+        (make_factory("rf"), {"classifier__bootstrap": [True, False]}, {}),
+        (make_factory("svm"), {"classifier__C": [1.0]}, {}),
         (lazy, {"classifier__n_neighbors": [1, 2]}, {"loo": "loo", "auto": "loo"}),
     ],
 )
-def test_own_votes_where_all_candidates_have_them_and_folds_elsewhere(build, grid, found):
+def test_oob_and_loo_need_the_support_of_all_candidates(make_pipeline, grid, found):
     for kind in ("cv", "oob", "loo", "auto"):
-        assert resolve_kind(kind, build, grid) == found.get(kind, "cv"), kind
+        assert resolve_tuning_kind(kind, make_pipeline, grid) == found.get(kind, "cv"), kind
 
 
-def test_the_rest_of_its_group_is_left_out_with_a_row():
+def test_loo_excludes_the_whole_group():
     iris = load_dataset("sklearn:iris").select(np.arange(0, 150, 2))
     twice = iris.select(np.repeat(np.arange(len(iris)), 2))
     twice = replace(twice, groups=tuple(map(str, np.repeat(np.arange(len(iris)), 2))))
-    build, grid = make("knn", input="numeric", scale=False), {"classifier__n_neighbors": [2]}
-    alone = choose_by_own_votes("loo", build, grid, iris, Aim("micro_f1"))
-    grouped = choose_by_own_votes("loo", build, grid, twice, Aim("micro_f1"), grouped=True)
-    known = choose_by_own_votes("loo", build, grid, twice, Aim("micro_f1"))
-    assert known.score == 1.0 > grouped.score  # its copy answers for it
-    build, grid = make("knn", input="numeric", scale=False), {"classifier__n_neighbors": [4]}
-    assert choose_by_own_votes("loo", build, grid, twice, Aim("micro_f1"), grouped=True).score == (
-        pytest.approx(alone.score)
+    make_pipeline, grid = (
+        make_factory("knn", input="numeric", scale=False),
+        {"classifier__n_neighbors": [2]},
     )
+    alone = tune_by_oob_or_loo("loo", make_pipeline, grid, iris, Objective("micro_f1"))
+    grouped = tune_by_oob_or_loo(
+        "loo", make_pipeline, grid, twice, Objective("micro_f1"), grouped=True
+    )
+    known = tune_by_oob_or_loo("loo", make_pipeline, grid, twice, Objective("micro_f1"))
+    assert known.score == 1.0 > grouped.score  # predicted from its duplicate
+    make_pipeline, grid = (
+        make_factory("knn", input="numeric", scale=False),
+        {"classifier__n_neighbors": [4]},
+    )
+    assert tune_by_oob_or_loo(
+        "loo", make_pipeline, grid, twice, Objective("micro_f1"), grouped=True
+    ).score == (pytest.approx(alone.score))
 
 
-def test_groups_are_told_by_what_knows_them_unless_the_plan_says_otherwise():
+def test_auto_does_not_use_oob_for_groups():
     grid = {"classifier__max_depth": [1, 2]}
-    assert resolve_kind("auto", make("rf"), grid, grouped=True) == "cv"
-    assert resolve_kind("oob", make("rf"), grid, grouped=True) == "oob"
+    assert resolve_tuning_kind("auto", make_factory("rf"), grid, grouped=True) == "cv"
+    assert resolve_tuning_kind("oob", make_factory("rf"), grid, grouped=True) == "oob"
     neighbors = {"classifier__n_neighbors": [1, 2]}
-    assert resolve_kind("auto", lazy, neighbors, grouped=True) == "loo"
+    assert resolve_tuning_kind("auto", lazy, neighbors, grouped=True) == "loo"
 
 
 @pytest.mark.parametrize("threshold", [False, True])
-def test_f1_of_a_category_is_that_of_all_folds_together(corpus, threshold):
-    rows = binarize_labels(corpus, "z")
-    build = make("nb", vectorizer_params={"preset": "social"})
-    divisions = split(rows, Evaluation(folds=4), seed=0)
+def test_f1_of_a_category_is_pooled_over_folds(corpus, threshold):
+    data = binarize_labels(corpus, "z")
+    make_pipeline = make_factory("nb", vectorizer_params={"preset": "social"})
+    splits = split(data, Evaluation(folds=4), seed=0)
     alphas = [0.01, 1.0, 100.0]
-    truth = np.array(rows.labels) == "z"
+    truth = np.array(data.labels) == "z"
     scores = []
     for alpha in alphas:
-        votes = cross_val_predict(
-            build({"classifier__alpha": alpha}),
-            rows.texts,
-            rows.labels,
-            cv=divisions,
+        proba = cross_val_predict(
+            make_pipeline({"classifier__alpha": alpha}),
+            data.texts,
+            data.labels,
+            cv=splits,
             method="predict_proba",
         )[:, 1]
-        tried = np.unique(votes) - 1e-9 if threshold else [0.5]
-        scores.append(max(f1_score(truth, votes > t, zero_division=0.0) for t in tried))
-    aim = Aim("f1", "z", threshold)
-    choice = choose_by_folds(build, {"classifier__alpha": alphas}, rows, divisions, aim)
-    assert choice.score == pytest.approx(max(scores), rel=1e-12)
-    assert choice.params == {"classifier__alpha": alphas[int(np.argmax(scores))]}
-    assert (choice.threshold is not None) == threshold
+        thresholds = np.unique(proba) - 1e-9 if threshold else [0.5]
+        scores.append(max(f1_score(truth, proba > t, zero_division=0.0) for t in thresholds))
+    objective = Objective("f1", "z", threshold)
+    tuned = tune_by_cv(make_pipeline, {"classifier__alpha": alphas}, data, splits, objective)
+    assert tuned.score == pytest.approx(max(scores), rel=1e-12)
+    assert tuned.params == {"classifier__alpha": alphas[int(np.argmax(scores))]}
+    assert (tuned.threshold is not None) == threshold
     assert len(set(scores)) > 1

@@ -1,1 +1,1 @@
-"""Plans: what a comparison runs."""
+"""Configuration of a comparison: plans, protocols and the learners they name."""

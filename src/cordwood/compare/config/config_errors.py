@@ -1,4 +1,4 @@
-"""Faults: what is wrong with a plan, in sentences that name the place as people count."""
+"""Validation errors of plans and protocols as sentences that name the table and the key."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ _EXPECTED = {
     "bool_parsing": "true or false",
     "dict_type": "a table",
     "float_type": "a number",
-    "int_type": "a whole number",
+    "int_type": "an integer",
     "mapping_type": "a table",
     "model_type": "a table",
     "string_type": "a string",
@@ -19,35 +19,40 @@ _EXPECTED = {
 }
 
 
-def describe(fault: Mapping[str, Any], keys: Mapping[str, Collection[str]]) -> str:
-    """Say what pydantic found wrong, where, and what would be right.
+def describe_error(error: Mapping[str, Any], keys: Mapping[str, Collection[str]]) -> str:
+    """Convert a validation error of pydantic to a sentence.
 
     Parameters
     ----------
-    fault : mapping
+    error : mapping
         One of the `errors()` of a `ValidationError`.
     keys : mapping of str to collection of str
-        The keys of each table of a plan; those of the plan itself under "".
+        The valid keys of each table; those at the top level under "".
+
+    Returns
+    -------
+    str
+        Without a full stop.
     """
-    *parents, last = fault["loc"] or ("the plan",)
-    kind, given, context = fault["type"], fault["input"], fault.get("ctx", {})
+    *parents, last = error["loc"] or ("the plan",)
+    kind, given, context = error["type"], error["input"], error.get("ctx", {})
     if kind == "extra_forbidden":
         near = recipes.nearest(str(last), keys[str(parents[0]) if parents else ""])
-        return f"{_place(parents)}there is no key {last!r}; {near}"
+        return f"{_format_location(parents)}there is no key {last!r}; {near}"
     if kind == "missing":
-        return f"{_place(parents)}{last} is missing"
-    where = _place(fault["loc"]).rstrip(": ")
+        return f"{_format_location(parents)}{last} is missing"
+    where = _format_location(error["loc"]).rstrip(": ")
     if kind == "value_error":
         return f"{where} {context['error']}" if where else str(context["error"])
     if kind in _EXPECTED:
-        return f"{where} is {given!r}, but must be {_EXPECTED[kind]}"
+        return f"{where} must be {_EXPECTED[kind]}; got {given!r}"
     if kind == "literal_error":
-        return f"{where} is {given!r}, but can be {context['expected']}"
-    return f"{where} is {given!r}, but {fault['msg'].removeprefix('Input ')}"
+        return f"{where} must be {context['expected']}; got {given!r}"
+    return f"{where} {error['msg'].replace('Input should', 'must', 1)}; got {given!r}"
 
 
-def _place(location: Sequence[Any]) -> str:
-    """Name a place in the plan as people count: ("learners", 1, "grid") is "learner 2, grid: "."""
+def _format_location(location: Sequence[Any]) -> str:
+    """Name a key, counting from one: ("learners", 1, "grid") is "learner 2, grid: "."""
     names = {"datasets": "data set", "learners": "learner"}
     if len(location) > 1 and location[0] in names and isinstance(location[1], int):
         first, rest = f"{names[location[0]]} {location[1] + 1}", location[2:]
@@ -55,15 +60,15 @@ def _place(location: Sequence[Any]) -> str:
     return ".".join(map(str, location)) + ": " if location else ""
 
 
-def join(faults: Sequence[str]) -> CordwoodError:
-    """Make one error of all that is wrong.
+def join_errors(errors: Sequence[str]) -> CordwoodError:
+    """Combine all errors of a plan in one exception.
 
     Examples
     --------
-    >>> join(["seed is -1", "metric is 'f2'"])
-    CordwoodError("2 things are wrong with the plan: (1) seed is -1; (2) metric is 'f2'")
+    >>> join_errors(["seed must be an integer; got 'a'", "name is missing"])
+    CordwoodError("2 errors in the plan: (1) seed must be an integer; got 'a'; (2) name is missing")
     """
-    if len(faults) == 1:
-        return CordwoodError(faults[0])
-    listed = "; ".join(f"({n}) {fault}" for n, fault in enumerate(faults, start=1))
-    return CordwoodError(f"{len(faults)} things are wrong with the plan: {listed}")
+    if len(errors) == 1:
+        return CordwoodError(errors[0])
+    listed = "; ".join(f"({n}) {error}" for n, error in enumerate(errors, start=1))
+    return CordwoodError(f"{len(errors)} errors in the plan: {listed}")

@@ -1,13 +1,12 @@
-"""Plans: which learners are compared on which data sets, how, and with what parameters.
+"""Plan files: which learners are compared on which data sets, and how.
 
-A plan is a TOML file. Everything that can be wrong with it is said before anything runs.
+A plan is a TOML file. It is validated completely before anything runs.
 """
 
 import hashlib
 import json
 import os
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -15,53 +14,54 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, StrictInt, StrictStr, ValidationError, field_validator
 
 from cordwood import recipes
-from cordwood.compare.config.config_errors import describe, join
+from cordwood.compare.config.config_errors import describe_error, join_errors
+from cordwood.compare.config.external_estimator import full_name, make_pipeline
+from cordwood.compare.config.protocol import Protocol, load_protocol, read_toml
 from cordwood.compare.config.schema import (
     Dataset,
     Evaluation,
     Learner,
     Table,
     Tuning,
-    part_categories,
-    plain,
+    check_json,
+    expand_categories,
 )
-from cordwood.compare.reproduction.effects import find_gaps
-from cordwood.compare.reproduction.protocols import NUMERIC, PROTOCOLS, SENTIMENT, Protocol
 from cordwood.datasets.readers import detect_format
 from cordwood.datasets.registry import DatasetInfo, list_datasets
 from cordwood.exceptions import CordwoodError
 from cordwood.text.presets import PRESETS, resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
-_COLUMNS = ("text_columns", "label", "group", "split")
+_COLUMNS = ("text", "label", "group", "split")
 
 
 class Plan(Table):
-    """Learners, data sets, and how they are compared.
+    """Learners, data sets, and how the learners are compared.
 
     Parameters
     ----------
-    name : str
-        A title for people.
+    name : str, default="comparison"
+        Title; the stem of the file if the plan is loaded from a file.
     protocol : str, optional
-        The name of a protocol; what it prescribes is filled in where the plan says nothing.
-    seed : int
-        Of everything that is drawn at random.
-    metric : {"micro_f1", "macro_f1", "f1"}
-        What tuning selects by. The last is that of a category alone, and wants data sets with one.
-    evaluation, tuning
-        See `Evaluation` and `Tuning`.
-    text : dict
-        Parameters of `TextVectorizer` for every learner, but those that prepare text in a way of
-        their own (`lr`). In a plan that was read, each data set has them, with its own on top.
-    datasets, learners
-        At least one of each; see `Dataset` and `Learner`.
-    factors : tuple of str
-        Parameters that are true or false, of which the learners have every combination: the effect
-        of each, and of several together, is told. None, by default.
+        Path of a protocol file, relative to the plan's folder, with the values of everything that
+        the plan leaves open; see `cordwood.compare.config.protocol`.
+    seed : int, default=42
+        Random state of the splits and, with the trial, of the learners.
+    metric : {"micro_f1", "macro_f1", "f1"}, default="micro_f1"
+        Score that tuning maximizes. "f1" is that of the positive class, and needs data sets with
+        a category.
+    evaluation : Evaluation
+        How samples are split into training and test sets.
+    tuning : Tuning
+        How hyper-parameters are chosen.
+    vectorizer : dict, default={}
+        Parameters of `TextVectorizer` for all learners, except recipes with a vectorizer of their
+        own such as `nbsvm`. In a loaded plan they are merged into those of each data set.
+    datasets : tuple of Dataset
+        At least one.
+    learners : tuple of Learner
+        At least one.
     """
-
-    _told_if_set = frozenset({"factors"})
 
     name: StrictStr = "comparison"
     protocol: StrictStr | None = None
@@ -69,32 +69,33 @@ class Plan(Table):
     metric: Literal["micro_f1", "macro_f1", "f1"] = "micro_f1"
     evaluation: Evaluation = Evaluation()
     tuning: Tuning = Tuning()
-    text: dict[str, Any] = {}
+    vectorizer: dict[str, Any] = {}
     datasets: tuple[Dataset, ...]
     learners: tuple[Learner, ...]
-    factors: tuple[StrictStr, ...] = ()
 
-    @field_validator("text")
+    @field_validator("vectorizer")
     @classmethod
-    def _check_plain(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        return plain(settings)
+    def _check_vectorizer(cls, params: dict[str, Any]) -> dict[str, Any]:
+        return check_json(params)
 
     @field_validator("datasets", mode="before")
     @classmethod
-    def _part_categories(cls, datasets: Any) -> Any:
-        return part_categories(datasets)
+    def _expand_categories(cls, datasets: Any) -> Any:
+        return expand_categories(datasets)
 
     @field_validator("datasets", "learners")
     @classmethod
-    def _check_not_empty(cls, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-        # Not by Field(min_length=1), which also counts a wrong part as none.
-        if not parts:
-            raise ValueError("is empty; give at least one")
-        return parts
+    def _check_not_empty(cls, tables: tuple[Any, ...]) -> tuple[Any, ...]:
+        # Field(min_length=1) would also report a list whose only table is invalid as empty.
+        if not tables:
+            raise ValueError("must have at least one entry")
+        return tables
 
     def fingerprint(self) -> str:
-        """Hash what the plan says, but not where its files are."""
-        content = self.model_dump(mode="json", exclude={"datasets": {"__all__": {"path"}}})
+        """Return a hash of the plan's content, independent of where its files are."""
+        content = self.model_dump(
+            mode="json", exclude={"protocol": True, "datasets": {"__all__": {"path"}}}
+        )
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -111,18 +112,18 @@ def load_plan(
     path: str | os.PathLike[str],
     *,
     data_dir: str | os.PathLike[str] | None = None,
-    absent_data: bool = False,
+    lookup_only: bool = False,
 ) -> Plan:
-    """Read a plan from a TOML file and check all of it.
+    """Read a plan from a TOML file and validate it.
 
     Parameters
     ----------
     path : path
-        The file. Paths of data sets in it are relative to its folder.
+        The file. Paths in the plan are relative to its folder.
     data_dir : path, optional
         The data folder; see `cordwood.datasets.registry.list_datasets`.
-    absent_data : bool, default=False
-        Whether data sets may be absent; see `parse_plan`.
+    lookup_only : bool, default=False
+        Whether data sets and the packages of learners may be missing; see `parse_plan`.
 
     Returns
     -------
@@ -131,25 +132,16 @@ def load_plan(
     Raises
     ------
     CordwoodError
-        Naming the file, and each key that is wrong with the nearest right one.
+        Naming the file, each invalid key and the nearest valid one.
     """
     file = Path(path)
-    try:
-        mapping = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise CordwoodError(f"the plan {path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise CordwoodError(
-            f"the plan {path} is not UTF-8 at byte {error.start + 1}; save it as UTF-8"
-        ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise CordwoodError(f"the plan {path} is not TOML: {error}") from error
+    mapping = read_toml(path, "plan")
     try:
         return parse_plan(
             {"name": file.stem, **mapping},
             folder=file.parent,
             data_dir=data_dir,
-            absent_data=absent_data,
+            lookup_only=lookup_only,
         )
     except CordwoodError as error:
         raise CordwoodError(f"{path}: {error}") from error
@@ -160,33 +152,33 @@ def parse_plan(
     *,
     folder: str | os.PathLike[str] = ".",
     data_dir: str | os.PathLike[str] | None = None,
-    absent_data: bool = False,
+    lookup_only: bool = False,
 ) -> Plan:
-    """Make a plan of tables and lists, and check all of it.
+    """Build a plan from tables and lists and validate it.
 
     Parameters
     ----------
     mapping : mapping
-        What a plan file holds.
-    folder : path
-        What the paths of data sets are relative to.
+        The content of a plan file.
+    folder : path, default="."
+        Folder that the paths in the plan are relative to.
     data_dir : path, optional
         The data folder; see `cordwood.datasets.registry.list_datasets`.
-    absent_data : bool, default=False
-        Whether data sets may be absent, as where results are only looked up. What the plan says of
-        them is then believed; the papers' tables of numbers are known as such, and other sets
-        hold text unless the plan gives their `kind`.
+    lookup_only : bool, default=False
+        Whether the plan only serves to look up results. Data sets may then be missing, and hold
+        text unless the plan states another `kind`; packages of learners may be missing too, and
+        the parameters of such a learner must then have their full names.
 
     Returns
     -------
     Plan
-        With the protocol filled in, parameters by their full names, and the kind and the whole
-        text settings of each data set.
+        With the values of the protocol, full parameter names, and the kind and the complete
+        vectorizer parameters of each data set.
 
     Raises
     ------
     CordwoodError
-        Naming each key that is wrong with the nearest right one.
+        Naming each invalid key and the nearest valid one.
 
     Examples
     --------
@@ -203,232 +195,210 @@ def parse_plan(
         ...
     cordwood.exceptions.CordwoodError: learner 1: there is no recipe 'smv'; did you mean 'svm'?
     """
-    protocol = _find_protocol(mapping.get("protocol"))
+    name = mapping.get("protocol")
+    protocol = load_protocol(Path(folder, name)) if isinstance(name, str) else Protocol()
     try:
-        plan = Plan.model_validate(mapping if protocol is None else _fill(mapping, protocol))
+        plan = Plan.model_validate(protocol.fill(mapping))
     except ValidationError as error:
-        raise join([describe(dict(fault), _KEYS) for fault in error.errors()]) from None
-    faults = list(_check_text(plan.text))
-    sources = _Sources({}, Path(folder), absent_data)
+        raise join_errors([describe_error(dict(each), _KEYS) for each in error.errors()]) from None
+    errors = list(_check_vectorizer(plan.vectorizer))
+    context = _Context(Path(folder), protocol, lookup_only, {}, errors)
     for info in list_datasets(data_dir):
-        sources.known.setdefault(info.name, []).append(info)
+        context.registered.setdefault(info.name, []).append(info)
     plan = plan.model_copy(
         update={
             "datasets": tuple(
-                _resolve_dataset(plan, n, sources, protocol, faults)
-                for n in range(len(plan.datasets))
+                _resolve_dataset(plan, index, context) for index in range(len(plan.datasets))
             ),
             "learners": tuple(
-                _resolve_learner(learner, f"learner {n}", protocol, faults)
-                for n, learner in enumerate(plan.learners, start=1)
+                _resolve_learner(learner, f"learner {number}", context)
+                for number, learner in enumerate(plan.learners, start=1)
             ),
         }
     )
-    faults.extend(_find_clashes(plan))
-    if faults:
-        raise join(faults)
+    errors.extend(_check_consistency(plan))
+    if errors:
+        raise join_errors(errors)
     return plan
 
 
-def _find_protocol(name: Any) -> Protocol | None:
-    if not isinstance(name, str):
-        return None
-    if name not in PROTOCOLS:
-        raise CordwoodError(f"there is no protocol {name!r}; {recipes.nearest(name, PROTOCOLS)}")
-    return PROTOCOLS[name]
+class _Context(NamedTuple):
+    """What the tables of a plan are resolved with; errors are collected in `errors`."""
 
-
-def _fill(mapping: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:
-    """Put what the protocol prescribes where the plan says nothing."""
-    filled = dict(mapping)
-    for name, prescribed in (("evaluation", protocol.evaluation), ("tuning", protocol.tuning)):
-        given = mapping.get(name, {})
-        if not isinstance(given, Mapping):
-            continue
-        kind = given.get("kind", prescribed["kind"])
-        # Folds of another kind of evaluation are not the paper's; the same, repeated, are.
-        same = prescribed["kind"] == ("stratified" if kind == "repeated" else kind)
-        filled[name] = {**(prescribed if same else {}), **given}
-    return filled
-
-
-class _Sources(NamedTuple):
-    """Where data sets are looked for."""
-
-    known: dict[str, list[DatasetInfo]]
     folder: Path
-    may_be_absent: bool
+    protocol: Protocol
+    lookup_only: bool
+    registered: dict[str, list[DatasetInfo]]
+    errors: list[str]
 
 
-def _resolve_dataset(
-    plan: Plan,
-    position: int,
-    sources: _Sources,
-    protocol: Protocol | None,
-    faults: list[str],
-) -> Dataset:
-    """Complete a data set of the plan; add a sentence to `faults` for each that is wrong."""
-    dataset = plan.datasets[position]
-    where = f"data set {position + 1}"
+def _resolve_dataset(plan: Plan, index: int, context: _Context) -> Dataset:
+    """Complete a data set: absolute path, kind and vectorizer parameters."""
+    dataset = plan.datasets[index]
+    where = f"data set {index + 1}"
     update: dict[str, Any] = {}
     if dataset.path is None:
-        update["kind"] = _check_name(dataset, where, sources, faults)
+        update["kind"] = _check_name(dataset, where, context)
     else:
-        update["path"] = os.path.abspath(sources.folder / dataset.path)
-        update["kind"] = _check_file(dataset, update["path"], where, sources, faults)
-    prescribed: Mapping[str, Any] = {}
-    if protocol is not None:
-        prescribed = protocol.sentiment if dataset.known_as in SENTIMENT else protocol.text
-    text = {**prescribed, **plan.text, **dataset.text}
-    # What is wrong for all data sets was said once.
-    checked = dataset.text if any(_check_text(plan.text)) else text
-    faults.extend(f"{where}, {fault}" for fault in _check_text(checked))
+        update["path"] = os.path.abspath(context.folder / dataset.path)
+        update["kind"] = _check_file(dataset, update["path"], where, context)
+    defaults = context.protocol.vectorizer_params(dataset.registered_name)
+    params = {**defaults, **plan.vectorizer, **dataset.vectorizer}
+    # Errors of the plan's own table are reported once, not for each data set.
+    checked = dataset.vectorizer if any(_check_vectorizer(plan.vectorizer)) else params
+    context.errors.extend(f"{where}, {error}" for error in _check_vectorizer(checked))
     if "kind" in dataset.model_fields_set and dataset.kind != update["kind"]:
-        faults.append(f"{where}: kind is {dataset.kind!r}, but the rows are {update['kind']}")
-    update["text"] = text if update["kind"] == "text" else {}
+        context.errors.append(
+            f"{where}: kind is {dataset.kind!r}, but the data set is {update['kind']}"
+        )
+    update["vectorizer"] = params if update["kind"] == "text" else {}
     return dataset.model_copy(update=update)
 
 
-def _check_name(dataset: Dataset, where: str, sources: _Sources, faults: list[str]) -> str:
+def _check_name(dataset: Dataset, where: str, context: _Context) -> str:
+    """Look up a registered data set and return its kind."""
     for column in _COLUMNS:
         if getattr(dataset, column) is not None:
-            said = "text" if column == "text_columns" else column
-            faults.append(f"{where}: {said} names a column, which needs a path to a file")
-    name = dataset.known_as
-    found = sources.known.get(name, [])
+            context.errors.append(f"{where}: {column} names a column, which needs a path to a file")
+    name = dataset.registered_name
+    found = context.registered.get(name, [])
     if not found:
-        if not sources.may_be_absent:
-            near = recipes.nearest(name, sources.known)
-            faults.append(f"{where}: there is no data set {name!r}; {near}")
-        return _believed_kind(dataset)
+        if not context.lookup_only:
+            near = recipes.nearest(name, context.registered)
+            context.errors.append(f"{where}: there is no data set {name!r}; {near}")
+        return dataset.kind
     if len(found) > 1:
-        faults.append(f"{where}: the name {name!r} is shared by {len(found)} data sets")
+        context.errors.append(f"{where}: {len(found)} data sets have the name {name!r}")
     return found[0].kind
 
 
-def _believed_kind(dataset: Dataset) -> str:
-    if "kind" in dataset.model_fields_set:
-        return dataset.kind
-    return "numeric" if dataset.known_as in NUMERIC else "text"
-
-
-def _check_file(
-    dataset: Dataset, path: str, where: str, sources: _Sources, faults: list[str]
-) -> str:
+def _check_file(dataset: Dataset, path: str, where: str, context: _Context) -> str:
+    """Check the file of a data set and return its kind."""
     if not os.path.exists(path):
-        if not sources.may_be_absent:
-            faults.append(f"{where}: there is no file {path}")
-        return _believed_kind(dataset)
+        if not context.lookup_only:
+            context.errors.append(f"{where}: there is no file {path}")
+        return dataset.kind
     try:
         return "numeric" if detect_format(path, None) == "svmlight" else "text"
     except CordwoodError as error:
-        faults.append(f"{where}: {error}")
+        context.errors.append(f"{where}: {error}")
         return "text"
 
 
-def _check_text(text: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each text setting that is none, or else for the first wrong value."""
-    settable = TextVectorizer().get_params()
-    unknown = [name for name in text if name not in settable]
+def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield an error for each unknown parameter, or else for the first invalid value."""
+    valid = TextVectorizer().get_params()
+    unknown = [name for name in params if name not in valid]
     for name in unknown:
-        yield f"text: there is no key {name!r}; {recipes.nearest(name, settable)}"
+        yield f"vectorizer: there is no key {name!r}; {recipes.nearest(name, valid)}"
     if unknown:
         return
-    preset = text.get("preset", "auto")
+    preset = params.get("preset", "auto")
     if preset != "auto" and preset not in PRESETS:
-        yield f"text: there is no preset {preset!r}; {recipes.nearest(str(preset), PRESETS)}"
+        yield f"vectorizer: there is no preset {preset!r}; {recipes.nearest(str(preset), PRESETS)}"
         return
     try:
-        asked = {name: value for name, value in text.items() if name != "preset"}
-        resolve_params("sigir17" if preset == "auto" else preset, asked)
+        given = {name: value for name, value in params.items() if name != "preset"}
+        resolve_params("sigir17" if preset == "auto" else preset, given)
     except CordwoodError as error:
-        yield f"text: {error}"
+        yield f"vectorizer: {error}"
 
 
-def _resolve_learner(
-    learner: Learner, where: str, protocol: Protocol | None, faults: list[str]
-) -> Learner:
-    """Give a learner's parameters their full names; add a sentence to `faults` for each wrong."""
-    try:
-        input_type: recipes.InputType = (
-            "text" if recipes.find(learner.recipe).reads_text else "numeric"
-        )
-        recipes.make(learner.recipe, input=input_type)  # complains of a missing package
-    except CordwoodError as error:
-        faults.append(f"{where}: {error}")
-        return learner
+def _resolve_learner(learner: Learner, where: str, context: _Context) -> Learner:
+    """Expand the names of a learner's parameters and fill in the protocol's."""
     grid, numeric_grid = learner.grid, learner.numeric_grid
-    if "paper" in grid:
-        grid = recipes.grid(learner.recipe)
-        numeric_grid = {**recipes.find(learner.recipe).numeric_grid, **numeric_grid}
-    members = learner.params.get("members")
-    name = partial(_full_names, learner.recipe, members, faults)
-    params = name(learner.params, f"{where}, params")
-    grid = name(grid, f"{where}, grid")
-    numeric_grid = name(numeric_grid, f"{where}, numeric_grid")
+    defaults = context.protocol.recipes.get(learner.recipe or "")
+    update: dict[str, Any] = {}
+    folder = None
+    try:
+        if learner.estimator is not None:
+            update["estimator"], folder = _locate(learner.estimator, context.folder)
+            if "default" in grid:
+                raise CordwoodError("grid = 'default' needs a recipe; list the values of the grid")
+            expand = _estimator_names(update["estimator"], folder)
+        else:
+            recipe = recipes.find(str(learner.recipe))
+            if "default" in grid:
+                numeric_grid = {**recipe.numeric_grid, **numeric_grid}
+                grid = defaults.grid if defaults and defaults.grid else dict(recipe.grid)
+            expand = _recipe_names(learner)
+    except CordwoodError as error:
+        if not context.lookup_only or learner.recipe not in (None, *recipes.names()):
+            context.errors.append(f"{where}: {error}")
+            return learner
+        expand = str  # the package is missing: names must be full ones
+    rename = partial(_expand_names, expand, context.errors)
+    params = rename(learner.params, f"{where}, params")
+    grid = rename(grid, f"{where}, grid")
+    numeric_grid = rename(numeric_grid, f"{where}, numeric_grid")
     tuned = {**grid, **numeric_grid}
     for param in params.keys() & tuned.keys():
-        faults.append(f"{where}: {param} is both in params and in grid; leave one out")
-    if protocol is not None:
-        prescribed = protocol.params.get(learner.recipe, {})
-        params = {**{p: v for p, v in prescribed.items() if p not in tuned}, **params}
-    return learner.model_copy(
-        update={"params": params, "grid": _listed(grid), "numeric_grid": _listed(numeric_grid)}
-    )
+        context.errors.append(f"{where}: {param} is both in params and in grid; remove one")
+    if defaults is not None:
+        params = {**{p: v for p, v in defaults.params.items() if p not in tuned}, **params}
+    update.update(params=params, grid=_as_lists(grid), numeric_grid=_as_lists(numeric_grid))
+    resolved = learner.model_copy(update=update)
+    resolved._folder = folder
+    return resolved
 
 
-def _listed(grid: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _locate(reference: str, folder: Path) -> tuple[str, str | None]:
+    """Split the path of an estimator's file into its name and its folder."""
+    module, _, name = reference.rpartition(":")
+    if not module.endswith(".py"):
+        return reference, None
+    path = Path(os.path.abspath(folder / module))
+    return f"{path.name}:{name}", str(path.parent)
+
+
+def _estimator_names(reference: str, folder: str | None) -> Callable[[str], str]:
+    return partial(full_name, make_pipeline(reference, folder))
+
+
+def _recipe_names(learner: Learner) -> Callable[[str], str]:
+    members = learner.params.get("members")
+    given: dict[str, Any] = {} if members is None else {"members": members}
+    recipes.make(str(learner.recipe), **given)  # raises if a package is missing
+    return partial(recipes.full_name, str(learner.recipe), members=members)
+
+
+def _as_lists(grid: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {param: list(values) for param, values in grid.items()}
 
 
-def _full_names(
-    recipe: str, members: Any, faults: list[str], params: Mapping[str, Any], where: str
+def _expand_names(
+    expand: Callable[[str], str], errors: list[str], params: Mapping[str, Any], where: str
 ) -> dict[str, Any]:
-    found = {}
+    expanded = {}
     for param, value in params.items():
         try:
-            full = recipes.full_name(recipe, param, members=members)
+            name = expand(param)
         except CordwoodError as error:
-            faults.append(f"{where}: {error}")
+            errors.append(f"{where}: {error}")
             continue
-        if full in found:
-            faults.append(f"{where}: {full} is given twice")
-        found[full] = value
-    return found
+        if name in expanded:
+            errors.append(f"{where}: {name} is given twice")
+        expanded[name] = value
+    return expanded
 
 
-def _find_clashes(plan: Plan) -> Iterator[str]:
-    """Yield what is wrong between parts of a plan that are each right."""
+def _check_consistency(plan: Plan) -> Iterator[str]:
+    """Yield the errors between tables that are valid by themselves."""
     tables: tuple[tuple[str, tuple[Dataset, ...] | tuple[Learner, ...]], ...] = (
         ("data sets", plan.datasets),
         ("learners", plan.learners),
     )
-    for what, parts in tables:
-        names = [part.name for part in parts]
+    for what, entries in tables:
+        names = [entry.name for entry in entries]
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield f"{names.count(name)} {what} have the name {name!r}; give each its own"
-    yield from _find_missing_categories(plan)
-    if plan.factors:
-        yield from find_gaps(plan.factors, plan.learners)
-    for learner in plan.learners:
-        if learner.recipe not in recipes.names() or recipes.find(learner.recipe).reads_text:
-            continue
-        for dataset in plan.datasets:
-            if dataset.kind == "text":
-                yield (
-                    f"recipe {learner.recipe!r} learns from dense numbers only, and data set "
-                    f"{dataset.name!r} holds text; leave one of them out"
-                )
-
-
-def _find_missing_categories(plan: Plan) -> Iterator[str]:
-    needs = {
-        "metric 'f1'": plan.metric == "f1",
-        "evaluation.positives": bool(plan.evaluation.positives),
+            yield f"{names.count(name)} {what} have the name {name!r}; names must be unique"
+    needs_category = {
+        "metric = 'f1'": plan.metric == "f1",
+        "evaluation.max_positives": bool(plan.evaluation.max_positives),
     }
     without = [dataset.name for dataset in plan.datasets if dataset.category is None]
-    for need, is_there in needs.items():
-        if is_there and without:
-            yield f"{need} is about one category, and data set {without[0]!r} names none"
+    for setting, is_set in needs_category.items():
+        if is_set and without:
+            yield f"{setting} needs a category, and data set {without[0]!r} has none"
     if plan.tuning.threshold and plan.metric != "f1":
-        yield f"tuning.threshold serves metric 'f1' only, and the metric is {plan.metric!r}"
+        yield f"tuning.threshold needs metric = 'f1'; the metric is {plan.metric!r}"

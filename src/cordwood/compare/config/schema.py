@@ -1,91 +1,80 @@
-"""The parts of a plan: how rows are divided, how learners are tuned, data sets and learners.
+"""Tables of a plan file: evaluation, tuning, data sets and learners.
 
-Each checks what can be told from itself alone; `cordwood.compare.config.plan` checks the rest.
+Each table validates what depends on that table alone; `cordwood.compare.config.plan` validates the
+rest.
 """
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
+    PrivateAttr,
     StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
 from cordwood.datasets._lines import Progress
-from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
 from cordwood.datasets.readers import read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
 
-_FOLDED = ("stratified", "grouped")
+_CROSS_VALIDATED = ("stratified", "grouped")
 
 
 class Table(BaseModel):
-    """A table of the plan, which nobody changes and which has no keys but its own."""
+    """An immutable table of a plan that rejects unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # Keys that are not told where nobody has set them. Those that came to the tables later are
-    # such: the fingerprints of plans and units without them, which ledgers hold, stay as they were.
-    _told_if_set: ClassVar[frozenset[str]] = frozenset()
-
-    @model_serializer(mode="wrap")
-    def _tell(self, tell: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = type(self).model_fields
-        return {
-            name: value
-            for name, value in tell(self).items()
-            if name not in self._told_if_set or getattr(self, name) != fields[name].default
-        }
-
 
 class Evaluation(Table):
-    """How rows are divided into those that are learnt from and those that are asked about.
+    """How samples are split into training and test sets.
 
     Parameters
     ----------
-    kind : {"stratified", "grouped", "repeated", "fixed", "holdout"}
-        Stratified folds; the same, with the rows of a group on one side; stratified folds drawn
-        several times, which is kept as "stratified" with 5 `repeats` unless another number is
-        given; the official split of the data; one random test part.
-    folds : int
-        Number of folds, 5 by default; 1 where there are none ("fixed", "holdout").
-    repeats : int
-        How often rows are divided anew; once by default.
-    test_share : float, optional
-        Share of the rows that "holdout" keeps for the test, 0.2 by default.
-    shares : tuple of float
-        Shares of the training rows to learn from, in rising order, for a learning curve; all of
-        them by default.
-    positives : tuple of int
-        How many training rows of its category a data set keeps at most, in rising order, for a
-        curve of a class that gets rare; the others are discarded at random. All are kept by
-        default. Only with categories, and not with `shares`. The official split may then have
-        `repeats`, which discard others.
-    rounds : tuple of int
-        After how many rounds the learners that can tell, those with a `staged_predict`, are scored
-        on training rows and test rows as well, in rising order; never by default.
+    kind : {"stratified", "grouped", "repeated", "fixed", "holdout"}, default="stratified"
+        - "stratified": stratified k-fold cross-validation;
+        - "grouped": stratified k-fold cross-validation that keeps the samples of a group in one
+          fold;
+        - "repeated": repeated stratified k-fold cross-validation; stored as "stratified" with
+          `repeats`, which is then 5 by default;
+        - "fixed": the official split of the data set;
+        - "holdout": one random test set.
+    folds : int, default=5
+        Number of folds; 1 with "fixed" and "holdout".
+    repeats : int, default=1
+        How many times the samples are split, each time with another random state.
+    test_size : float, optional
+        Fraction of the samples in the test set, with "holdout" only; 0.2 by default.
+    train_fractions : tuple of float, default=(1.0,)
+        Fractions of the training set to fit on, in increasing order, for a learning curve.
+    max_positives : tuple of int, default=()
+        Maximum numbers of positive training samples, in increasing order, for a curve over
+        increasingly rare classes: further samples of the category are discarded at random. Needs
+        data sets with a category, and excludes `train_fractions`. With "fixed", `repeats` then
+        draws which samples are kept.
+    rounds : tuple of int, default=()
+        Boosting rounds, in increasing order, after which learners that have `staged_predict` are
+        also scored on the training and the test set.
     """
-
-    _told_if_set = frozenset({"positives", "rounds"})
 
     kind: Literal["stratified", "grouped", "fixed", "holdout"] = "stratified"
     folds: StrictInt = 5
     repeats: StrictInt = Field(default=1, ge=1)
-    test_share: StrictFloat | None = Field(default=None, gt=0, lt=1)
-    shares: tuple[StrictFloat, ...] = (1.0,)
-    positives: tuple[StrictInt, ...] = ()
+    test_size: StrictFloat | None = Field(default=None, gt=0, lt=1)
+    train_fractions: tuple[StrictFloat, ...] = (1.0,)
+    max_positives: tuple[StrictInt, ...] = ()
     rounds: tuple[StrictInt, ...] = ()
 
     @model_validator(mode="before")
@@ -97,58 +86,58 @@ class Evaluation(Table):
         if table.get("kind") == "repeated":
             table["kind"] = "stratified"
             if table.setdefault("repeats", 5) == 1:
-                raise ValueError("repeats is 1, but 'repeated' folds are drawn at least twice")
+                raise ValueError("repeats must be at least 2 with kind = 'repeated'; got 1")
         kind = table.get("kind", "stratified")
         if kind in ("fixed", "holdout") and table.setdefault("folds", 1) != 1:
-            raise ValueError(f"folds has no meaning for kind {kind!r}; leave it out")
+            raise ValueError(f"folds has no effect with kind = {kind!r}; leave it out")
         if kind == "holdout":
-            table.setdefault("test_share", 0.2)
-        elif table.get("test_share") is not None:
-            raise ValueError("test_share belongs to kind 'holdout'; leave it out")
-        if kind == "fixed" and table.get("repeats", 1) != 1 and not table.get("positives"):
-            raise ValueError("repeats has no meaning for kind 'fixed', which is always the same")
+            table.setdefault("test_size", 0.2)
+        elif table.get("test_size") is not None:
+            raise ValueError(f"test_size needs kind = 'holdout'; the kind is {kind!r}")
+        if kind == "fixed" and table.get("repeats", 1) != 1 and not table.get("max_positives"):
+            raise ValueError("repeats has no effect with kind = 'fixed'; leave it out")
         return table
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.kind in _FOLDED and self.folds < 2:
-            raise ValueError(f"folds is {self.folds}, but must be at least 2")
-        if not self.shares or not all(0 < share <= 1 for share in self.shares):
-            raise ValueError("shares must be numbers above 0 and up to 1, such as [0.1, 0.5, 1.0]")
-        if sorted(set(self.shares)) != list(self.shares):
-            raise ValueError("shares must be in rising order, each once")
-        for name in ("positives", "rounds"):
+        if self.kind in _CROSS_VALIDATED and self.folds < 2:
+            raise ValueError(f"folds must be at least 2; got {self.folds}")
+        fractions = self.train_fractions
+        if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
+            raise ValueError("train_fractions must be numbers in (0, 1], such as [0.1, 0.5, 1.0]")
+        if sorted(set(fractions)) != list(fractions):
+            raise ValueError("train_fractions must be strictly increasing")
+        for name in ("max_positives", "rounds"):
             counts = getattr(self, name)
             if sorted(set(counts)) != list(counts) or min(counts, default=1) < 1:
-                raise ValueError(f"{name} must be numbers from 1 in rising order, each once")
-        if self.positives and self.shares != (1.0,):
-            raise ValueError("shares and positives both say what is learnt from; leave one out")
+                raise ValueError(f"{name} must be strictly increasing positive integers")
+        if self.max_positives and fractions != (1.0,):
+            raise ValueError("train_fractions and max_positives exclude each other; remove one")
         return self
 
 
 class Tuning(Table):
-    """How the best parameters of a grid are found, within the training rows.
+    """How hyper-parameters are chosen from a grid, on the training set.
 
     Parameters
     ----------
-    kind : {"cv", "oob", "loo", "auto", "test"}
-        By cross-validation; by the out-of-bag or the leave-one-out score of the learners that have
-        such a score, and by cross-validation for the others; "auto", by whichever of these
-        scores a learner has (see `cordwood.compare.runner.tuning.resolve_kind`); or, "test", by the
-        test rows themselves, which gives an upper bound and no result.
-    folds : int
+    kind : {"cv", "oob", "loo", "auto", "test"}, default="cv"
+        - "cv": cross-validation;
+        - "oob", "loo": the out-of-bag or leave-one-out score of learners that have one, and
+          cross-validation for all others;
+        - "auto": whichever of these scores a learner has; see
+          `cordwood.compare.runner.tuning.resolve_kind`;
+        - "test": the test set itself, which gives an upper bound and not an unbiased score.
+    folds : int, default=5
         Number of folds of the cross-validation.
-    threshold : bool
-        Whether the probability from which on a row counts as one of the category is chosen as
-        well, in the folds of the cross-validation, in the place of one half. Only with the metric
-        "f1"; also for learners without a grid.
+    threshold : bool, default=False
+        Whether to choose the decision threshold of the category too, by cross-validation, instead
+        of 0.5. Needs the metric "f1"; applies to learners without a grid as well.
     sample : int, optional
-        How many training rows are asked for their leave-one-out votes at most, drawn from each
-        class alike; all of them by default. What a row is answered by are still all the others.
-        Only with the kinds "loo" and "auto", and of no effect on learners without such votes.
+        Maximum number of training samples, stratified by class, whose leave-one-out predictions
+        are computed; all by default. Each is still predicted from all other training samples.
+        Needs the kind "loo" or "auto", and affects only learners with leave-one-out predictions.
     """
-
-    _told_if_set = frozenset({"threshold", "sample"})
 
     kind: Literal["cv", "oob", "loo", "auto", "test"] = "cv"
     folds: StrictInt = Field(default=5, ge=2)
@@ -158,201 +147,262 @@ class Tuning(Table):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.threshold and self.kind != "cv":
-            raise ValueError(f"threshold is chosen by kind 'cv' only, not by {self.kind!r}")
+            raise ValueError(f"threshold needs kind = 'cv'; the kind is {self.kind!r}")
         if self.sample is not None and self.kind not in ("loo", "auto"):
-            raise ValueError(
-                "sample is of leave-one-out votes, by kind 'loo' or 'auto', and the kind is "
-                f"{self.kind!r}; change one of them, or leave sample out"
-            )
+            raise ValueError(f"sample needs kind = 'loo' or 'auto'; the kind is {self.kind!r}")
         return self
 
 
 class Dataset(Table):
-    """A data set of the plan: by its name, or a file with its columns.
+    """A data set of a plan: a registered name, or a file with its columns.
 
     Parameters
     ----------
     name : str
-        A name that `cordwood.datasets.registry` knows; for a file, or with `source`, a label of
-        your own.
+        Label in tables. Without `path` and `source` it is also the name under which
+        `cordwood.datasets.registry` finds the data set; with `path`, the file's stem by default.
     source : str, optional
-        The name that `cordwood.datasets.registry` knows, if `name` is a label of your own.
+        Registered name of the data set, if `name` is another label.
     category : str, optional
-        The label that is set against all others, which makes two classes of many and of rows with
-        several labels. A plan says ``categories = ["gold", "tin"]`` for a data set of each, named
-        after it.
+        Label that is the positive class against all others, which turns a multiclass or multilabel
+        data set into a binary one. In a plan, ``categories = ["gold", "tin"]`` stands for one data
+        set per category, named after it.
     path : str, optional
-        A data file, or a folder of class folders; in a plan, relative to the plan's own folder.
-    text_columns : tuple of str, optional
-        Columns of the text in the file. A plan says ``text = "body"``.
+        Data file, or folder with one folder per class, relative to the plan's folder.
+    text : tuple of str, optional
+        Columns of the file that hold the text; in a plan, a name or a list of names.
     label, group, split : str, optional
-        Columns of the label, the group and the official part in the file.
-    text : dict
-        Parameters of `TextVectorizer` for this data set. To give columns as well, a plan says
-        ``text = {column = "body", preset = "social"}``.
-    kind : {"text", "numeric"}
-        What the rows hold. It is found out wherever the data are at hand.
+        Columns of the file that hold the label, the group and the official split.
+    group_pattern : str, optional
+        Regular expression whose first match in the id of a sample is its group, such as
+        ``"^[^:]*"``; excludes `group`.
+    vectorizer : dict, default={}
+        Parameters of `TextVectorizer` for this data set.
+    kind : {"text", "numeric"}, default="text"
+        What the samples are. It is only needed to look up results without the data; otherwise it
+        must agree with the data.
     """
 
     name: StrictStr = ""
     path: StrictStr | None = None
-    text_columns: tuple[StrictStr, ...] | None = None
+    text: tuple[StrictStr, ...] | None = None
     label: StrictStr | None = None
     group: StrictStr | None = None
     split: StrictStr | None = None
-    text: dict[str, Any] = {}
+    group_pattern: StrictStr | None = None
+    vectorizer: dict[str, Any] = {}
     kind: Literal["text", "numeric"] = "text"
     source: StrictStr | None = None
     category: StrictStr | None = None
 
-    _told_if_set = frozenset({"source", "category"})
-
     @model_validator(mode="before")
     @classmethod
-    def _separate_columns(cls, given: Any) -> Any:
+    def _complete(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
         table = dict(given)
-        text = table.pop("text", {})
-        column = text
-        if isinstance(text, Mapping):
-            settings = dict(text)
-            column = settings.pop("column", None)
-            table["text"] = settings
-        if column is not None:
-            table["text_columns"] = (column,) if isinstance(column, str) else column
         if not table.get("name") and not table.get("path"):
-            raise ValueError("has neither a name nor a path")
+            raise ValueError("needs a name or a path")
         if table.get("source") and table.get("path"):
-            raise ValueError("has both a source and a path; leave one out")
+            raise ValueError("has both a source and a path; remove one")
+        if table.get("group") and table.get("group_pattern"):
+            raise ValueError("has both a group and a group_pattern; remove one")
         if not table.get("name"):
             table["name"] = Path(str(table["path"]).removesuffix(".gz")).stem
         return table
 
-    @field_validator("text")
+    @field_validator("text", mode="before")
     @classmethod
-    def _checkplain(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        return plain(settings)
+    def _check_text(cls, columns: Any) -> Any:
+        if isinstance(columns, Mapping):
+            raise ValueError("must be a column or a list of columns; did you mean 'vectorizer'?")
+        return (columns,) if isinstance(columns, str) else columns
+
+    @field_validator("group_pattern")
+    @classmethod
+    def _check_pattern(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise ValueError(f"is not a regular expression: {error}") from None
+        return pattern
+
+    @field_validator("vectorizer")
+    @classmethod
+    def _check_vectorizer(cls, params: dict[str, Any]) -> dict[str, Any]:
+        return check_json(params)
 
     def load(
         self, *, data_dir: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> Corpus | FeatureMatrix:
-        """Load the rows with their labels, from the file or by the name."""
+        """Load the samples and their labels from the file or by the registered name.
+
+        Parameters
+        ----------
+        data_dir : path, optional
+            The data folder; see `cordwood.datasets.registry.list_datasets`.
+        progress : callable, optional
+            Called with the number of bytes read and the number of all bytes.
+
+        Returns
+        -------
+        Corpus or FeatureMatrix
+        """
+        data: Corpus | FeatureMatrix
         if self.path is None:
-            rows = load_dataset(self.known_as, data_dir=data_dir, progress=progress)
+            data = load_dataset(self.registered_name, data_dir=data_dir, progress=progress)
         else:
-            rows = read_dataset(
+            data = read_dataset(
                 self.path,
-                text=self.text_columns,
+                text=self.text,
                 label=self.label,
                 group=self.group,
                 split=self.split,
                 progress=progress,
             )
-        return rows if self.category is None else binarize_labels(rows, self.category)
+        if self.group_pattern is not None:
+            data = with_groups(data, self.group_pattern)
+        return data if self.category is None else binarize_labels(data, self.category)
 
     @property
-    def known_as(self) -> str:
-        """The name by which `cordwood.datasets.registry` knows it, if it is no file."""
+    def registered_name(self) -> str:
+        """The name that `cordwood.datasets.registry` looks up, unless there is a `path`."""
         return self.source or self.name
 
 
-def part_categories(tables: Any) -> Any:
-    """Make of each data set with `categories` one for each of them.
+def expand_categories(tables: Any) -> Any:
+    """Replace each data set that has `categories` by one data set per category.
 
     Examples
     --------
-    >>> part_categories([{"name": "metals", "categories": ["gold", "tin"]}])[1]
+    >>> expand_categories([{"name": "metals", "categories": ["gold", "tin"]}])[1]
     {'source': 'metals', 'name': 'tin', 'category': 'tin'}
     """
     if not isinstance(tables, list | tuple):
         return tables
-    parted: list[Any] = []
-    for place, table in enumerate(tables, start=1):
+    expanded: list[Any] = []
+    for number, table in enumerate(tables, start=1):
         categories = table.get("categories") if isinstance(table, Mapping) else None
         if categories is None:
-            parted.append(table)
+            expanded.append(table)
             continue
         if not isinstance(categories, list | tuple) or not categories:
             raise ValueError(
-                f"number {place} has categories = {categories!r}, but must list labels of the data"
+                f"number {number}: categories must be a list of labels; got {categories!r}"
             )
         if not table.get("name") and not table.get("path"):
-            raise ValueError(
-                f"number {place} has categories = {categories!r}, but neither a name nor a path"
-            )
+            raise ValueError(f"number {number}: a data set with categories needs a name or a path")
         rest = {name: value for name, value in table.items() if name not in ("name", "categories")}
         if "path" not in rest:
             rest = {"source": table.get("name"), **rest}
-        parted += [{**rest, "name": each, "category": each} for each in categories]
-    return parted
+        expanded += [{**rest, "name": each, "category": each} for each in categories]
+    return expanded
 
 
 class Learner(Table):
-    """A learner of the plan: a recipe, with parameters that are given and some that are sought.
+    """A learner of a plan: a recipe or any scikit-learn classifier, with its parameters.
 
     Parameters
     ----------
-    recipe : str
-        A name from `cordwood.recipes.names()`.
-    name : str
-        Its label in tables, the recipe by default.
-    params : dict
-        Parameters of the recipe. Short names are kept in full: `C` becomes `classifier__C`.
-    grid : dict of str to list
-        Values to choose among, for each parameter that is to be tuned; "paper" in a plan stands
-        for `cordwood.recipes.grid`.
-    numeric_grid : dict of str to list
-        Entries of the grid that differ for rows of numbers.
+    recipe : str, optional
+        A name from `cordwood.recipes.names()`; needed unless there is an `estimator`.
+    estimator : str, optional
+        A classifier that is not a recipe: ``"package.module:Class"``, or ``"file.py:function"``
+        with the file's path relative to the plan's folder. Calling the class or function without
+        arguments must return an unfitted classifier. It is preceded by a `TextVectorizer` on text
+        and by the `scaler` on dense numeric data, unless it is a `Pipeline`. **The module is
+        imported when the plan is loaded, so load only plans that you trust.** With several
+        processes or a cluster, each worker imports the module itself.
+    name : str, optional
+        Label in tables; by default the recipe, or the name of the class or function.
+    params : dict, default={}
+        Parameters of the pipeline's steps. Short names are expanded: `C` becomes `classifier__C`.
+    grid : dict of str to list, or "default", default={}
+        Values to choose from, for each parameter that is tuned. "default" is the grid of the
+        protocol for this recipe, or else `cordwood.recipes.grid`.
+    numeric_grid : dict of str to list, default={}
+        Entries that replace those of `grid` on numeric data.
+    weighting : str, optional
+        Term weighting of the `TextVectorizer` before an `estimator`, such as "tf" or "tfidf",
+        where the plan sets none; recipes have their own.
+    scaler : {"standard", "minmax"}, optional
+        Scaling of dense numeric data before an `estimator`: to unit variance, or to [0, 1]; none
+        by default. Recipes have their own.
     """
 
-    recipe: StrictStr
+    recipe: StrictStr | None = None
+    estimator: StrictStr | None = None
     name: StrictStr = ""
     params: dict[str, Any] = {}
     grid: dict[str, Any] = {}
     numeric_grid: dict[str, Any] = {}
+    weighting: StrictStr | None = None
+    scaler: Literal["standard", "minmax"] | None = None
+
+    # Folder of the estimator's file, resolved when the plan is loaded. It is private because it is
+    # not part of the plan's content.
+    _folder: str | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
-    def _name_after_recipe(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and not given.get("name"):
-            return {**given, "name": given.get("recipe", "")}
+    def _complete(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        recipe, estimator = given.get("recipe"), given.get("estimator")
+        if (recipe is None) == (estimator is None):
+            raise ValueError("needs either a recipe or an estimator")
+        if recipe is not None:
+            for key in ("weighting", "scaler"):
+                if given.get(key) is not None:
+                    raise ValueError(f"{key} needs an estimator; recipes have their own")
+        if not given.get("name"):
+            return {**given, "name": recipe or str(estimator).rpartition(":")[2]}
         return given
+
+    @field_validator("estimator")
+    @classmethod
+    def _check_estimator(cls, reference: str | None) -> str | None:
+        if reference is not None and not all(reference.rpartition(":")[::2]):
+            raise ValueError(
+                f"must be 'package.module:Class' or 'file.py:function'; got {reference!r}"
+            )
+        return reference
 
     @field_validator("params")
     @classmethod
     def _check_params(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return plain(params)
+        return check_json(params)
 
     @field_validator("grid", mode="before")
     @classmethod
     def _check_grid(cls, grid: Any) -> Any:
-        if grid == "paper":
-            return {"paper": []}  # until the recipe is known to be one
-        return _check_lists(grid, "a table of lists, or 'paper'")
+        if grid == "default":
+            return {"default": []}  # replaced when the recipe is resolved
+        return check_lists(grid, "a table of lists, or 'default'")
 
     @field_validator("numeric_grid", mode="before")
     @classmethod
     def _check_numeric_grid(cls, grid: Any) -> Any:
-        return _check_lists(grid, "a table of lists")
+        return check_lists(grid, "a table of lists")
 
 
-def _check_lists(grid: Any, expected: str) -> dict[str, list[Any]]:
+def check_lists(grid: Any, expected: str) -> dict[str, list[Any]]:
+    """Return a grid as a dict of lists; raise ValueError for anything else."""
     if not isinstance(grid, Mapping):
-        raise ValueError(f"is {grid!r}, but must be {expected}")
+        raise ValueError(f"must be {expected}; got {grid!r}")
     for param, values in grid.items():
         if not isinstance(values, list | tuple) or not values:
-            raise ValueError(f"gives {param} as {values!r}, but must list values to try")
-    return {param: list(values) for param, values in plain(grid).items()}
+            raise ValueError(f"must list the values of {param}; got {values!r}")
+    return {param: list(values) for param, values in check_json(grid).items()}
 
 
-def plain(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse what JSON cannot hold, such as the dates of TOML."""
+def check_json(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table as a dict; raise ValueError for values that JSON lacks, such as dates."""
     for name, value in table.items():
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError):
             raise ValueError(
-                f"gives {name} as {value!r}; use text, finite numbers, true or false, or lists"
+                f"has {name} = {value!r}; use strings, finite numbers, booleans or lists"
             ) from None
     return dict(table)

@@ -1,6 +1,6 @@
-"""The canvas of all pictures: figures, axes and the pixels on them, and how they become files.
+"""Helpers for matplotlib figures: style, measurements in pixels, reproducible SVG files.
 
-Needs matplotlib, which the extra ``plots`` installs.
+Requires matplotlib, which the extra ``plots`` installs.
 """
 
 import os
@@ -16,42 +16,66 @@ from cordwood import _atomic as atomic
 from cordwood.compare.report._label_placement import Box
 from cordwood.exceptions import CordwoodError
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow that is
-# lost on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-PALE = "#dddddd"
-FONT = 9.0
+# The Okabe-Ito palette for color-blind readers, without yellow, which is hard to see on white.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LIGHT_GRAY = "#dddddd"
+FONT_SIZE = 9.0
 
 _POINTS_PER_INCH = 72.0
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make a figure, in inches, on which labels can be measured before it is written."""
+    """Create a figure with a canvas on which text can be measured.
+
+    Parameters
+    ----------
+    width, height : float
+        In inches.
+
+    Returns
+    -------
+    Figure
+    """
     figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)  # measures the labels
+    FigureCanvasAgg(figure)  # attaches itself; its renderer measures text
     return figure
 
 
-def dress(axes: Axes) -> None:
-    """Draw a pale grid behind the data, and no box around it."""
-    axes.grid(color=PALE, linewidth=0.6)
+def style_axes(axes: Axes) -> None:
+    """Draw a light grid behind the data, and hide the top and right spines."""
+    axes.grid(color=LIGHT_GRAY, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def measure(figure: Figure, axes: Axes) -> tuple[Box, float]:
-    """Give the frame of the axes in pixels, and how many of these make a point."""
+def measure_axes(figure: Figure, axes: Axes) -> tuple[Box, float]:
+    """Lay out a figure and measure its axes.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    axes : Axes
+        One of its axes.
+
+    Returns
+    -------
+    Box
+        Extent of the axes in pixels.
+    float
+        Pixels per point.
+    """
     figure.draw_without_rendering()
     return Box(*axes.get_window_extent().extents), figure.dpi / _POINTS_PER_INCH
 
 
-def steps(front: ArrayLike) -> NDArray[np.float64]:
-    """List the corners of the line that says what can be had at so much cost.
+def step_line(front: ArrayLike) -> NDArray[np.float64]:
+    """Return the corners of the step function through the points of a Pareto front.
 
     Parameters
     ----------
     front : array-like of shape (n, 2)
-        Cost and worth of what nothing else beats in both, the cheapest first.
+        Points in ascending order of the first coordinate.
 
     Returns
     -------
@@ -59,7 +83,7 @@ def steps(front: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> steps([(1, 70), (10, 90)])
+    >>> step_line([(1, 70), (10, 90)])
     array([[ 1., 70.],
            [10., 70.],
            [10., 90.]])
@@ -68,35 +92,41 @@ def steps(front: ArrayLike) -> NDArray[np.float64]:
     return np.column_stack([corners[1:, 0], corners[:-1, 1]])
 
 
-def enclose(starts: ArrayLike, ends: ArrayLike, room: float) -> list[Box]:
-    """Give the boxes around straight lines, or around dots that start where they end.
+def bounding_boxes(starts: ArrayLike, ends: ArrayLike, padding: float) -> list[Box]:
+    """Return the bounding boxes of line segments.
 
     Parameters
     ----------
     starts, ends : array-like of shape (n, 2)
-    room : float
-        How far the boxes reach beyond the lines.
+        End points of the segments; equal for dots.
+    padding : float
+        Distance between a segment and the sides of its box.
+
+    Returns
+    -------
+    list of Box
 
     Examples
     --------
-    >>> box, = enclose([(10, 5)], [(3, 5)], room=1)
+    >>> box, = bounding_boxes([(10, 5)], [(3, 5)], padding=1)
     >>> box == (2, 4, 11, 6)
     True
     """
-    low, high = np.minimum(starts, ends) - room, np.maximum(starts, ends) + room
+    low, high = np.minimum(starts, ends) - padding, np.maximum(starts, ends) + padding
     return [Box(*corners) for corners in np.hstack([low, high])]
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as SVG, whole or not at all; equal figures make equal files.
+    """Write a figure atomically as SVG; equal figures give equal files.
 
     Parameters
     ----------
     figure : Figure
+        The figure.
     path : path
-        Its name must end in ``.svg``.
+        File name that ends in ``.svg``.
     """
     if not os.fspath(path).lower().endswith(".svg"):
-        raise CordwoodError(f"{os.fspath(path)}: plots are SVG; end the name in .svg")
+        raise CordwoodError(f"{os.fspath(path)}: plots are written as SVG; use the suffix .svg")
     with mpl.rc_context({"svg.hashsalt": "cordwood"}), atomic.write(path, "wb") as file:
         figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})

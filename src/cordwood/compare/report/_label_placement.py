@@ -1,4 +1,8 @@
-"""Places for labels in a picture, such that they hide nothing: pure geometry, in any unit."""
+"""Place labels in a plot so that they overlap neither markers nor each other.
+
+Pure geometry, in any unit. Not adjustText: that moves labels iteratively from random positions,
+while these placements are deterministic, which reproducible SVG files need.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.isotonic import isotonic_regression
 
-# Directions from a marker, the likeliest first: right, left, above, below, and between them.
+# Directions from a marker in order of preference: right, left, above, below, then diagonals.
 _DIRECTIONS = (
     (1.0, 0.0),
     (-1.0, 0.0),
@@ -18,11 +22,17 @@ _DIRECTIONS = (
     (-0.7, 0.7),
     (-0.7, -0.7),
 )
-_REACHES = (1.0, 2.0, 3.0, 4.5, 6.0)
+_DISTANCES = (1.0, 2.0, 3.0, 4.5, 6.0)  # multiples of the smallest distance
 
 
 class Box(NamedTuple):
-    """A rectangle."""
+    """A rectangle.
+
+    Parameters
+    ----------
+    left, bottom, right, top : float
+        Coordinates of its sides.
+    """
 
     left: float
     bottom: float
@@ -34,98 +44,104 @@ class Box(NamedTuple):
         """Width times height."""
         return (self.right - self.left) * (self.top - self.bottom)
 
-    def shared_area(self, other: "Box") -> float:
-        """Area that lies in both."""
+    def overlap(self, other: "Box") -> float:
+        """Return the area of the intersection with another box."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
 
 
-def spread(heights: ArrayLike, gap: float, low: float, high: float) -> NDArray[np.float64]:
-    """Move heights apart, no farther than they must go.
+def spread_labels(heights: ArrayLike, gap: float, low: float, high: float) -> NDArray[np.float64]:
+    """Move labels apart vertically, with the least sum of squared displacements.
 
     Parameters
     ----------
     heights : array-like of shape (n,)
-        In rising order.
+        Preferred heights in ascending order.
     gap : float
-        Least distance between neighbours.
+        Minimum distance between two labels.
     low, high : float
-        Where all should stay; too many for that go beyond `high`.
+        Range of the heights; exceeded beyond `high` if there are too many labels.
 
     Returns
     -------
     ndarray of shape (n,)
-        Those with the least sum of squared moves.
 
     Examples
     --------
-    >>> spread([1.0, 1.0, 8.0], gap=2.0, low=-5.0, high=10.0).tolist()
+    >>> spread_labels([1.0, 1.0, 8.0], gap=2.0, low=-5.0, high=10.0).tolist()
     [0.0, 2.0, 8.0]
     """
-    # With the gaps taken out, keeping the distance is keeping the order.
-    wanted = np.asarray(heights, dtype=np.float64)
-    gaps = gap * np.arange(wanted.size)
-    room = max(high - gap * (wanted.size - 1), low)
-    return np.asarray(isotonic_regression(wanted - gaps, y_min=low, y_max=room) + gaps)
+    # Without the gaps, minimum distances become an order constraint: isotonic regression.
+    preferred = np.asarray(heights, dtype=np.float64)
+    gaps = gap * np.arange(preferred.size)
+    y_max = max(high - gap * (preferred.size - 1), low)
+    return np.asarray(isotonic_regression(preferred - gaps, y_min=low, y_max=y_max) + gaps)
 
 
-def place(
+def place_labels(
     markers: Sequence[tuple[float, float]],
     sizes: Sequence[tuple[float, float]],
     frame: Box,
-    reach: float,
+    distance: float,
     obstacles: Sequence[Box] = (),
 ) -> list[Box]:
-    """Find a place for each marker's label, where it hides no marker and no other label.
+    """Choose a position for the label of each marker, greedily by the least overlap.
 
     Parameters
     ----------
     markers : sequence of (x, y)
-        What the labels belong to.
+        Positions of the markers.
     sizes : sequence of (width, height)
-        Of the labels.
+        Sizes of their labels.
     frame : Box
-        What they should stay in.
-    reach : float
-        Distance of the nearest places from a marker, which itself reaches half as far.
-    obstacles : sequence of Box
-        What else should not be hidden.
+        Area that labels should not exceed.
+    distance : float
+        Smallest distance between a marker and its label; markers have half of it as radius.
+    obstacles : sequence of Box, default=()
+        Other areas that labels should not overlap.
 
     Returns
     -------
     list of Box
-        Where no place is free, the one that hides least.
+        Position of each label.
 
     Examples
     --------
-    >>> place([(0, 0)], [(4, 2)], Box(-9, -9, 9, 9), reach=1)
+    >>> place_labels([(0, 0)], [(4, 2)], Box(-9, -9, 9, 9), distance=1)
     [Box(left=1.0, bottom=-1.0, right=5.0, top=1.0)]
     """
-    half = reach / 2
-    taken = [*obstacles, *(Box(x - half, y - half, x + half, y + half) for x, y in markers)]
-    found: list[Box] = []
+    radius = distance / 2
+    occupied = [
+        *obstacles,
+        *(Box(x - radius, y - radius, x + radius, y + radius) for x, y in markers),
+    ]
+    placed: list[Box] = []
     for marker, size in zip(markers, sizes, strict=True):
-        places = [_beside(marker, size, d, r * reach) for r in _REACHES for d in _DIRECTIONS]
-        chosen = min(places, key=lambda box: _hidden(box, taken, frame))
-        taken.append(chosen)
-        found.append(chosen)
-    return found
+        candidates = [
+            _place_beside(marker, size, direction, factor * distance)
+            for factor in _DISTANCES
+            for direction in _DIRECTIONS
+        ]
+        chosen = min(candidates, key=lambda box: _total_overlap(box, occupied, frame))
+        occupied.append(chosen)
+        placed.append(chosen)
+    return placed
 
 
-def _beside(
+def _place_beside(
     marker: tuple[float, float],
     size: tuple[float, float],
     direction: tuple[float, float],
-    reach: float,
+    distance: float,
 ) -> Box:
-    x, y = (at + reach * towards for at, towards in zip(marker, direction, strict=True))
-    # The side that faces the marker is the one that keeps the distance.
+    x, y = (at + distance * towards for at, towards in zip(marker, direction, strict=True))
+    # (x, y) is on the side of the label that faces the marker.
     left = x - size[0] * (1 - np.sign(direction[0])) / 2
     bottom = y - size[1] * (1 - np.sign(direction[1])) / 2
     return Box(float(left), float(bottom), float(left + size[0]), float(bottom + size[1]))
 
 
-def _hidden(box: Box, taken: Sequence[Box], frame: Box) -> float:
-    outside = box.area - box.shared_area(frame)
-    return outside + sum(box.shared_area(other) for other in taken)
+def _total_overlap(box: Box, occupied: Sequence[Box], frame: Box) -> float:
+    outside = box.area - box.overlap(frame)
+    return outside + sum(box.overlap(other) for other in occupied)

@@ -1,7 +1,7 @@
-"""Pictures of comparisons, as SVG: learning curves, time and effectiveness, critical difference.
+"""Plots of comparisons: learning curves, time against score, critical differences.
 
-Each learner has a colour, a marker and a label of its own. Needs matplotlib, which the extra
-``plots`` installs; `cordwood.compare.report._figure.save` writes the pictures.
+Each learner has its own color, marker and label. Requires matplotlib, which the extra ``plots``
+installs; `cordwood.compare.report._figure.save` writes the figures as SVG.
 """
 
 import math
@@ -11,249 +11,301 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from cordwood.compare.report import _figure as canvas
-from cordwood.compare.report import _label_placement as labels
-from cordwood.compare.report._figure import COLOURS, FONT
+from cordwood.compare.report._figure import (
+    COLORS,
+    FONT_SIZE,
+    bounding_boxes,
+    measure_axes,
+    new_figure,
+    step_line,
+    style_axes,
+)
+from cordwood.compare.report._label_placement import place_labels, spread_labels
 from cordwood.compare.report.rendering import metric_name
 from cordwood.compare.stats.comparison import Comparison
 from cordwood.compare.stats.curves import LearningCurve, RoundCurve
 from cordwood.compare.stats.ranks import Nemenyi
 from cordwood.exceptions import CordwoodError
+from cordwood.stacking.diversity import pareto_front
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
-_LINES = ("-", "--", ":", "-.")
-_GREY = "#666666"
-_LEADER = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 1.0, "shrinkB": 5.0}
+_LINE_STYLES = ("-", "--", ":", "-.")
+_GRAY = "#666666"
+_LEADER_LINE = {"arrowstyle": "-", "linewidth": 0.6, "shrinkA": 1.0, "shrinkB": 5.0}
+_ERROR_BAR: dict[str, Any] = {"color": _GRAY, "marker": "|", "markersize": 10, "linewidth": 1.5}
+_MIN_SECONDS = 1e-3  # keeps times below the resolution of the clock on a logarithmic axis
 
 Point = tuple[float, float]
 
 
-def draw_learning_curves(
+def plot_learning_curves(
     curves: Mapping[str, LearningCurve], *, title: str = "", metric: str = "micro_f1"
 ) -> Figure:
-    """Draw scores by what was learnt from, a line for each learner.
+    """Plot scores by training set size, one line per learner.
 
     Parameters
     ----------
     curves : mapping of str to LearningCurve
-        By learner, for one data set; amounts without a score are left out.
-    title : str
-        Above the picture, such as the name of the data set.
-    metric : str
-        What the scores are.
+        Curves of one data set by learner; points without a score are omitted.
+    title : str, default=""
+        Title, such as the name of the data set.
+    metric : str, default="micro_f1"
+        Name of the score.
 
     Returns
     -------
     Figure
-        The bars are one standard error of the mean to each side.
+        Error bars are one standard error of the mean in each direction.
     """
     figure, axes = _new_axes(6.4, max(4.0, 0.2 * len(curves) + 1.5))
-    counted = any(curve.by == "positives" for curve in curves.values())
+    is_count = any(curve.by == "max_positives" for curve in curves.values())
     ends: dict[int, Point] = {}
-    for position, curve in enumerate(curves.values()):
+    for i, curve in enumerate(curves.values()):
         points = [point for point in curve.points if point.n]
         if not points:
             continue
-        x = [point.amount if counted else 100 * point.amount for point in points]
+        x = [point.train_size if is_count else 100 * point.train_size for point in points]
         y = [100 * point.mean for point in points]
         error = [100 * point.sd / math.sqrt(point.n) if point.n > 1 else 0.0 for point in points]
-        axes.errorbar(x, y, error, elinewidth=0.8, markersize=5, linewidth=1.5, **_look(position))
-        ends[position] = (x[-1], y[-1])
+        axes.errorbar(x, y, error, elinewidth=0.8, markersize=5, linewidth=1.5, **_style(i))
+        ends[i] = (x[-1], y[-1])
     if not ends:
-        raise CordwoodError("there is no learning curve to draw: no unit has been done yet")
-    if counted:
-        _scale(axes, (1.0, 2.0, 5.0), "{:,.0f}")
-        axes.set_xlabel("training rows of the category that were kept")
+        raise CordwoodError("there is no learning curve to plot: no trial has finished yet")
+    if is_count:
+        _set_log_scale(axes, (1.0, 2.0, 5.0), "{:,.0f}")
+        axes.set_xlabel("training samples of the category")
     else:
         axes.set_xlim(0, 103)
-        axes.set_xlabel("share of the training rows, %")
+        axes.set_xlabel("fraction of the training samples, %")
     axes.set_ylabel(f"{metric_name(metric)}, %")
     axes.set_title(title, loc="left", parse_math=False)
-    _label_ends(figure, axes, ends, list(curves))
+    _add_legend(
+        figure, [Line2D([], [], **_ERROR_BAR, label="mean ± standard error over the folds")]
+    )
+    _label_line_ends(figure, axes, ends, list(curves))
     return figure
 
 
-def draw_round_curves(
+def plot_round_curves(
     curves: Mapping[str, RoundCurve], *, title: str = "", metric: str = "micro_f1"
 ) -> Figure:
-    """Draw scores by rounds, a line for each learner's test rows and a thin one for training rows.
+    """Plot scores by boosting rounds, with two lines per learner: test and training samples.
 
     Parameters
     ----------
     curves : mapping of str to RoundCurve
-        By learner, for one data set.
-    title : str
-        Above the picture, such as the name of the data set.
-    metric : str
-        What the scores are.
+        Curves of one data set by learner.
+    title : str, default=""
+        Title, such as the name of the data set.
+    metric : str, default="micro_f1"
+        Name of the score.
 
     Returns
     -------
     Figure
-        Where a line ends early, so did the learner's rounds.
+        A line ends where the learner has stopped early.
     """
-    figure, axes = _new_axes(6.4, 4.0)
+    figure, axes = _new_axes(6.4, 4.2)
     ends: dict[int, Point] = {}
-    for position, curve in enumerate(curves.values()):
+    for i, curve in enumerate(curves.values()):
         train, test = (100 * np.array(scores) for scores in (curve.train, curve.test))
-        look = _look(position)
-        axes.plot(curve.rounds, test, linewidth=1.5, markersize=4, **look)
-        axes.plot(curve.rounds, train, linewidth=0.8, linestyle=":", color=look["color"])
-        ends[position] = (curve.rounds[-1], float(test[-1]))
-    _scale(axes, (1.0, 2.0, 5.0), "{:,.0f}")
-    axes.set_xlabel("rounds; dotted: training rows")
+        style = _style(i)
+        axes.plot(curve.rounds, test, linewidth=1.5, markersize=4, **style)
+        axes.plot(curve.rounds, train, linewidth=0.8, linestyle=":", color=style["color"])
+        ends[i] = (curve.rounds[-1], float(test[-1]))
+    _set_log_scale(axes, (1.0, 2.0, 5.0), "{:,.0f}")
+    axes.set_xlabel("boosting rounds")
     axes.set_ylabel(f"{metric_name(metric)}, %")
     axes.set_title(title, loc="left", parse_math=False)
-    _label_ends(figure, axes, ends, list(curves))
+    _add_legend(
+        figure,
+        [
+            Line2D([], [], color=_GRAY, linewidth=1.5, marker="o", label="test samples"),
+            Line2D([], [], color=_GRAY, linewidth=0.8, linestyle=":", label="training samples"),
+        ],
+    )
+    _label_line_ends(figure, axes, ends, list(curves))
     return figure
 
 
-def draw_time_against_effectiveness(
+def plot_time_vs_score(
     comparison: Comparison, *, metric: str = "micro_f1", dataset: str | None = None
 ) -> Figure:
-    """Draw what each learner costs against how good it is.
+    """Plot the score of each learner against its CPU time.
 
     Parameters
     ----------
     comparison : Comparison
-    metric : str
+        The comparison; learners that are not complete are omitted.
+    metric : str, default="micro_f1"
         One of its metrics.
     dataset : str, optional
-        One of its data sets; by default, geometric means of the seconds and means of the scores
-        over the data sets that all learners have completed.
+        One of its data sets; by default, the geometric mean of the times and the mean of the
+        scores over the data sets that all learners have completed.
 
     Returns
     -------
     Figure
-        Full markers are the learners that no other beats in both; a line joins them. Learners
-        that are not complete are left out.
+        Learners on the Pareto front, for which no other is both faster and better, have filled
+        markers and are joined by a dotted line.
     """
-    points = _find_points(comparison, metric, dataset)
+    points = _get_points(comparison, metric, dataset)
     if not points:
-        raise CordwoodError("there is nothing to draw: no learner has done all its units yet")
-    figure, axes = _new_axes(6.4, 4.4)
-    front = _front(points)
-    steps = canvas.steps([points[name] for name in front])
-    axes.plot(*steps.T, color=_GREY, linewidth=0.8, linestyle=":")
-    for position, name in enumerate(comparison.learners):
+        raise CordwoodError("there is nothing to plot: no learner has finished all its trials yet")
+    figure, axes = _new_axes(6.4, 4.6)
+    front = _find_front(points)
+    steps = step_line([points[name] for name in front])
+    axes.plot(*steps.T, color=_GRAY, linewidth=0.8, linestyle=":")
+    for i, name in enumerate(comparison.learners):
         if name in points:
-            look = _look(position)
-            inside = look["color"] if name in front else "white"
+            style = _style(i)
             axes.plot(
                 *points[name],
-                marker=look["marker"],
-                color=look["color"],
+                marker=style["marker"],
+                color=style["color"],
                 markersize=8,
-                markerfacecolor=inside,
+                markerfacecolor=style["color"] if name in front else "white",
                 linestyle="none",
             )
-    _scale_seconds(axes, [seconds for seconds, _ in points.values()])
+    _set_seconds_scale(axes, [seconds for seconds, _ in points.values()])
     axes.margins(y=0.1)
-    axes.set_xlabel("CPU seconds to fit and to predict one part, without tuning")
+    axes.set_xlabel("CPU seconds to fit and predict one fold, without tuning")
     axes.set_ylabel(f"{metric_name(metric)}, %")
-    sets = (dataset,) if dataset else comparison.summaries[metric, front[0]].datasets
-    title = sets[0] if len(sets) == 1 else f"mean of {len(sets)} data sets"
+    datasets = (dataset,) if dataset else comparison.summaries[metric, front[0]].datasets
+    title = datasets[0] if len(datasets) == 1 else f"mean of {len(datasets)} data sets"
     axes.set_title(title, loc="left", parse_math=False)
+    marker: dict[str, Any] = {"color": _GRAY, "marker": "o", "markersize": 8}
+    _add_legend(
+        figure,
+        [
+            Line2D([], [], linewidth=0.8, linestyle=":", **marker, label="Pareto front"),
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                markerfacecolor="white",
+                **marker,
+                label="another learner is both faster and better",
+            ),
+        ],
+    )
     _label_points(figure, axes, points, steps)
     return figure
 
 
-def draw_critical_difference(
+def plot_critical_difference(
     result: Nemenyi, learners: Sequence[str], *, title: str = ""
 ) -> Figure:
-    """Draw average ranks, with a bar over those that do not differ significantly.
+    """Plot average ranks, with bars that join learners that are not significantly different.
 
     Parameters
     ----------
     result : Nemenyi
+        Result of the Nemenyi test.
     learners : sequence of str
-        Their names, in the order of the ranks.
-    title : str
-        Above the picture.
+        Names of the learners, in the order of the ranks.
+    title : str, default=""
+        Title of the plot.
 
     Returns
     -------
     Figure
-        The best is on the left.
+        The best learner is on the left.
     """
     n = len(learners)
     if len(result.ranks) != n:
-        raise ValueError(f"there are {n} names for {len(result.ranks)} ranks")
+        raise ValueError(
+            f"learners must have one name for each of {len(result.ranks)} ranks; got {n}."
+        )
     if math.isnan(result.critical_difference):
         raise CordwoodError(
-            "a critical difference needs two learners that have completed the same data set"
+            "a critical difference needs at least two learners that have completed the same data "
+            "set"
         )
     groups = result.groups()
     bars = 0.16 * len(groups) + 0.12
     rows = 0.24 * math.ceil(n / 2)
     above, width = 0.75, 5.0
     figure = Figure(figsize=(width, above + bars + rows))
-    # One unit of y is an inch, downwards from the axis of ranks.
+    # One trial of y is an inch below the axis of ranks.
     axes = figure.add_axes((0, 0, 1, 1), xlim=(1, n), ylim=(bars + rows, -above))
     axes.set_axis_off()
-    _draw_ranks_axis(axes, n)
-    _draw_ruler(axes, result.critical_difference, n)
+    _draw_rank_axis(axes, n)
+    _draw_ruler(axes, result.critical_difference, n, has_bars=bool(groups))
     for level, group in enumerate(groups):
         y = 0.14 + 0.16 * level
         ends = result.ranks[[group[0], group[-1]]]
-        reach = 0.012 * (n - 1)
+        overhang = 0.012 * (n - 1)
         axes.plot(
-            [ends[0] - reach, ends[1] + reach],
+            [ends[0] - overhang, ends[1] + overhang],
             [y, y],
             color="black",
             linewidth=3,
             solid_capstyle="butt",
             clip_on=False,
         )
-    _draw_ranked(axes, result.ranks, learners, top=bars)
-    axes.text(1, -above, title, fontsize=FONT + 2, va="bottom", parse_math=False)
+    _draw_learners(axes, result.ranks, learners, top=bars)
+    axes.text(1, -above, title, fontsize=FONT_SIZE + 2, va="bottom", parse_math=False)
     return figure
 
 
 def _new_axes(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = canvas.new_figure(width, height)
+    figure = new_figure(width, height)
     axes = figure.add_subplot()
-    canvas.dress(axes)
+    style_axes(axes)
     return figure, axes
 
 
-def _look(position: int) -> dict[str, Any]:
+def _add_legend(figure: Figure, handles: Sequence[Line2D]) -> None:
+    """Explain line styles and markers below the axes; labels name the learners."""
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=len(handles),
+        frameon=False,
+        fontsize=FONT_SIZE,
+    )
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Return color, marker and line style of the i-th learner."""
     return {
-        "color": COLOURS[position % len(COLOURS)],
-        "marker": _MARKERS[position % len(_MARKERS)],
-        "linestyle": _LINES[position // len(COLOURS) % len(_LINES)],
+        "color": COLORS[i % len(COLORS)],
+        "marker": _MARKERS[i % len(_MARKERS)],
+        "linestyle": _LINE_STYLES[i // len(COLORS) % len(_LINE_STYLES)],
     }
 
 
-def _label_ends(
+def _label_line_ends(
     figure: Figure, axes: Axes, ends: Mapping[int, Point], names: Sequence[str]
 ) -> None:
-    """Write each learner's name right of its line."""
-    frame, scale = canvas.measure(figure, axes)
-    order = sorted(ends, key=lambda position: ends[position][1])
-    heights = [axes.transData.transform(ends[position])[1] for position in order]
-    spread = labels.spread(heights, 1.3 * FONT * scale, frame.bottom, frame.top)
-    for position, height in zip(order, spread, strict=True):
-        colour = _look(position)["color"]
+    """Write the name of each learner to the right of its line."""
+    frame, pixels_per_point = measure_axes(figure, axes)
+    order = sorted(ends, key=lambda i: ends[i][1])
+    heights = [axes.transData.transform(ends[i])[1] for i in order]
+    gap = 1.3 * FONT_SIZE * pixels_per_point
+    for i, height in zip(order, spread_labels(heights, gap, frame.bottom, frame.top), strict=True):
+        color = _style(i)["color"]
         axes.annotate(
-            names[position],
-            ends[position],
+            names[i],
+            ends[i],
             xytext=(1.04, (height - frame.bottom) / (frame.top - frame.bottom)),
             textcoords="axes fraction",
-            fontsize=FONT,
+            fontsize=FONT_SIZE,
             parse_math=False,
             va="center",
-            color=colour,
+            color=color,
             annotation_clip=False,
-            arrowprops={**_LEADER, "color": colour, "relpos": (0, 0.5)},
+            arrowprops={**_LEADER_LINE, "color": color, "relpos": (0, 0.5)},
         )
 
 
-def _find_points(comparison: Comparison, metric: str, dataset: str | None) -> dict[str, Point]:
-    """Give seconds and percent of each learner that is complete."""
+def _get_points(comparison: Comparison, metric: str, dataset: str | None) -> dict[str, Point]:
+    """Return CPU seconds and score in percent of each complete learner."""
     for what, name, known in (
         ("metric", metric, comparison.metrics),
         ("data set", dataset, comparison.datasets),
@@ -263,87 +315,91 @@ def _find_points(comparison: Comparison, metric: str, dataset: str | None) -> di
     points = {}
     for name in comparison.learners:
         summary = comparison.summaries[metric, name]
-        sets, score = summary.datasets, summary.mean
+        datasets, score = summary.datasets, summary.mean
         if dataset is not None:
             cell = comparison.cells[metric, dataset, name]
-            sets, score = (dataset,) if cell.complete else (), cell.mean
-        costs = [comparison.costs[each, name] for each in sets]
-        # The clock's own step keeps what took no time at all on a logarithmic axis.
-        seconds = np.array([max(cost.fit + cost.predict, 1e-3) for cost in costs])
-        if sets and not np.isnan(seconds).any():
+            datasets, score = (dataset,) if cell.complete else (), cell.mean
+        times = [comparison.cpu_seconds[each, name] for each in datasets]
+        seconds = np.array([max(time.fit + time.predict, _MIN_SECONDS) for time in times])
+        if datasets and not np.isnan(seconds).any():
             points[name] = (float(np.exp(np.log(seconds).mean())), 100 * score)
     return points
 
 
-def _front(points: Mapping[str, Point]) -> list[str]:
-    """List the learners that no other beats in both, the fastest first."""
-    front: list[str] = []
-    for name in sorted(points, key=lambda name: (points[name][0], -points[name][1])):
-        if not front or points[name][1] > points[front[-1]][1]:
-            front.append(name)
-    return front
+def _find_front(points: Mapping[str, Point]) -> list[str]:
+    """Return the learners on the Pareto front of time and score, the fastest first."""
+    names = list(points)
+    front = pareto_front(list(points.values()), ["min", "max"])
+    return sorted((names[i] for i in front), key=lambda name: points[name])
 
 
-def _scale_seconds(axes: Axes, seconds: Sequence[float]) -> None:
+def _set_seconds_scale(axes: Axes, seconds: Sequence[float]) -> None:
     low, high = min(seconds), max(seconds)
     margin = max((high / low) ** 0.1, 1.25)
     axes.set_xlim(low / margin, high * margin)
-    _scale(axes, (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,), "{:g}")
+    _set_log_scale(axes, (1.0, 2.0, 5.0) if high / low < 1000 else (1.0,), "{:g}")
 
 
-def _scale(axes: Axes, steps: Sequence[float], form: str) -> None:
-    """Make the axis below logarithmic, with ticks at steps of each power of ten."""
+def _set_log_scale(axes: Axes, subs: Sequence[float], tick_format: str) -> None:
+    """Make the x axis logarithmic, with ticks at these multiples of each power of ten."""
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=steps))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: form.format(value)))
+    axes.xaxis.set_major_locator(LogLocator(subs=subs))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_format.format(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _label_points(
     figure: Figure, axes: Axes, points: Mapping[str, Point], steps: NDArray[np.float64]
 ) -> None:
-    """Write each learner's name by its marker, and not across the line of steps."""
-    frame, scale = canvas.measure(figure, axes)
-    at = axes.transData.transform(list(points.values()))
+    """Write the name of each learner beside its marker, without crossing the step line."""
+    frame, pixels_per_point = measure_axes(figure, axes)
+    markers = axes.transData.transform(list(points.values()))
     corners = axes.transData.transform(steps)
-    line = canvas.enclose(corners[:-1], corners[1:], scale)
-    sizes = [_size(axes, name) for name in points]
-    boxes = labels.place(list(map(tuple, at)), sizes, frame, 9 * scale, obstacles=line)
-    for (x, y), (name, point), box in zip(at, points.items(), boxes, strict=True):
+    line = bounding_boxes(corners[:-1], corners[1:], pixels_per_point)
+    sizes = [_measure_text(axes, name) for name in points]
+    boxes = place_labels(
+        list(map(tuple, markers)), sizes, frame, 9 * pixels_per_point, obstacles=line
+    )
+    for (x, y), (name, point), box in zip(markers, points.items(), boxes, strict=True):
         nearest = np.clip((x, y), box[:2], box[2:])
-        far = math.dist((x, y), nearest) > 12 * scale
+        is_far = math.dist((x, y), nearest) > 12 * pixels_per_point
+        offset = np.array([box.left - x, (box.bottom + box.top) / 2 - y]) / pixels_per_point
         axes.annotate(
             name,
             point,
-            xytext=((box.left - x) / scale, ((box.bottom + box.top) / 2 - y) / scale),
+            xytext=tuple(offset),
             textcoords="offset points",
-            fontsize=FONT,
+            fontsize=FONT_SIZE,
             parse_math=False,
             va="center",
-            arrowprops={**_LEADER, "color": _GREY} if far else None,
+            arrowprops={**_LEADER_LINE, "color": _GRAY} if is_far else None,
         )
 
 
-def _size(axes: Axes, text: str) -> tuple[float, float]:
-    """Measure a label, with room for a letter between it and the next."""
-    drawn = axes.text(0, 0, f"{text}n", fontsize=FONT, parse_math=False)
+def _measure_text(axes: Axes, text: str) -> tuple[float, float]:
+    """Return width and height of a label in pixels, plus one letter as a gap to the next label."""
+    drawn = axes.text(0, 0, f"{text}n", fontsize=FONT_SIZE, parse_math=False)
     box = drawn.get_window_extent()
     drawn.remove()
     return box.width, box.height
 
 
-def _draw_ranks_axis(axes: Axes, n: int) -> None:
+def _draw_rank_axis(axes: Axes, n: int) -> None:
     axes.plot([1, n], [0, 0], color="black", linewidth=1, clip_on=False)
     for rank in range(1, n + 1):
         axes.plot([rank, rank], [0, -0.07], color="black", linewidth=1, clip_on=False)
-        axes.text(rank, -0.1, str(rank), ha="center", va="bottom", fontsize=FONT)
+        axes.text(rank, -0.1, str(rank), ha="center", va="bottom", fontsize=FONT_SIZE)
 
 
-def _draw_ruler(axes: Axes, difference: float, n: int) -> None:
-    """Draw the critical difference above the ranks, unless it is longer than they are."""
+def _draw_ruler(axes: Axes, difference: float, n: int, *, has_bars: bool) -> None:
+    """Draw the critical difference above the ranks, unless it is longer than their axis."""
     caption = f"critical difference {difference:.2f}"
     if difference > n - 1:
-        axes.text(1, -0.4, f"{caption}, more than all ranks", va="bottom", fontsize=FONT)
+        caption += ", more than the range of ranks"
+    if has_bars:
+        caption += "; bars join learners that do not differ significantly"
+    if difference > n - 1:
+        axes.text(1, -0.4, caption, va="bottom", fontsize=FONT_SIZE)
         return
     axes.plot(
         [1, 1 + difference],
@@ -354,26 +410,26 @@ def _draw_ruler(axes: Axes, difference: float, n: int) -> None:
         markersize=7,
         clip_on=False,
     )
-    axes.text(1, -0.47, caption, va="bottom", fontsize=FONT)
+    axes.text(1, -0.47, caption, va="bottom", fontsize=FONT_SIZE)
 
 
-def _draw_ranked(
+def _draw_learners(
     axes: Axes, ranks: NDArray[np.float64], learners: Sequence[str], top: float
 ) -> None:
-    """Name the better half on the left and the other on the right, so that no lines cross."""
+    """Write the better half on the left and the others on the right, so that no lines cross."""
     order = np.argsort(ranks, kind="stable")
     n = len(order)
     n_left = math.ceil(n / 2)
     margin = 0.04 * (n - 1)
-    for position, learner in enumerate(order):
-        left = position < n_left
-        row = position if left else n - 1 - position
+    for i, learner in enumerate(order):
+        left = i < n_left
+        row = i if left else n - 1 - i
         y = top + 0.24 * row + 0.1
         side = 1 - margin if left else n + margin
         axes.plot(
             [ranks[learner], ranks[learner], side],
             [0, y, y],
-            color=_GREY,
+            color=_GRAY,
             linewidth=0.8,
             clip_on=False,
         )
@@ -384,6 +440,6 @@ def _draw_ranked(
             f"{name}  {rank} " if left else f" {rank}  {name}",
             ha="right" if left else "left",
             va="center",
-            fontsize=FONT,
+            fontsize=FONT_SIZE,
             parse_math=False,
         )

@@ -1,7 +1,7 @@
-"""Comparisons in the dress of Markdown, LaTeX, CSV and JSON.
+"""Render comparisons as Markdown, LaTeX, CSV and JSON.
 
-`grids` lays a comparison out as plain tables of strings; Markdown and LaTeX, and the terminal,
-differ only in how they draw them. CSV and JSON hold every figure in full.
+`make_tables` lays out a comparison as tables of strings, which Markdown, LaTeX and the terminal
+show in their own ways. CSV and JSON contain all numbers in full precision.
 """
 
 import csv
@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cordwood.compare.stats.comparison import Cell, Comparison, Cost
+from cordwood.compare.stats.comparison import Cell, Comparison, CpuSeconds
 
-_NAMES = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "f1": "F1"}
-_TESTS = {
+_METRIC_NAMES = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "f1": "F1"}
+_TEST_NAMES = {
     "paired_t": "paired t-test",
     "corrected_t": "corrected resampled t-test",
-    "wilcoxon": "Wilcoxon's signed-rank test",
+    "wilcoxon": "Wilcoxon signed-rank test",
 }
-_NOTHING = "–"
-_LATEX = {
+_MISSING = "–"
+_LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -32,101 +32,130 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A string in a grid.
+class TableCell:
+    """A cell of a table.
 
     Parameters
     ----------
     text : str
-        What it says.
-    strong : bool
+        Its content.
+    bold : bool, default=False
         Whether it is the best of its data set, or tied with the best.
     """
 
     text: str
-    strong: bool = False
+    bold: bool = False
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table of strings, to be drawn.
+class Table:
+    """A table of strings.
 
     Parameters
     ----------
     title : str
-        What the table shows.
+        Title of the table.
     header : tuple of str
         Names of the columns.
-    rows : tuple of tuples of Entry
-        As wide as the header.
-    n_summary : int
-        How many of the last rows sum up those above them.
-    n_names : int
-        How many of the first columns name the rows, rather than tell of them.
+    rows : tuple of tuples of TableCell
+        Rows of the same length as the header.
+    n_summary_rows : int, default=0
+        Number of rows at the end that summarize the others.
+    n_index_columns : int, default=1
+        Number of columns at the start that contain names, not values.
     """
 
     title: str
     header: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
-    n_summary: int = 0
-    n_names: int = 1
+    rows: tuple[tuple[TableCell, ...], ...]
+    n_summary_rows: int = 0
+    n_index_columns: int = 1
 
 
 def metric_name(metric: str) -> str:
-    """Name a metric as people do.
+    """Return the display name of a metric.
+
+    Parameters
+    ----------
+    metric : str
+        Name of the metric in records.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
     >>> metric_name("micro_f1")
     'micro-F1'
     """
-    return _NAMES.get(metric, metric)
+    return _METRIC_NAMES.get(metric, metric)
 
 
-def grids(comparison: Comparison) -> tuple[Grid, ...]:
-    """Lay a comparison out.
+def make_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """Lay out a comparison as tables.
 
     Parameters
     ----------
     comparison : Comparison
+        The comparison.
 
     Returns
     -------
-    tuple of Grid
-        For one data set a single grid, with a row for each learner; for more a grid for each
-        metric, with a row for each data set, and one of seconds.
+    tuple of Table
+        For one data set a single table with one row per learner; for several data sets one table
+        per metric with one row per data set, and a table of times.
     """
     if len(comparison.datasets) == 1:
-        return (_one_set_grid(comparison),)
-    metric_grids = [_metric_grid(comparison, metric) for metric in comparison.metrics]
-    return (*metric_grids, _seconds_grid(comparison))
+        return (_make_dataset_table(comparison),)
+    metric_tables = [_make_metric_table(comparison, metric) for metric in comparison.metrics]
+    return (*metric_tables, _make_time_table(comparison))
 
 
-def describe(comparison: Comparison) -> str:
-    """Say in a few sentences how the grids of a comparison are to be read."""
+def explain_tables(comparison: Comparison) -> str:
+    """Explain numbers and markup of the tables of a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison.
+
+    Returns
+    -------
+    str
+        A few sentences.
+    """
+    cells = comparison.cells.values()
     sentences = [
-        "Scores are percentages: mean ± standard deviation over the test parts.",
-        "Bold: the best of a data set, and what does not differ from it significantly "
-        f"({_TESTS[comparison.test]} with Bonferroni's correction, "
-        f"{100 * comparison.alpha:g} % level).",
+        "Scores are percentages: mean ± standard deviation over the folds.",
+        "Bold: the best learner of a data set and those that do not differ from it significantly "
+        f"({_TEST_NAMES[comparison.test]} with Bonferroni's correction, significance level "
+        f"{100 * comparison.alpha:g} %).",
     ]
-    if any(not cell.complete for cell in comparison.cells.values()):
+    if any(cell.mark == "undecided" for cell in cells):
+        n_folds = max(cell.n for cell in cells if cell.mark == "undecided")
         sentences.append(
-            "(3 of 5): so many parts are done, and the learner takes no part in bold, means and "
-            "ranks there."
+            f"{n_folds} fold{'s are' if n_folds > 1 else ' is'} too few for this test to "
+            "distinguish ties from differences, so only the best learner is marked."
         )
-    if any(cell.published is not None for cell in comparison.cells.values()):
-        sentences.append("Columns named paper have the published figures.")
-    sentences.append("Seconds are processor time for one part, without tuning.")
+    if any(not cell.complete for cell in cells):
+        sentences.append(
+            "(3 of 5): number of finished folds; such a learner is excluded from bold, means and "
+            "ranks."
+        )
+    if any(cell.published is not None for cell in cells):
+        sentences.append("Columns named paper contain published scores.")
+    sentences.append("Seconds are CPU time per fold, without tuning.")
     return " ".join(sentences)
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Write a comparison as Markdown tables, with a note on how to read them.
+    """Render a comparison as Markdown tables with an explanation.
 
     Parameters
     ----------
     comparison : Comparison
+        The comparison.
 
     Returns
     -------
@@ -134,64 +163,78 @@ def to_markdown(comparison: Comparison) -> str:
         Ends with a line break.
     """
     blocks = [
-        f"{escape_markdown(grid.title)}:\n\n{draw_markdown(grid)}" for grid in grids(comparison)
+        f"{escape_markdown(table.title)}:\n\n{format_markdown_table(table)}"
+        for table in make_tables(comparison)
     ]
-    return "\n\n".join([*blocks, describe(comparison)]) + "\n"
+    return "\n\n".join([*blocks, explain_tables(comparison)]) + "\n"
 
 
-def draw_markdown(grid: Grid) -> str:
-    """Write a grid as a Markdown table, without its title.
+def format_markdown_table(table: Table) -> str:
+    """Format a table as Markdown, without its title.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
-    >>> print(draw_markdown(Grid("", ("learner", "score"), ((Entry("rf"), Entry("9", True)),))))
+    >>> row = (TableCell("rf"), TableCell("9", bold=True))
+    >>> print(format_markdown_table(Table("", ("learner", "score"), (row,))))
     | learner | score |
     |:--|--:|
     | rf | **9** |
     """
     lines = [
-        "| " + " | ".join(map(escape_markdown, grid.header)) + " |",
-        "|:--" * grid.n_names + "|--:" * (len(grid.header) - grid.n_names) + "|",
+        "| " + " | ".join(map(escape_markdown, table.header)) + " |",
+        "|:--" * table.n_index_columns + "|--:" * (len(table.header) - table.n_index_columns) + "|",
     ]
-    for row in grid.rows:
-        texts = (escape_markdown(entry.text) for entry in row)
-        drawn = (f"**{t}**" if e.strong else t for t, e in zip(texts, row, strict=True))
-        lines.append("| " + " | ".join(drawn) + " |")
+    for row in table.rows:
+        texts = (escape_markdown(cell.text) for cell in row)
+        formatted = (f"**{t}**" if cell.bold else t for t, cell in zip(texts, row, strict=True))
+        lines.append("| " + " | ".join(formatted) + " |")
     return "\n".join(lines)
 
 
 def to_latex(comparison: Comparison) -> str:
-    r"""Write a comparison as LaTeX tables; the document needs ``\usepackage{booktabs}``.
+    r"""Render a comparison as LaTeX tables; the document needs ``\usepackage{booktabs}``.
 
     Parameters
     ----------
     comparison : Comparison
+        The comparison.
 
     Returns
     -------
     str
         Ends with a line break.
     """
-    return "\n".join(_draw_latex(grid, describe(comparison)) for grid in grids(comparison))
+    note = explain_tables(comparison)
+    return "\n".join(_format_latex_table(table, note) for table in make_tables(comparison))
 
 
 def to_csv(comparison: Comparison) -> str:
-    """Write a comparison as CSV, a line for each metric, data set and learner.
+    """Render a comparison as CSV, with one line per metric, data set and learner.
 
     Parameters
     ----------
     comparison : Comparison
+        The comparison.
 
     Returns
     -------
     str
-        Scores lie between 0 and 1, in full precision; what is not known is empty.
+        Scores are between 0 and 1, in full precision; unknown values are empty.
 
     Examples
     --------
     >>> from cordwood.compare.stats.comparison import compare
-    >>> unit = {"dataset": "d", "learner": "rf", "repeat": 0, "fold": 0, "share": 1.0}
-    >>> record = {"key": "a", "unit": unit, "scores": {"micro_f1": 0.8}}
+    >>> trial = {"dataset": "d", "learner": "rf", "repeat": 0, "fold": 0, "train_fraction": 1.0}
+    >>> record = {"key": "a", "trial": trial, "scores": {"micro_f1": 0.8}}
     >>> for line in to_csv(compare([record], metrics=["micro_f1"])).splitlines():
     ...     line.split(",")[:6]
     ['metric', 'dataset', 'learner', 'mean', 'sd', 'n']
@@ -199,7 +242,7 @@ def to_csv(comparison: Comparison) -> str:
     """
     stream = io.StringIO()
     writer: Any = None
-    for row in _rows(comparison):
+    for row in _flatten(comparison):
         if writer is None:
             writer = csv.DictWriter(stream, row, lineterminator="\n")
             writer.writeheader()
@@ -208,16 +251,17 @@ def to_csv(comparison: Comparison) -> str:
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """Give a comparison as plain lists, numbers and strings, ready for JSON.
+    """Convert a comparison to JSON-serializable lists, dicts, numbers and strings.
 
     Parameters
     ----------
     comparison : Comparison
+        The comparison.
 
     Returns
     -------
     dict
-        None stands for what is not known.
+        Unknown values are None.
     """
     return {
         "metrics": list(comparison.metrics),
@@ -225,13 +269,13 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "learners": list(comparison.learners),
         "test": comparison.test,
         "alpha": comparison.alpha,
-        "cells": list(_rows(comparison)),
+        "cells": list(_flatten(comparison)),
         "summaries": [
             {
                 "metric": metric,
                 "learner": learner,
-                "mean": _known(summary.mean),
-                "rank": _known(summary.rank),
+                "mean": _nan_to_none(summary.mean),
+                "rank": _nan_to_none(summary.rank),
                 "datasets": list(summary.datasets),
             }
             for (metric, learner), summary in comparison.summaries.items()
@@ -239,105 +283,129 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
+def _flatten(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """Yield a flat record for each metric, data set and learner."""
     for (metric, dataset, learner), cell in comparison.cells.items():
-        cost = comparison.costs[dataset, learner]
+        seconds = comparison.cpu_seconds[dataset, learner]
         yield {
             "metric": metric,
             "dataset": dataset,
             "learner": learner,
-            "mean": _known(cell.mean),
-            "sd": _known(cell.sd),
+            "mean": _nan_to_none(cell.mean),
+            "sd": _nan_to_none(cell.sd),
             "n": cell.n,
             "n_planned": cell.n_planned,
             "n_failed": cell.n_failed,
             "mark": cell.mark,
             "published": cell.published,
-            "tune_seconds": _known(cost.tune),
-            "fit_seconds": _known(cost.fit),
-            "predict_seconds": _known(cost.predict),
+            "tune_seconds": _nan_to_none(seconds.tune),
+            "fit_seconds": _nan_to_none(seconds.fit),
+            "predict_seconds": _nan_to_none(seconds.predict),
         }
 
 
-def _known(number: float) -> float | None:
+def _nan_to_none(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _one_set_grid(comparison: Comparison) -> Grid:
+def _make_dataset_table(comparison: Comparison) -> Table:
     (dataset,) = comparison.datasets
-    header, columns = ["learner"], [[Entry(learner) for learner in comparison.learners]]
+    header, columns = ["learner"], [[TableCell(learner) for learner in comparison.learners]]
     for metric in comparison.metrics:
         cells = [comparison.cells[metric, dataset, name] for name in comparison.learners]
         header.append(metric_name(metric))
-        columns.append([draw_score(cell) for cell in cells])
+        columns.append([format_score(cell) for cell in cells])
         if any(cell.published is not None for cell in cells):
             header.append("paper")
-            columns.append([_paper(cell) for cell in cells])
-    costs = [comparison.costs[dataset, name] for name in comparison.learners]
+            columns.append([_format_published(cell) for cell in cells])
+    seconds = [comparison.cpu_seconds[dataset, name] for name in comparison.learners]
     header += ["fit, seconds", "predict, seconds"]
     columns += [
-        [Entry(format_seconds(c.fit)) for c in costs],
-        [Entry(format_seconds(c.predict)) for c in costs],
+        [TableCell(format_seconds(each.fit)) for each in seconds],
+        [TableCell(format_seconds(each.predict)) for each in seconds],
     ]
-    return Grid(dataset, tuple(header), tuple(zip(*columns, strict=True)))
+    return Table(dataset, tuple(header), tuple(zip(*columns, strict=True)))
 
 
-def _metric_grid(comparison: Comparison, metric: str) -> Grid:
-    header, columns = ["data set"], [[*map(Entry, comparison.datasets), Entry(""), Entry("")]]
-    n_sets = max(len(comparison.summaries[metric, name].datasets) for name in comparison.learners)
-    of_sets = f"{n_sets} of {len(comparison.datasets)} data sets"
-    columns[0][-2:] = [Entry(f"mean, {of_sets}"), Entry(f"average rank, {of_sets}")]
+def _make_metric_table(comparison: Comparison, metric: str) -> Table:
+    n_common = max(len(comparison.summaries[metric, name].datasets) for name in comparison.learners)
+    common = f"{n_common} of {len(comparison.datasets)} data sets"
+    summary_names = [TableCell(f"mean, {common}"), TableCell(f"average rank, {common}")]
+    header, columns = ["data set"], [[*map(TableCell, comparison.datasets), *summary_names]]
     for learner in comparison.learners:
         cells = [comparison.cells[metric, dataset, learner] for dataset in comparison.datasets]
         summary = comparison.summaries[metric, learner]
-        mean = _format(100 * summary.mean)
+        mean, rank = _format_number(100 * summary.mean), _format_number(summary.rank)
         header.append(learner)
-        columns.append([*map(draw_score, cells), Entry(mean), Entry(_format(summary.rank))])
+        columns.append([*map(format_score, cells), TableCell(mean), TableCell(rank)])
         if any(cell.published is not None for cell in cells):
             header.append(f"{learner}, paper")
-            columns.append([*map(_paper, cells), Entry(""), Entry("")])
-    title = metric_name(metric)
-    return Grid(title, tuple(header), tuple(zip(*columns, strict=True)), n_summary=2)
+            columns.append([*map(_format_published, cells), TableCell(""), TableCell("")])
+    rows = tuple(zip(*columns, strict=True))
+    return Table(metric_name(metric), tuple(header), rows, n_summary_rows=2)
 
 
-def _seconds_grid(comparison: Comparison) -> Grid:
+def _make_time_table(comparison: Comparison) -> Table:
     rows = tuple(
         (
-            Entry(dataset),
-            *(Entry(_both(comparison.costs[dataset, name])) for name in comparison.learners),
+            TableCell(dataset),
+            *(
+                TableCell(_format_times(comparison.cpu_seconds[dataset, name]))
+                for name in comparison.learners
+            ),
         )
         for dataset in comparison.datasets
     )
-    return Grid("Seconds to fit / to predict", ("data set", *comparison.learners), rows)
+    return Table("Seconds to fit / to predict", ("data set", *comparison.learners), rows)
 
 
-def draw_score(cell: Cell) -> Entry:
-    """Write a cell's mean and standard deviation, and how much of it is done."""
-    text = _format(100 * cell.mean)
+def format_score(cell: Cell) -> TableCell:
+    """Format mean and standard deviation, and the number of finished trials if some are missing.
+
+    Parameters
+    ----------
+    cell : Cell
+        Score of a learner on a data set.
+
+    Returns
+    -------
+    TableCell
+        Bold for the best learner and those tied with it.
+    """
+    text = _format_number(100 * cell.mean)
     if not math.isnan(cell.sd):
-        text += f" ± {_format(100 * cell.sd)}"
+        text += f" ± {_format_number(100 * cell.sd)}"
     if not cell.complete:
         failed = f", {cell.n_failed} failed" if cell.n_failed else ""
         text += f" ({cell.n} of {cell.n_planned}{failed})"
-    return Entry(text, strong=bool(cell.mark))
+    return TableCell(text, bold=cell.mark in ("best", "tied"))
 
 
-def _paper(cell: Cell) -> Entry:
-    return Entry("" if cell.published is None else _format(100 * cell.published))
+def _format_published(cell: Cell) -> TableCell:
+    return TableCell("" if cell.published is None else _format_number(100 * cell.published))
 
 
-def _format(number: float) -> str:
-    return _NOTHING if math.isnan(number) else f"{number:.2f}"
+def _format_number(number: float) -> str:
+    return _MISSING if math.isnan(number) else f"{number:.2f}"
 
 
-def _both(cost: Cost) -> str:
-    if math.isnan(cost.fit):
-        return _NOTHING
-    return f"{format_seconds(cost.fit)} / {format_seconds(cost.predict)}"
+def _format_times(seconds: CpuSeconds) -> str:
+    if math.isnan(seconds.fit):
+        return _MISSING
+    return f"{format_seconds(seconds.fit)} / {format_seconds(seconds.predict)}"
 
 
 def format_seconds(seconds: float) -> str:
-    """Write seconds in two digits that matter, and never as a power of ten.
+    """Format seconds with about two significant digits, without exponent.
+
+    Parameters
+    ----------
+    seconds : float
+        NaN if unknown.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -345,7 +413,7 @@ def format_seconds(seconds: float) -> str:
     ['123', '1.2', '<0.01']
     """
     if math.isnan(seconds):
-        return _NOTHING
+        return _MISSING
     if seconds >= 10:
         return f"{seconds:.0f}"
     if seconds < 0.01:
@@ -354,34 +422,44 @@ def format_seconds(seconds: float) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Write text such that Markdown takes it for text, on one line."""
+    """Escape the special characters of Markdown, and put the text on one line.
+
+    Parameters
+    ----------
+    text : str
+        Plain text.
+
+    Returns
+    -------
+    str
+    """
     return re.sub(r"([\\|*`<\[])", r"\\\1", " ".join(text.split()))
 
 
-def _draw_latex(grid: Grid, note: str) -> str:
+def _format_latex_table(table: Table, note: str) -> str:
     lines = [
         r"\begin{table}",
-        rf"\caption{{{_escape_latex(grid.title)}. {_escape_latex(note)}}}",
-        rf"\begin{{tabular}}{{l{'r' * (len(grid.header) - 1)}}}",
+        rf"\caption{{{_escape_latex(table.title)}. {_escape_latex(note)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}",
         r"\toprule",
-        _latex_row(grid.header, _escape_latex),
+        _format_latex_row(table.header, _escape_latex),
         r"\midrule",
     ]
-    for position, row in enumerate(grid.rows):
-        if grid.n_summary and position == len(grid.rows) - grid.n_summary:
+    for i, row in enumerate(table.rows):
+        if table.n_summary_rows and i == len(table.rows) - table.n_summary_rows:
             lines.append(r"\midrule")
-        lines.append(_latex_row(row, _latex_entry))
+        lines.append(_format_latex_row(row, _format_latex_cell))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
 
 
-def _latex_row(items: Sequence[Any], draw: Callable[[Any], str]) -> str:
-    return " & ".join(map(draw, items)) + r" \\"
+def _format_latex_row(items: Sequence[Any], format_item: Callable[[Any], str]) -> str:
+    return " & ".join(map(format_item, items)) + r" \\"
 
 
-def _latex_entry(entry: Entry) -> str:
-    text = _escape_latex(entry.text)
-    return rf"\textbf{{{text}}}" if entry.strong else text
+def _format_latex_cell(cell: TableCell) -> str:
+    text = _escape_latex(cell.text)
+    return rf"\textbf{{{text}}}" if cell.bold else text
 
 
 def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    return "".join(_LATEX_ESCAPES.get(character, character) for character in " ".join(text.split()))

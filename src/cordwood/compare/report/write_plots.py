@@ -1,7 +1,7 @@
-"""The gallery: all pictures that a comparison has the results for, in one folder."""
+"""Write all plots of a comparison to a folder."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
@@ -10,156 +10,123 @@ from matplotlib.figure import Figure
 
 from cordwood.compare.report._figure import save
 from cordwood.compare.report.plots import (
-    draw_critical_difference,
-    draw_learning_curves,
-    draw_round_curves,
-    draw_time_against_effectiveness,
+    plot_critical_difference,
+    plot_learning_curves,
+    plot_round_curves,
+    plot_time_vs_score,
 )
 from cordwood.compare.report.rendering import metric_name
-from cordwood.compare.reproduction.results import Section, list_pictures
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.compare.stats.curves import RoundCurve
 from cordwood.compare.stats.ranks import nemenyi
 from cordwood.exceptions import CordwoodError
 
 
-class Gallery(NamedTuple):
-    """What was drawn and what was not.
+class PlotFiles(NamedTuple):
+    """Result of `write_plots`.
 
     Parameters
     ----------
     written : tuple of Path
         The files.
-    left_out : tuple of str
-        For each kind of picture that was not drawn, its name and the reason.
+    skipped : tuple of str
+        For each kind of plot that was not written, its name and the reason.
     """
 
     written: tuple[Path, ...]
-    left_out: tuple[str, ...]
+    skipped: tuple[str, ...]
 
 
-def write_gallery(
+def write_plots(
     comparison: Comparison, curves: Mapping[str, Curves], folder: str | Path
-) -> Gallery:
-    """Draw all that can be drawn of a comparison.
+) -> PlotFiles:
+    """Write every plot that a comparison has results for, as SVG.
 
     Parameters
     ----------
     comparison : Comparison
+        The comparison.
     curves : mapping of str to mapping
-        The learning curves by each metric of the comparison.
+        Learning curves by metric, for each metric of the comparison.
     folder : path
-        Where the pictures go; it is made if need be. Files of the same names are replaced.
+        Target folder, created if necessary. Existing files of the same names are replaced.
 
     Returns
     -------
-    Gallery
+    PlotFiles
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    left_out: dict[str, None] = {}
+    skipped: dict[str, None] = {}
     for metric in comparison.metrics:
-        for draw in (_draw_times, _draw_ranks, _draw_curves, _draw_rounds):
+        for plot in (_plot_times, _plot_ranks, _plot_curves, _plot_rounds):
             try:
-                for name, figure in draw(comparison, metric, curves[metric]):
-                    path = _free_path(folder, f"{name}_{metric}", written)
+                for name, figure in plot(comparison, metric, curves[metric]):
+                    path = _unused_path(folder, f"{name}_{metric}", written)
                     save(figure, path)
                     written.append(path)
             except CordwoodError as error:
-                left_out[str(error)] = None
-    return Gallery(tuple(written), tuple(left_out))
+                skipped[str(error)] = None
+    return PlotFiles(tuple(written), tuple(skipped))
 
 
-def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Path, ...]:
-    """Draw the pictures that a page of results shows; see `cordwood.compare.reproduction.results.make_page`.
-
-    Parameters
-    ----------
-    sections : iterable of Section
-        Those of the page.
-    folder : path
-        Where the pictures go; it is made if need be. Files of the same names are replaced.
-
-    Returns
-    -------
-    tuple of Path
-        The files.
-    """
-    written = []
-    for section in sections:
-        for picture in list_pictures(section):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            path = Path(folder, picture.file)
-            look = {"title": picture.dataset, "metric": picture.metric}
-            if picture.kind == "rounds":
-                rounds = _rounds_of(section.comparison, picture.metric, picture.dataset)
-                save(draw_round_curves(rounds, **look), path)
-            else:
-                curves = section.curves[picture.metric]
-                own = {name: curves[picture.dataset, name] for name in section.comparison.learners}
-                save(draw_learning_curves(own, **look), path)
-            written.append(path)
-    return tuple(written)
-
-
-def _draw_times(
+def _plot_times(
     comparison: Comparison, metric: str, curves: Curves
 ) -> Iterator[tuple[str, Figure]]:
     if not any(comparison.summaries[metric, name].datasets for name in comparison.learners):
-        raise CordwoodError("time against effectiveness: no data set is complete")
-    yield "time", draw_time_against_effectiveness(comparison, metric=metric)
+        raise CordwoodError("time against score: no data set is complete")
+    yield "time", plot_time_vs_score(comparison, metric=metric)
 
 
-def _draw_ranks(
+def _plot_ranks(
     comparison: Comparison, metric: str, curves: Curves
 ) -> Iterator[tuple[str, Figure]]:
     learners = [n for n in comparison.learners if comparison.summaries[metric, n].datasets]
-    n_sets = len(comparison.summaries[metric, learners[0]].datasets) if learners else 0
-    if n_sets < 2 or len(learners) < 3:
+    n_datasets = len(comparison.summaries[metric, learners[0]].datasets) if learners else 0
+    if n_datasets < 2 or len(learners) < 3:
         raise CordwoodError(
-            "critical difference: it takes two data sets that are complete for the same three "
-            f"learners, and here are {n_sets} for {len(learners)}"
+            "critical difference: needs at least 3 learners that have completed at least 2 common "
+            f"data sets; got {len(learners)} learners and {n_datasets} data sets"
         )
     columns = [comparison.learners.index(name) for name in learners]
     result = nemenyi(comparison.scores(metric)[:, columns], comparison.alpha)
-    title = f"Average ranks by {metric_name(metric)} on {n_sets} data sets"
-    yield "critical_difference", draw_critical_difference(result, learners, title=title)
+    title = f"Average ranks by {metric_name(metric)} on {n_datasets} data sets"
+    yield "critical_difference", plot_critical_difference(result, learners, title=title)
 
 
-def _draw_curves(
+def _plot_curves(
     comparison: Comparison, metric: str, curves: Curves
 ) -> Iterator[tuple[str, Figure]]:
     if all(len(curve.points) < 2 for curve in curves.values()):
-        raise CordwoodError("learning curves: the plan has neither shares nor positives")
+        raise CordwoodError(
+            "learning curves: the plan sets neither train_fractions nor max_positives"
+        )
     if not any(point.n for curve in curves.values() for point in curve.points):
-        raise CordwoodError("learning curves: no unit is done")
+        raise CordwoodError("learning curves: no trial has finished")
     for dataset in comparison.datasets:
-        own = {name: curves[dataset, name] for name in comparison.learners}
-        if any(point.n for curve in own.values() for point in curve.points):
-            name = f"learning_curves_{dataset}"
-            yield name, draw_learning_curves(own, title=dataset, metric=metric)
+        by_learner = {name: curves[dataset, name] for name in comparison.learners}
+        if any(point.n for curve in by_learner.values() for point in curve.points):
+            figure = plot_learning_curves(by_learner, title=dataset, metric=metric)
+            yield f"learning_curves_{dataset}", figure
 
 
-def _draw_rounds(
+def _plot_rounds(
     comparison: Comparison, metric: str, curves: Curves
 ) -> Iterator[tuple[str, Figure]]:
     for dataset in comparison.datasets:
-        if own := _rounds_of(comparison, metric, dataset):
-            yield f"rounds_{dataset}", draw_round_curves(own, title=dataset, metric=metric)
+        if by_learner := _select_rounds(comparison, metric, dataset):
+            figure = plot_round_curves(by_learner, title=dataset, metric=metric)
+            yield f"rounds_{dataset}", figure
 
 
-def _rounds_of(comparison: Comparison, metric: str, dataset: str) -> dict[str, RoundCurve]:
-    places = {name: (metric, dataset, name) for name in comparison.learners}
-    return {
-        name: comparison.rounds[place]
-        for name, place in places.items()
-        if place in comparison.rounds
-    }
+def _select_rounds(comparison: Comparison, metric: str, dataset: str) -> dict[str, RoundCurve]:
+    keys = {name: (metric, dataset, name) for name in comparison.learners}
+    return {name: comparison.rounds[key] for name, key in keys.items() if key in comparison.rounds}
 
 
-def _free_path(folder: Path, name: str, taken: Collection[Path]) -> Path:
-    """Name a file in letters that every file system takes, and as no other picture is named."""
+def _unused_path(folder: Path, name: str, used: Collection[Path]) -> Path:
+    """Return a path with portable characters that no other plot uses."""
     stem = re.sub(r"[^\w.-]", "_", name)
     names = chain([stem], (f"{stem}_{n}" for n in count(2)))
-    return next(path for path in (folder / f"{name}.svg" for name in names) if path not in taken)
+    return next(path for path in (folder / f"{name}.svg" for name in names) if path not in used)

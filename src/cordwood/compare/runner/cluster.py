@@ -1,17 +1,17 @@
-"""Units on a Dask cluster: each worker is sent a data set once, and does one unit at a time.
+"""Run trials on a Dask cluster: each data set is sent to each worker once.
 
-Whoever uses this keeps the ledger: workers may be on machines that share no disk. A worker that
-is lost half-way costs the unit that it was doing, which another one does again.
+The client keeps the ledger, because workers may run on computers without a shared file system. If
+a worker is lost, its trial is run again by another one.
 
-A worker does one unit at a time however many threads it has, because processor time, peak memory
-and the limits on the threads of libraries are those of a process; so start a worker for each core,
-with one thread, and without Dask's limit on memory, which would make it pause:
-``dask worker tcp://host:8786 --nthreads 1 --memory-limit 0``. Processor times include what Dask
-does in the worker meanwhile: a twentieth of a core, and less than half of that without its profiler
+A worker runs one trial at a time, whatever its number of threads, because CPU time, peak memory and
+thread limits of libraries are properties of a process. Start one worker per core, with one thread
+and without Dask's memory limit, which would make it pause:
+``dask worker tcp://host:8786 --nthreads 1 --memory-limit 0``. CPU times include the overhead of
+Dask in the worker: about 5 % of a core, and less than half of that without its profiler
 (``DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False``).
 
-The cluster must be one that you trust: what its workers answer is unpickled. A client that is
-killed leaves the data set at hand in the workers, until another is sent or they are stopped.
+Use only clusters that you trust: results of the workers are unpickled. If a client is killed, its
+last data set stays in the memory of the workers until another one is sent or they are stopped.
 """
 
 import logging
@@ -27,39 +27,51 @@ from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Self
 
-from cordwood.compare.runner import dataset_cache as shelf
-from cordwood.compare.runner.dataset_cache import Material
-from cordwood.compare.runner.run_trial import Trial, carry_out
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner import dataset_cache
+from cordwood.compare.runner.dataset_cache import DatasetKey, LoadedDataset
+from cordwood.compare.runner.run_trial import TrialResult, run_trial
+from cordwood.compare.runner.trials import Trial
 from cordwood.exceptions import CordwoodError
 
 # Seconds.
-_KNOCKING = 5.0
-_LOOKING = 1.0  # before looking again for workers that have come or gone
-_PATIENCE = 60.0  # without any worker; those that were lost are often started again
+_CONNECT_TIMEOUT = 5.0
+_POLL_INTERVAL = 1.0  # between checks for new and lost workers
+_WORKER_TIMEOUT = 60.0  # without any worker; lost workers are often restarted
 
-_MOST_LOSSES = 4  # of workers, before a unit is blamed for it
-_DEADLY = "{} workers were lost while they did this unit, perhaps for want of memory"
+_MAX_WORKER_LOSSES = 4  # before a trial counts as failed
+_WORKERS_LOST = "{} workers were lost while running this trial, possibly out of memory"
 
 
 class Job(NamedTuple):
-    """A unit, and all that it takes to carry it out."""
+    """A trial and everything that is needed to run it.
+
+    Parameters
+    ----------
+    key : str
+        Key of the trial.
+    trial : Trial
+        The trial.
+    seed : int
+        `random_state` of all estimators.
+    dataset : LoadedDataset
+        The data set and its splits.
+    """
 
     key: str
-    unit: Unit
+    trial: Trial
     seed: int
-    material: Material
+    dataset: LoadedDataset
 
 
 class Cluster:
-    """The workers of a Dask cluster, to be used in a `with` block.
+    """The workers of a Dask cluster, as a context manager.
 
     Parameters
     ----------
     address : str
-        Of the scheduler, such as "tcp://host:8786".
+        Address of the scheduler, such as "tcp://host:8786".
     versions : mapping of str to str
-        What workers must have: the version of "python", and those of libraries.
+        Versions of "python" and of libraries that all workers must have.
 
     Raises
     ------
@@ -73,67 +85,74 @@ class Cluster:
         self._versions = versions
         self._dask = _import_dask()
         self._client = self._connect()
-        # What each worker has at hand; only those with the right versions are here.
-        self._workers: dict[str, shelf.Name | None] = {}
-        self._under_way: dict[Any, tuple[str, Job]] = {}  # by future
-        self._done: SimpleQueue[Any] = SimpleQueue()  # futures, put here by other threads
+        # Data set in the memory of each worker; only workers with the required versions.
+        self._workers: dict[str, DatasetKey | None] = {}
+        self._running: dict[Any, tuple[str, Job]] = {}  # by future
+        self._done: SimpleQueue[Any] = SimpleQueue()  # futures, added by threads of Dask
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             stack.push(self.__exit__)
-            self._examine_scheduler()
-            self._await_workers(patience=0)
+            self._check_scheduler()
+            self._wait_for_workers(timeout=0)
             stack.pop_all()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, CordwoodError):  # after which there is nobody to talk to
+        if not isinstance(error, CordwoodError):  # else the connection may be lost
             with suppress(OSError):
-                self._client.run(shelf.put_away, workers=list(self._workers), on_error="ignore")
-        # It logs that it no longer tries to connect again; and trips over an attempt that is just
-        # running out of time.
-        with _hushed("distributed.client"), suppress(RuntimeError):
+                self._client.run(
+                    dataset_cache.clear, workers=list(self._workers), on_error="ignore"
+                )
+        # The client logs that it stops reconnecting, and raises RuntimeError if a connection
+        # attempt times out at that moment.
+        with _silence_logger("distributed.client"), suppress(RuntimeError):
             self._client.close()
 
-    def carry_out(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Trial]]:
-        """Carry out jobs, and yield each with its trial as soon as it is done.
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, TrialResult]]:
+        """Run jobs, and yield each with its result as soon as it has finished.
 
         Parameters
         ----------
         jobs : iterable of Job
-            Taken one by one as workers become free, so that no more are begun than there are
-            workers.
+            Consumed as workers become idle, so that there are never more jobs than workers.
+
+        Yields
+        ------
+        Job
+            The job.
+        TrialResult
+            Its result.
 
         Raises
         ------
         CordwoodError
-            If the cluster or all of its workers are lost, or if a worker that has come lately has
-            other versions.
+            If the cluster or all of its workers are lost, or if a new worker has other versions.
         """
         waiting = iter(jobs)
-        losses: Counter[str] = Counter()
+        n_losses: Counter[str] = Counter()
         while True:
-            self._await_workers(_PATIENCE)
-            self._hand_out(dict(zip(self._idle(), waiting, strict=False)))
-            if not self._under_way:
+            self._wait_for_workers(_WORKER_TIMEOUT)
+            self._submit(dict(zip(self._idle_workers(), waiting, strict=False)))
+            if not self._running:
                 return
-            for job, trial in self._collect():
-                if trial is not None:
-                    yield job, trial
+            for job, result in self._collect():
+                if result is not None:
+                    yield job, result
                     continue
-                losses[job.key] += 1
-                if losses[job.key] < _MOST_LOSSES:
+                n_losses[job.key] += 1
+                if n_losses[job.key] < _MAX_WORKER_LOSSES:
                     waiting = chain([job], waiting)
                 else:
-                    yield job, Trial({"error": _DEADLY.format(losses[job.key])}, {})
+                    yield job, TrialResult({"error": _WORKERS_LOST.format(n_losses[job.key])}, {})
 
     def _connect(self) -> Any:
         try:
-            # First, because a client that fails at once is not closed.
+            # First, because a client that fails during its construction cannot be closed.
             self._dask.comm.resolve_address(self._address)
-            # One client to see whether the scheduler is there, and another with more patience, for
-            # a scheduler may be busy with other things later on.
-            self._dask.Client(self._address, timeout=_KNOCKING, set_as_default=False).close()
+            # A first client with a short timeout checks that there is a scheduler; the second has
+            # Dask's longer timeout, because the scheduler may be busy later.
+            self._dask.Client(self._address, timeout=_CONNECT_TIMEOUT, set_as_default=False).close()
             return self._dask.Client(self._address, set_as_default=False)
         except OSError as error:
             raise CordwoodError(
@@ -142,148 +161,150 @@ class Cluster:
             ) from error
         except ValueError as error:
             raise CordwoodError(
-                f"cluster {self._address!r} is not an address ({error}); give that of a Dask "
-                "scheduler, such as tcp://host:8786"
+                f"cluster must be the address of a Dask scheduler, such as tcp://host:8786; got "
+                f"{self._address!r} ({error})"
             ) from error
 
-    def _await_workers(self, patience: float) -> None:
-        """Notice workers that have come or gone, until there is one."""
-        deadline = time.monotonic() + patience
-        while not self._look_around():
+    def _wait_for_workers(self, timeout: float) -> None:
+        """Update the list of workers until there is at least one."""
+        deadline = time.monotonic() + timeout
+        while not self._update_workers():
             if time.monotonic() > deadline:
                 raise CordwoodError(
                     f"the cluster at {self._address} has no workers; start some, each with: dask "
-                    f"worker {self._address} --nthreads 1 --memory-limit 0; what was finished is "
-                    "in the ledger"
+                    f"worker {self._address} --nthreads 1 --memory-limit 0; finished trials are in "
+                    "the ledger"
                 )
-            time.sleep(_LOOKING)
+            time.sleep(_POLL_INTERVAL)
 
-    def _look_around(self) -> bool:
-        with self._talking():
+    def _update_workers(self) -> bool:
+        """Add new workers and remove lost ones; return whether there are any."""
+        with self._connection_errors():
             present = self._client.nthreads()
             self._workers = {
-                worker: name for worker, name in self._workers.items() if worker in present
+                worker: key for worker, key in self._workers.items() if worker in present
             }
             new = [worker for worker in present if worker not in self._workers]
             if new:
-                self._workers.update(dict.fromkeys(self._examine(new)))
+                self._workers.update(dict.fromkeys(self._check_versions(new)))
         return bool(self._workers)
 
-    def _examine_scheduler(self) -> None:
-        """Let it import what it needs to pass units on, now and not when it has work."""
-        with self._talking():
+    def _check_scheduler(self) -> None:
+        """Import cordwood in the scheduler, which needs it to pass on tasks."""
+        with self._connection_errors():
             try:
                 self._client.run_on_scheduler(import_module, __name__)
             except ImportError as error:
                 raise CordwoodError(
                     f"the scheduler at {self._address} cannot import cordwood ({error}); install "
-                    "the same versions on all machines of the cluster"
+                    "the same versions on all computers of the cluster"
                 ) from error
 
-    def _examine(self, workers: Sequence[str]) -> list[str]:
-        """Compare versions, and give the workers that are still there."""
-        there = list(workers)
-        for library, ours in self._versions.items():
+    def _check_versions(self, workers: Sequence[str]) -> list[str]:
+        """Check the versions of workers; return those that are still connected."""
+        connected = list(workers)
+        for library, expected in self._versions.items():
+            # Functions of the standard library, because cordwood may not be installed.
             call = (platform.python_version,) if library == "python" else (version, library)
-            # By functions of Python's own: a worker may lack ours.
-            answers = self._client.run(*call, workers=there, on_error="return")
-            for worker, answer in answers.items():
-                if isinstance(answer, OSError):
-                    there.remove(worker)
-                elif answer != ours:
-                    has = answer if isinstance(answer, str) else "none"
+            found = self._client.run(*call, workers=connected, on_error="return")
+            for worker, result in found.items():
+                if isinstance(result, OSError):
+                    connected.remove(worker)
+                elif result != expected:
+                    installed = result if isinstance(result, str) else "none"
                     raise CordwoodError(
-                        f"results could differ: this process has {library} {ours}, and worker "
-                        f"{worker} has {has}; install the same versions on all machines of the "
-                        "cluster"
+                        f"results could differ: this process has {library} {expected}, but worker "
+                        f"{worker} has {installed}; install the same versions on all computers of "
+                        "the cluster"
                     )
-        return there
+        return connected
 
-    def _idle(self) -> list[str]:
-        busy = {worker for worker, _ in self._under_way.values()}
+    def _idle_workers(self) -> list[str]:
+        busy = {worker for worker, _ in self._running.values()}
         return [worker for worker in self._workers if worker not in busy]
 
-    def _hand_out(self, assigned: Mapping[str, Job]) -> None:
-        """Start a job at each worker, after sending the data to those that lack them."""
-        materials = {job.material.name: job.material for job in assigned.values()}
-        with self._talking():
-            for name, material in materials.items():
-                lacking = [
+    def _submit(self, jobs: Mapping[str, Job]) -> None:
+        """Submit a job to each worker, after sending the data set to those that lack it."""
+        datasets = {job.dataset.key: job.dataset for job in jobs.values()}
+        with self._connection_errors():
+            for key, dataset in datasets.items():
+                receivers = [
                     worker
-                    for worker, job in assigned.items()
-                    if job.material.name == name != self._workers[worker]
+                    for worker, job in jobs.items()
+                    if job.dataset.key == key != self._workers[worker]
                 ]
-                if lacking:
-                    self._send(material, lacking)
-            for worker, job in assigned.items():
+                if receivers:
+                    self._send(dataset, receivers)
+            for worker, job in jobs.items():
                 future = self._client.submit(
-                    _carry_out,
-                    job.unit,
+                    _run_in_worker,
+                    job.trial,
                     job.seed,
-                    job.material.name,
+                    job.dataset.key,
                     workers=[worker],
                     pure=False,
                 )
-                self._under_way[future] = worker, job
+                self._running[future] = worker, job
                 future.add_done_callback(self._done.put)
 
-    def _send(self, material: Material, workers: Sequence[str]) -> None:
-        # Not as the argument of a task nor by `scatter`: of data that many workers have, Dask drops
-        # copies that no task waits for at the moment, and sends them again later.
-        answers = self._client.run(shelf.keep, material, workers=workers, on_error="return")
-        for worker, answer in answers.items():
-            if answer is None:
-                self._workers[worker] = material.name
-            elif not isinstance(answer, OSError):  # by which the worker is lost
+    def _send(self, dataset: LoadedDataset, workers: Sequence[str]) -> None:
+        # Not as the argument of a task and not with `scatter`: Dask drops replicas that no task is
+        # waiting for, and sends them again later.
+        results = self._client.run(dataset_cache.put, dataset, workers=workers, on_error="return")
+        for worker, result in results.items():
+            if result is None:
+                self._workers[worker] = dataset.key
+            elif not isinstance(result, OSError):  # an OSError means that the worker is lost
                 raise CordwoodError(
-                    f"worker {worker} could not take the data: {type(answer).__name__}: {answer}"
+                    f"worker {worker} could not receive the data: {type(result).__name__}: {result}"
                 )
 
-    def _collect(self) -> Iterator[tuple[Job, Trial | None]]:
-        """Wait a little, and yield jobs with their trials, or with None if their worker is lost."""
+    def _collect(self) -> Iterator[tuple[Job, TrialResult | None]]:
+        """Wait briefly and yield jobs with their results, or with None if their worker is lost."""
         done: Any = None
         with suppress(Empty):
-            done = self._done.get(timeout=_LOOKING)
-        if done in self._under_way and done.cancelled():  # with the connection, and sooner told
-            raise self._lost()
-        # What a lost worker had finished is lost as well.
-        self._look_around()
-        for future, (worker, job) in list(self._under_way.items()):
+            done = self._done.get(timeout=_POLL_INTERVAL)
+        # Futures are cancelled when the connection is lost, before any other sign of it.
+        if done in self._running and done.cancelled():
+            raise self._connection_lost()
+        # Finished results of a lost worker are lost with it.
+        self._update_workers()
+        for future, (worker, job) in list(self._running.items()):
             if worker not in self._workers:
-                del self._under_way[future]
-                with self._talking():
+                del self._running[future]
+                with self._connection_errors():
                     self._client.cancel([future])
                 yield job, None
-        if done in self._under_way:
-            with self._talking():
-                yield from self._finish(done)
+        if done in self._running:
+            with self._connection_errors():
+                yield from self._fetch_result(done)
 
-    def _finish(self, future: Any) -> Iterator[tuple[Job, Trial | None]]:
-        worker, job = self._under_way.pop(future)
+    def _fetch_result(self, future: Any) -> Iterator[tuple[Job, TrialResult | None]]:
+        worker, job = self._running.pop(future)
         try:
-            trial = future.result(timeout=_PATIENCE)
+            result = future.result(timeout=_WORKER_TIMEOUT)
         except (TimeoutError, self._dask.KilledWorker):
             yield job, None
             return
-        if trial is None:
-            # It was started anew at the same address, or has been sent the data of another client.
+        if result is None:
+            # The worker was restarted at the same address, or another client sent its own data.
             self._workers[worker] = None
-            self._hand_out({worker: job})
+            self._submit({worker: job})
         else:
-            yield job, trial
+            yield job, result
 
     @contextmanager
-    def _talking(self) -> Iterator[None]:
-        """Say in one sentence that the connection was lost, in whatever way Dask tells it."""
+    def _connection_errors(self) -> Iterator[None]:
+        """Convert the errors by which Dask reports a lost connection."""
         try:
             yield
         except (OSError, self._dask.CancelledError) as error:
-            raise self._lost() from error
+            raise self._connection_lost() from error
 
-    def _lost(self) -> CordwoodError:
+    def _connection_lost(self) -> CordwoodError:
         return CordwoodError(
-            f"the connection to the cluster at {self._address} was lost; what was finished is in "
-            "the ledger: run the plan again when the cluster is there"
+            f"the connection to the cluster at {self._address} was lost; finished trials are in "
+            "the ledger: run the plan again when the cluster is available"
         )
 
 
@@ -292,34 +313,34 @@ def _import_dask() -> Any:
         return import_module("distributed")
     except ImportError as error:
         raise CordwoodError(
-            "a cluster needs the package distributed, which is not installed; install it with: "
+            "cluster needs the package distributed, which is not installed; install it with: "
             'pip install "cordwood[cluster]"'
         ) from error
 
 
 @contextmanager
-def _hushed(name: str) -> Iterator[None]:
+def _silence_logger(name: str) -> Iterator[None]:
     logger = logging.getLogger(name)
 
-    def refuse(_: logging.LogRecord) -> bool:
+    def reject(_: logging.LogRecord) -> bool:
         return False
 
-    logger.addFilter(refuse)
+    logger.addFilter(reject)
     try:
         yield
     finally:
-        logger.removeFilter(refuse)
+        logger.removeFilter(reject)
 
 
 # In the worker.
 
-_one_at_a_time = threading.Lock()
+_one_trial_at_a_time = threading.Lock()
 
 
-def _carry_out(unit: Unit, seed: int, name: shelf.Name) -> Trial | None:
-    """Carry out a unit on data that were sent before; None if they are not there."""
-    with _one_at_a_time:
-        material = shelf.find(name)
-        if material is None:
+def _run_in_worker(trial: Trial, seed: int, key: DatasetKey) -> TrialResult | None:
+    """Run a trial on a data set that was sent before; None if the worker does not have it."""
+    with _one_trial_at_a_time:
+        loaded = dataset_cache.get(key)
+        if loaded is None:
             return None
-        return carry_out(unit, material.rows, material.divide(unit), seed)
+        return run_trial(trial, loaded.data, loaded.get_split(trial), seed)

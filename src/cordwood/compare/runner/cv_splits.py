@@ -1,7 +1,7 @@
-"""Splits: which rows are learnt from and which are asked about.
+"""Train/test splits of a data set.
 
-A division follows from the data, the kind of evaluation and the seed alone: not from the order in
-which units are run, nor from their number.
+A split depends only on the data, the kind of evaluation and the seed: not on the order in which
+trials run, nor on their number.
 """
 
 import hashlib
@@ -16,48 +16,54 @@ from cordwood.compare.config.schema import Evaluation
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 
-Positions = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 class Split(NamedTuple):
-    """One division of the rows, by their positions in rising order."""
-
-    train: Positions
-    test: Positions
-
-
-def split(rows: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> list[Split]:
-    """Divide labelled rows into training and test rows, once for each fold of each repeat.
-
-    - "stratified": each class is dealt out over the folds as evenly as it goes; the folds are those
-      of scikit-learn's `StratifiedKFold` with shuffling. A class of fewer rows than folds is no
-      error: in some folds none of its rows is asked about. The only row of a class is asked about
-      without having been learnt from.
-    - "grouped": scikit-learn's `StratifiedGroupKFold` with shuffling; the rows of a group stay
-      together, and classes are as even as that allows.
-    - "fixed": the rows whose official part is "train", and those of "test". Rows of other parts
-      are left out.
-    - "holdout": this share of all rows is the test, and of each class as nearly as it goes.
+    """Training and test samples of one fold.
 
     Parameters
     ----------
-    rows : Corpus or FeatureMatrix
-        With one label for each row.
+    train, test : int array
+        Sample indices in ascending order.
+    """
+
+    train: Indices
+    test: Indices
+
+
+def split(data: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> list[Split]:
+    """Split a labelled data set into training and test samples, for each fold of each repeat.
+
+    Parameters
+    ----------
+    data : Corpus or FeatureMatrix
+        With exactly one label per sample.
     evaluation : Evaluation
-        The plan's.
+        Its `kind` is one of
+
+        - "stratified": the folds of scikit-learn's `StratifiedKFold` with shuffling. Classes with
+          fewer samples than folds are allowed: some folds then have no test sample of them, and
+          a class with a single sample is once tested without having been trained on.
+        - "grouped": the folds of scikit-learn's `StratifiedGroupKFold` with shuffling, so that all
+          samples of a group are in the same fold.
+        - "fixed": the official split of the data, "train" against "test"; samples of any other
+          part are not used.
+        - "holdout": one stratified random split with a test set of size `test_size`.
     seed : int
-        The plan's. The first repeat is drawn with this very number, as scikit-learn would.
+        Seed of the plan. The first repeat uses this number as scikit-learn's `random_state`.
 
     Returns
     -------
     list of Split
-        Fold `f` of repeat `r` is at ``r * folds + f``; further repeats leave earlier ones alone.
+        Fold `f` of repeat `r` is at index ``r * folds + f``. More repeats do not change the
+        earlier ones.
 
     Raises
     ------
     DataError
-        If the rows have no labels, several labels each, no groups or no official split where
-        these are needed, or if there are fewer rows or groups than folds.
+        If there are no labels, several labels per sample, no groups or no official split where
+        one is needed, or fewer samples or groups than folds.
 
     Examples
     --------
@@ -65,219 +71,225 @@ def split(rows: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> li
     >>> [test.tolist() for _, test in split(corpus, Evaluation(folds=3), seed=0)]
     [[2, 4], [1, 5], [0, 3]]
     """
-    codes = _encode(rows)
+    y = _encode_labels(data)
     if evaluation.kind == "fixed":
-        return [_read_official(rows)] * evaluation.repeats
+        return [_official_split(data)] * evaluation.repeats
     splits: list[Split] = []
     for repeat in range(evaluation.repeats):
-        repeat_seed = seed if repeat == 0 else _derive(f"repeat {repeat}", seed)
+        repeat_seed = seed if repeat == 0 else _derive_seed(f"repeat {repeat}", seed)
         if evaluation.kind == "grouped":
-            tests = _deal_groups(rows, codes, evaluation.folds, repeat_seed)
+            test_folds = _assign_grouped_folds(data, y, evaluation.folds, repeat_seed)
         elif evaluation.kind == "holdout":
-            tests = np.ones(len(codes), dtype=np.intp)
-            tests[_hold_out(codes, evaluation.test_share or 0.0, repeat_seed)] = 0
+            test_folds = np.ones(len(y), dtype=np.intp)
+            test_folds[_sample_holdout(y, evaluation.test_size or 0.0, repeat_seed)] = 0
         else:
-            tests = _deal(codes, evaluation.folds, repeat_seed)
+            test_folds = _assign_stratified_folds(y, evaluation.folds, repeat_seed)
         splits.extend(
-            Split(np.flatnonzero(tests != fold), np.flatnonzero(tests == fold))
+            Split(np.flatnonzero(test_folds != fold), np.flatnonzero(test_folds == fold))
             for fold in range(evaluation.folds)
         )
     return splits
 
 
-def shrink(rows: Corpus | FeatureMatrix, split: Split, share: float, seed: int) -> Split:
-    """Keep a share of the training rows, for a learning curve.
+def subsample_train(
+    data: Corpus | FeatureMatrix, split: Split, train_fraction: float, seed: int
+) -> Split:
+    """Keep a stratified random fraction of the training samples, for a learning curve.
 
-    Larger shares contain the smaller ones. Of each class the same share is kept, as nearly as it
-    goes; each class keeps a row as long as the share has as many rows as there are classes.
+    Larger fractions contain the smaller ones. Each class keeps at least one sample as long as the
+    fraction has as many samples as there are classes.
 
     Parameters
     ----------
-    rows : Corpus or FeatureMatrix
-        With one label for each row.
+    data : Corpus or FeatureMatrix
+        With exactly one label per sample.
     split : Split
-        One division of these rows.
-    share : float
-        Above 0 and up to 1; two rows are kept at least.
+        A split of the data.
+    train_fraction : float
+        Fraction of the training samples, in (0, 1]; at least two samples are kept.
     seed : int
-        The plan's.
+        Seed of the plan.
 
     Returns
     -------
     Split
-        With the same test rows.
+        With the same test samples.
 
     Examples
     --------
     >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaaabb"))
-    >>> half = shrink(corpus, Split(np.arange(6), np.arange(0)), 0.5, seed=0)
-    >>> [corpus.labels[row] for row in half.train]
+    >>> half = subsample_train(corpus, Split(np.arange(6), np.arange(0)), 0.5, seed=0)
+    >>> [corpus.labels[index] for index in half.train]
     ['a', 'a', 'b']
     """
     train = split.train
     digest = hashlib.sha256(train.astype("<i8").tobytes()).hexdigest()
-    random = np.random.RandomState(_derive(f"share of {digest}", seed))
+    random = np.random.RandomState(_derive_seed(f"share of {digest}", seed))
     shuffled = random.permutation(train)
-    codes = _encode(rows)[shuffled]
-    # How far through its class a row comes; the first of every class come before all others.
-    progress = _rank_within(codes) / np.bincount(codes)[codes]
-    first = np.lexsort((random.uniform(size=len(train)), progress))
-    n_kept = max(2, round(share * len(train)))
-    return Split(np.sort(shuffled[first[:n_kept]]), split.test)
+    y = _encode_labels(data)[shuffled]
+    # Rank within the class over class size: the first sample of every class precedes all others.
+    relative_rank = _rank_within_class(y) / np.bincount(y)[y]
+    order = np.lexsort((random.uniform(size=len(train)), relative_rank))
+    n_kept = max(2, round(train_fraction * len(train)))
+    return Split(np.sort(shuffled[order[:n_kept]]), split.test)
 
 
-def discard(
-    rows: Corpus | FeatureMatrix, split: Split, category: str, n_kept: int, repeat: int, seed: int
+def limit_category(
+    data: Corpus | FeatureMatrix, split: Split, category: str, n_kept: int, repeat: int, seed: int
 ) -> Split:
-    """Keep so many of the training rows of a category, for a curve of a class that gets rare.
+    """Keep at most `n_kept` random training samples of a category, and all of other classes.
 
-    More rows contain fewer of the same repeat; repeats are drawn independently of each other.
+    Larger samples of a repeat contain the smaller ones; repeats are independent of each other.
 
     Parameters
     ----------
-    rows : Corpus or FeatureMatrix
-        With one label for each row.
+    data : Corpus or FeatureMatrix
+        With exactly one label per sample.
     split : Split
-        One division of these rows.
+        A split of the data.
     category : str
         The label.
     n_kept : int
-        Rows to keep; all where there are no more.
+        Maximum number of training samples of the category.
     repeat : int
-        From 0.
+        Number of the repeat, from 0.
     seed : int
-        The plan's.
+        Seed of the plan.
 
     Returns
     -------
     Split
-        With all training rows of other labels, and the same test rows.
+        With the same test samples.
 
     Examples
     --------
     >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaaabb"))
-    >>> few = discard(corpus, Split(np.arange(6), np.arange(0)), "a", 1, repeat=0, seed=0)
-    >>> [corpus.labels[row] for row in few.train]
+    >>> limited = limit_category(corpus, Split(np.arange(6), np.arange(0)), "a", 1, 0, seed=0)
+    >>> [corpus.labels[index] for index in limited.train]
     ['a', 'b', 'b']
     """
-    labels = rows.labels or ()
-    is_category = np.array([labels[row] == category for row in split.train], dtype=bool)
-    random = np.random.RandomState(_derive(f"positives {repeat}", seed))
-    kept = random.permutation(split.train[is_category])[:n_kept]
-    return Split(np.sort(np.concatenate([split.train[~is_category], kept])), split.test)
+    labels = data.labels or ()
+    in_category = np.array([labels[index] == category for index in split.train], dtype=bool)
+    random = np.random.RandomState(_derive_seed(f"positives {repeat}", seed))
+    kept = random.permutation(split.train[in_category])[:n_kept]
+    return Split(np.sort(np.concatenate([split.train[~in_category], kept])), split.test)
 
 
-def fingerprint(rows: Corpus | FeatureMatrix, evaluation: Evaluation) -> str:
-    """Hash all of the data that a result can depend on: also groups or parts where they matter.
+def fingerprint(data: Corpus | FeatureMatrix, evaluation: Evaluation) -> str:
+    """Hash everything in a data set that a result can depend on.
 
     Parameters
     ----------
-    rows : Corpus or FeatureMatrix
+    data : Corpus or FeatureMatrix
+        The data set.
     evaluation : Evaluation
-        The plan's.
+        Groups are hashed if its kind is "grouped", the official split if it is "fixed".
 
     Returns
     -------
     str
         64 hexadecimal digits.
     """
-    columns = {"grouped": rows.groups, "fixed": rows.split}
-    told = repr((rows.fingerprint(), columns.get(evaluation.kind)))
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    columns = {"grouped": data.groups, "fixed": data.split}
+    content = repr((data.fingerprint(), columns.get(evaluation.kind)))
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _encode(rows: Corpus | FeatureMatrix) -> Positions:
-    """Number the classes in the order in which they come."""
-    if rows.labels is None:
-        raise DataError("a comparison needs labelled rows, and these have no labels")
-    if rows.multilabel:
+def _encode_labels(data: Corpus | FeatureMatrix) -> Indices:
+    """Encode the labels as integers, in order of first occurrence."""
+    if data.labels is None:
+        raise DataError("a comparison needs labelled samples, but the data set has no labels")
+    if data.multilabel:
         raise DataError(
-            "a comparison needs one label a row, and here a row may have several, or none"
+            "a comparison needs exactly one label per sample, but the data set is multilabel; "
+            "name its categories in the plan"
         )
-    numbers = {label: code for code, label in enumerate(dict.fromkeys(rows.labels))}
-    return np.array([numbers[label] for label in rows.labels], dtype=np.intp)
+    codes = {label: code for code, label in enumerate(dict.fromkeys(data.labels))}
+    return np.array([codes[label] for label in data.labels], dtype=np.intp)
 
 
-def _derive(purpose: str, seed: int) -> int:
-    """Make another seed of a seed, the same on every machine."""
+def _derive_seed(purpose: str, seed: int) -> int:
+    """Derive a seed for another purpose, the same on every platform.
+
+    Changing the string of a purpose changes the splits, and so the results, of existing ledgers.
+    """
     return int.from_bytes(hashlib.sha256(f"{purpose} {seed}".encode()).digest()[:4], "little")
 
 
-def _rank_within(codes: Positions) -> Positions:
-    """Count for each row the rows of its class before it."""
-    order = np.argsort(codes, kind="stable")
-    starts = np.cumsum(np.bincount(codes)) - np.bincount(codes)
-    ranks = np.empty_like(codes)
-    ranks[order] = np.arange(len(codes)) - starts[codes[order]]
+def _rank_within_class(y: Indices) -> Indices:
+    """Return for each sample the number of preceding samples of the same class."""
+    order = np.argsort(y, kind="stable")
+    starts = np.cumsum(np.bincount(y)) - np.bincount(y)
+    ranks = np.empty_like(y)
+    ranks[order] = np.arange(len(y)) - starts[y[order]]
     return ranks
 
 
-def _deal(codes: Positions, n_folds: int, seed: int) -> Positions:
-    """Deal rows out over folds, class by class without a break, then shuffle within each class.
+def _assign_stratified_folds(y: Indices, n_folds: int, seed: int) -> Indices:
+    """Assign samples to folds as `StratifiedKFold` with shuffling does.
 
-    Not by `StratifiedKFold`, which refuses data whose classes are all smaller than the number of
-    folds, and warns where one is.
+    `StratifiedKFold` itself raises if all classes have fewer samples than there are folds, and
+    warns if one has.
     """
-    if len(codes) < n_folds:
-        raise DataError(f"{len(codes)} rows cannot be divided into {n_folds} folds")
+    if len(y) < n_folds:
+        raise DataError(f"{len(y)} samples cannot be split into {n_folds} folds")
     random = np.random.RandomState(seed)
-    dealt = np.arange(len(codes)) % n_folds
-    ends = np.cumsum(np.bincount(codes))[:-1]
-    folds = np.empty_like(codes)
-    for code, hand in enumerate(np.split(dealt, ends)):
-        hand = np.sort(hand)
-        random.shuffle(hand)
-        folds[codes == code] = hand
+    ends = np.cumsum(np.bincount(y))[:-1]
+    folds = np.empty_like(y)
+    for code, class_folds in enumerate(np.split(np.arange(len(y)) % n_folds, ends)):
+        class_folds = np.sort(class_folds)
+        random.shuffle(class_folds)
+        folds[y == code] = class_folds
     return folds
 
 
-def _deal_groups(
-    rows: Corpus | FeatureMatrix, codes: Positions, n_folds: int, seed: int
-) -> Positions:
-    if rows.groups is None:
+def _assign_grouped_folds(
+    data: Corpus | FeatureMatrix, y: Indices, n_folds: int, seed: int
+) -> Indices:
+    if data.groups is None:
         raise DataError(
-            "grouped evaluation needs the group of each row, and these rows have none; "
-            "name the column with group, or choose another kind"
+            "evaluation kind 'grouped' needs groups, but the data set has none; name the group "
+            "column in the plan, or choose another kind"
         )
-    n_groups = len(set(rows.groups))
+    n_groups = len(set(data.groups))
     if n_groups < n_folds:
-        raise DataError(f"{n_groups} groups cannot be divided into {n_folds} folds")
-    dealer = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    folds = np.empty_like(codes)
+        raise DataError(f"{n_groups} groups cannot be split into {n_folds} folds")
+    splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    folds = np.empty_like(y)
     with warnings.catch_warnings():
-        # Classes smaller than the number of folds are legal here.
+        # Classes with fewer samples than folds are allowed here.
         warnings.simplefilter("ignore", UserWarning)
         try:
-            divisions = list(dealer.split(codes, codes, np.asarray(rows.groups)))
+            splits = list(splitter.split(y, y, np.asarray(data.groups)))
         except ValueError as error:
-            raise DataError(f"these rows cannot be divided into grouped folds: {error}") from error
-    for fold, (_, test) in enumerate(divisions):
+            raise DataError(f"the samples cannot be split into grouped folds: {error}") from error
+    for fold, (_, test) in enumerate(splits):
         folds[test] = fold
     return folds
 
 
-def _read_official(rows: Corpus | FeatureMatrix) -> Split:
-    parts = np.asarray(rows.split if rows.split is not None else (), dtype=str)
+def _official_split(data: Corpus | FeatureMatrix) -> Split:
+    parts = np.asarray(data.split if data.split is not None else (), dtype=str)
     found = Split(np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test"))
     if not len(found.train) or not len(found.test):
         known = ", ".join(sorted(set(parts.tolist()))) or "none"
         raise DataError(
-            "fixed evaluation needs rows of the parts 'train' and 'test', and the parts here are: "
-            f"{known}; choose another kind"
+            "evaluation kind 'fixed' needs an official split with the parts 'train' and 'test', "
+            f"but the parts of the data set are: {known}; choose another kind"
         )
     return found
 
 
-def _hold_out(codes: Positions, share: float, seed: int) -> Positions:
-    n_test = min(max(1, round(share * len(codes))), len(codes) - 1)
+def _sample_holdout(y: Indices, test_size: float, seed: int) -> Indices:
+    n_test = min(max(1, round(test_size * len(y))), len(y) - 1)
     if n_test < 1:
-        raise DataError(f"{len(codes)} rows cannot be divided into training and test rows")
-    sizes = np.bincount(codes)
-    exact = sizes * (n_test / len(codes))
-    quota = np.floor(exact).astype(np.intp)
-    # The rows that are lacking come from the classes that were rounded down the most.
-    lacking = n_test - int(quota.sum())
-    quota[np.argsort(quota - exact, kind="stable")[:lacking]] += 1
-    shuffled = np.random.RandomState(seed).permutation(len(codes))
-    chosen = _rank_within(codes[shuffled]) < quota[codes[shuffled]]
-    return np.asarray(shuffled[chosen])
+        raise DataError(f"{len(y)} samples cannot be split into training and test samples")
+    class_sizes = np.bincount(y)
+    exact = class_sizes * (n_test / len(y))
+    n_per_class = np.floor(exact).astype(np.intp)
+    # Largest remainder method: the classes that lost most by rounding down get one more each.
+    n_remaining = n_test - int(n_per_class.sum())
+    n_per_class[np.argsort(n_per_class - exact, kind="stable")[:n_remaining]] += 1
+    shuffled = np.random.RandomState(seed).permutation(len(y))
+    is_test = _rank_within_class(y[shuffled]) < n_per_class[y[shuffled]]
+    return np.asarray(shuffled[is_test])

@@ -1,124 +1,163 @@
-"""Material: a data set of a plan, loaded, fingerprinted and divided."""
+"""Process-wide cache of one data set of a plan, loaded, fingerprinted and split."""
 
 import os
 from dataclasses import dataclass
 
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.config.schema import Dataset, Evaluation
-from cordwood.compare.runner.cv_splits import Split, discard, fingerprint, shrink, split
-from cordwood.compare.runner.fit_cache import MEMBERS
-from cordwood.compare.runner.transform_cache import forget
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner import transform_cache
+from cordwood.compare.runner.cv_splits import (
+    Split,
+    fingerprint,
+    limit_category,
+    split,
+    subsample_train,
+)
+from cordwood.compare.runner.fit_cache import FIT_CACHE
+from cordwood.compare.runner.trials import Trial
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 
 DataDir = str | os.PathLike[str] | None
 
-# Names material: the fingerprint of its rows, the evaluation as JSON, the seed.
-Name = tuple[str, str, int]
+DatasetKey = tuple[str, str, int]
+"""Fingerprint of the data, evaluation as JSON, seed."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Material:
-    """The rows of a data set, and how a plan divides them.
+class LoadedDataset:
+    """A data set and its splits.
 
     Parameters
     ----------
-    rows : Corpus or FeatureMatrix
-        With one label for each row.
+    data : Corpus or FeatureMatrix
+        With exactly one label per sample.
     fingerprint : str
-        Of all in the rows that a result can depend on.
+        Hash of everything in the data that a result can depend on.
     evaluation : Evaluation
-        The plan's.
+        Evaluation of the plan.
     seed : int
-        The plan's.
-    divisions : tuple of Split
-        For each fold of each repeat.
+        Seed of the plan.
+    splits : tuple of Split
+        One for each fold of each repeat.
     """
 
-    rows: Corpus | FeatureMatrix
+    data: Corpus | FeatureMatrix
     fingerprint: str
     evaluation: Evaluation
     seed: int
-    divisions: tuple[Split, ...]
+    splits: tuple[Split, ...]
 
     @property
-    def name(self) -> Name:
-        """What tells it from all other material, on every machine."""
-        return _name(self.fingerprint, self.evaluation, self.seed)
+    def key(self) -> DatasetKey:
+        """Key of the cache, the same in every process."""
+        return _make_key(self.fingerprint, self.evaluation, self.seed)
 
-    def divide(self, unit: Unit) -> Split:
-        """Give the rows that a unit learns from and those that it is asked about."""
-        division = self.divisions[unit.repeat * self.evaluation.folds + unit.fold]
-        if unit.category is not None and unit.positives is not None:
-            kept = unit.positives
-            return discard(self.rows, division, unit.category, kept, unit.repeat, unit.seed)
-        if unit.share == 1:
-            return division
-        return shrink(self.rows, division, unit.share, unit.seed)
-
-
-# The one that was last used in this process: units come data set by data set.
-_at_hand: dict[Name, Material] = {}
+    def get_split(self, trial: Trial) -> Split:
+        """Return the training and test samples of a trial."""
+        split = self.splits[trial.repeat * self.evaluation.folds + trial.fold]
+        if trial.category is not None and trial.max_positives is not None:
+            n_kept = trial.max_positives
+            return limit_category(
+                self.data, split, trial.category, n_kept, trial.repeat, trial.seed
+            )
+        if trial.train_fraction == 1:
+            return split
+        return subsample_train(self.data, split, trial.train_fraction, trial.seed)
 
 
-def load(dataset: Dataset, plan: Plan, data_dir: DataDir) -> Material:
-    """Load a data set as it is now, and keep it at hand in the place of the last one.
+# Only the latest data set: trials are ordered by data set.
+_cache: dict[DatasetKey, LoadedDataset] = {}
+
+
+def load(dataset: Dataset, plan: Plan, data_dir: DataDir) -> LoadedDataset:
+    """Load a data set from disk and cache it, replacing the cached one.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A data set of the plan.
+    plan : Plan
+        Evaluation and seed are taken from it.
+    data_dir : path or None
+        The data folder.
+
+    Returns
+    -------
+    LoadedDataset
 
     Raises
     ------
     DataError
-        If it cannot be loaded, or cannot be divided as the plan wants; it names the data set.
+        If the data set cannot be loaded, or not be split as the plan requires.
     """
     try:
-        rows = dataset.load(data_dir=data_dir)
-        divisions = tuple(split(rows, plan.evaluation, plan.seed))
+        data = dataset.load(data_dir=data_dir)
+        splits = tuple(split(data, plan.evaluation, plan.seed))
     except DataError as error:
         raise DataError(f"data set {dataset.name!r}: {error}") from error
-    material = Material(
-        rows=rows,
-        fingerprint=fingerprint(rows, plan.evaluation),
+    loaded = LoadedDataset(
+        data=data,
+        fingerprint=fingerprint(data, plan.evaluation),
         evaluation=plan.evaluation,
         seed=plan.seed,
-        divisions=divisions,
+        splits=splits,
     )
-    keep(material)
-    return material
+    put(loaded)
+    return loaded
 
 
-def fetch(dataset: Dataset, plan: Plan, data_dir: DataDir, expected: str) -> Material:
-    """Give a data set that is known by its fingerprint, loading it if it is not at hand.
+def get_or_load(
+    dataset: Dataset, plan: Plan, data_dir: DataDir, expected_fingerprint: str
+) -> LoadedDataset:
+    """Return a data set from the cache, or load it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A data set of the plan.
+    plan : Plan
+        Evaluation and seed are taken from it.
+    data_dir : path or None
+        The data folder.
+    expected_fingerprint : str
+        Fingerprint of the data at the start of the run.
+
+    Returns
+    -------
+    LoadedDataset
 
     Raises
     ------
     DataError
-        If it is no longer the same.
+        If the data have changed since the start of the run.
     """
-    material = find(_name(expected, plan.evaluation, plan.seed)) or load(dataset, plan, data_dir)
-    if material.fingerprint != expected:
+    key = _make_key(expected_fingerprint, plan.evaluation, plan.seed)
+    loaded = get(key) or load(dataset, plan, data_dir)
+    if loaded.fingerprint != expected_fingerprint:
         raise DataError(
-            f"data set {dataset.name!r} has changed while the plan was under way; run it again"
+            f"data set {dataset.name!r} has changed since the start of the run; run the plan again"
         )
-    return material
+    return loaded
 
 
-def keep(material: Material) -> None:
-    """Keep material at hand, in the place of what was there."""
-    put_away()
-    _at_hand[material.name] = material
+def put(loaded: LoadedDataset) -> None:
+    """Cache a data set, replacing the cached one."""
+    clear()
+    _cache[loaded.key] = loaded
 
 
-def find(name: Name) -> Material | None:
-    """Give the material of this name if it is at hand."""
-    return _at_hand.get(name)
+def get(key: DatasetKey) -> LoadedDataset | None:
+    """Return the data set from the cache, or None if it is not there."""
+    return _cache.get(key)
 
 
-def put_away() -> None:
-    """Give back the memory of the data set at hand, and of all that was made of it."""
-    _at_hand.clear()
-    forget()
-    MEMBERS.turn_to(None)
+def clear() -> None:
+    """Free the memory of the cached data set and of all transforms and fits on it."""
+    _cache.clear()
+    transform_cache.clear()
+    FIT_CACHE.use_training_set(None)
 
 
-def _name(fingerprint: str, evaluation: Evaluation, seed: int) -> Name:
+def _make_key(fingerprint: str, evaluation: Evaluation, seed: int) -> DatasetKey:
     return fingerprint, evaluation.model_dump_json(), seed

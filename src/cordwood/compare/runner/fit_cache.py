@@ -1,7 +1,8 @@
-"""Members: what the members of stacks came to, done once for all stacks of the same rows.
+"""In-process cache of fitted base estimators, shared by all stacks on the same training set.
 
-Stacks of a plan mostly have members in common. What these came to on the rows at hand is kept in
-this process, with the seconds that it took, so that times can be told as if it had been done anew.
+Stacks of a plan often have base estimators in common. Their fits on the current training set are
+cached together with the time they took, so that the reported time of a stack is the same whether
+its base estimators come from the cache or not.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -10,61 +11,77 @@ from typing import Any, Self
 
 import joblib
 
-from cordwood.compare.runner.resources import Seconds, timed
+from cordwood.compare.runner.resources import Timing, timer
 
 
-class Members:
-    """The memory that stacks are given, of the kind of joblib's.
+class FitCache:
+    """Memoizing cache with the `cache` method of `joblib.Memory`, as `memory` of a stack.
 
     Examples
     --------
-    >>> members = Members()
-    >>> double = members.cache(lambda x: 2 * x)
-    >>> with members.saving() as saved:
+    >>> fits = FitCache()
+    >>> double = fits.cache(lambda x: 2 * x)
+    >>> with fits.track_saved_time() as saved:
     ...     double(4), double(4)
     (8, 8)
-    >>> saved.cpu > 0
+    >>> saved.wall > 0
     True
     """
 
     def __init__(self) -> None:
-        self._rows: Hashable = None
-        self._kept: dict[tuple[str, str], tuple[Any, Seconds]] = {}
-        self._saved = Seconds()
+        self._training_set: Hashable = None
+        self._results: dict[tuple[str, str], tuple[Any, Timing]] = {}
+        self._saved = Timing()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        # Copies of a stack share it.
+        # Clones of a stack share the cache.
         return self
 
-    def turn_to(self, rows: Hashable) -> None:
-        """Forget what is known of other rows than these."""
-        if rows != self._rows:
-            self._rows = rows
-            self._kept.clear()
+    def use_training_set(self, training_set: Hashable) -> None:
+        """Set the current training set, and clear the cache if it differs from the previous one.
+
+        Parameters
+        ----------
+        training_set : hashable
+            Identifies the training set; None for no training set.
+        """
+        if training_set != self._training_set:
+            self._training_set = training_set
+            self._results.clear()
 
     def cache(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Give a function that does nothing twice."""
+        """Return a memoized version of a function.
 
-        def call(*arguments: Any) -> Any:
-            name = function.__qualname__, joblib.hash(arguments)
-            if name in self._kept:
-                result, seconds = self._kept[name]
-                self._saved.cpu += seconds.cpu
-                self._saved.wall += seconds.wall
+        Parameters
+        ----------
+        function : callable
+            Identified by its qualified name; takes positional arguments that joblib can hash.
+
+        Returns
+        -------
+        callable
+        """
+
+        def call(*args: Any) -> Any:
+            key = function.__qualname__, joblib.hash(args)
+            if key in self._results:
+                result, timing = self._results[key]
+                self._saved.cpu += timing.cpu
+                self._saved.wall += timing.wall
                 return result
-            with timed() as seconds:
-                result = function(*arguments)
-            self._kept[name] = result, seconds
+            with timer() as timing:
+                result = function(*args)
+            self._results[key] = result, timing
             return result
 
         return call
 
     @contextmanager
-    def saving(self) -> Iterator[Seconds]:
-        """Tell how many seconds were saved in a `with` block."""
-        self._saved = Seconds()
+    def track_saved_time(self) -> Iterator[Timing]:
+        """Sum up the time of all cache hits in a `with` block."""
+        self._saved = Timing()
         yield self._saved
 
 
-MEMBERS = Members()
-"""Those of the rows at hand, in this process."""
+FIT_CACHE = FitCache()
+"""The cache of this process."""

@@ -1,4 +1,4 @@
-"""Standing: who is ahead on each data set while a comparison is under way."""
+"""Leaderboard of a running comparison: finished trials and the best learner of each data set."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 
 class Leader(NamedTuple):
-    """The learner with the best mean so far.
+    """The learner with the best mean score so far.
 
     Parameters
     ----------
     learner : str
-        Its label.
+        Its name in the plan.
     mean : float
-        Over the units that it has done, with the largest training share.
+        Mean over its finished trials with the largest training fraction.
     n : int
-        How many these are.
+        Number of these trials.
     """
 
     learner: str
@@ -23,46 +23,53 @@ class Leader(NamedTuple):
     n: int
 
 
-class Standing:
-    """Units done on each data set, and the learner that is ahead; each record is looked at once.
+class Leaderboard:
+    """Count finished trials and track the best learner of each data set.
 
     Parameters
     ----------
-    units : iterable of mapping
-        Those of the plan, as plain JSON.
+    trials : iterable of mapping
+        The trials of the plan, as plain JSON.
     metric : str
-        The score by which learners are compared.
+        Name of the score by which learners are compared.
+
+    Attributes
+    ----------
+    planned : Counter
+        Number of planned trials by data set.
+    done : Counter
+        Number of finished trials by data set, failed ones included.
 
     Examples
     --------
-    >>> unit = {"dataset": "d", "learner": "rf", "share": 1.0}
-    >>> standing = Standing([unit, {**unit, "learner": "nb"}], "micro_f1")
-    >>> standing.add({"unit": unit, "scores": {"micro_f1": 0.75}})
-    >>> standing.done["d"], standing.planned["d"], standing.leader("d")
+    >>> trial = {"dataset": "d", "learner": "rf", "train_fraction": 1.0}
+    >>> leaderboard = Leaderboard([trial, {**trial, "learner": "nb"}], "micro_f1")
+    >>> leaderboard.add({"trial": trial, "scores": {"micro_f1": 0.75}})
+    >>> leaderboard.done["d"], leaderboard.planned["d"], leaderboard.leader("d")
     (1, 2, Leader(learner='rf', mean=0.75, n=1))
     """
 
-    def __init__(self, units: Iterable[Mapping[str, Any]], metric: str) -> None:
+    def __init__(self, trials: Iterable[Mapping[str, Any]], metric: str) -> None:
         self.planned: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self._metric = metric
-        self._share = 0.0
-        for unit in units:
-            self.planned[unit["dataset"]] += 1
-            self._share = max(self._share, unit["share"])
+        self._train_fraction = 0.0
+        for trial in trials:
+            self.planned[trial["dataset"]] += 1
+            self._train_fraction = max(self._train_fraction, trial["train_fraction"])
         self._scores: dict[str, dict[str, tuple[float, int]]] = {}
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Count a unit that is done or has failed."""
-        unit = record["unit"]
-        self.done[unit["dataset"]] += 1
-        if "scores" in record and unit["share"] == self._share:
-            learners = self._scores.setdefault(unit["dataset"], {})
-            total, n = learners.get(unit["learner"], (0.0, 0))
-            learners[unit["learner"]] = (total + record["scores"][self._metric], n + 1)
+        """Add a record of the ledger, of a finished or a failed trial."""
+        trial = record["trial"]
+        self.done[trial["dataset"]] += 1
+        if "scores" in record and trial["train_fraction"] == self._train_fraction:
+            learners = self._scores.setdefault(trial["dataset"], {})
+            total, n = learners.get(trial["learner"], (0.0, 0))
+            learners[trial["learner"]] = (total + record["scores"][self._metric], n + 1)
 
     def leader(self, dataset: str) -> Leader | None:
-        """Find the learner that is ahead, if any has a score; the first of equals."""
+        """Return the best learner of a data set, the first of equals; None without scores."""
         scores = self._scores.get(dataset, {})
         means = [Leader(learner, total / n, n) for learner, (total, n) in scores.items()]
         return max(means, key=lambda leader: leader.mean, default=None)

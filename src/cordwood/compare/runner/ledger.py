@@ -1,64 +1,91 @@
-"""The ledger: a file that only grows, with one line for each unit of work that is finished.
+"""The ledger: an append-only file with one JSON line per finished trial.
 
-It is small text, to be kept under version control; the predictions of each unit lie beside it in
-a folder of their own. Any number of processes may write to one ledger, and any of them may be
-killed at any moment.
+A ledger is a small text file that can be kept under version control. The predictions of the trials
+are stored in a folder beside it. Several processes may write to a ledger at the same time, and any
+of them may be killed at any moment.
 """
 
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import ArrayLike, NDArray
 
 from cordwood import _atomic as atomic
-from cordwood.compare.runner import lock
 from cordwood.exceptions import DataError
 
+_FILE_LOCK = "ledger"
+_POLL_INTERVAL = 0.01  # seconds
 
-class _Place(NamedTuple):
-    """How far a file has been read; always at the start of a line."""
+
+class _Position(NamedTuple):
+    """Position in the file, always at the start of a line."""
 
     byte: int
     line: int
 
 
-class _Part(NamedTuple):
-    """What was read of a file from `start` to `end`."""
+class _Chunk(NamedTuple):
+    """The part of the file from `start` to `end`."""
 
-    whole: list[dict[str, Any]]
-    last: dict[str, Any] | None  # after `end`: a record that lacks nothing but its end of line
-    start: _Place
-    end: _Place
+    records: list[dict[str, Any]]
+    unterminated: dict[str, Any] | None  # a record after `end` that lacks only its line break
+    start: _Position
+    end: _Position
 
 
-_START = _Place(0, 0)
-_FILE_LOCK = "ledger"
+_FILE_START = _Position(0, 0)
+
+
+class Claim:
+    """Exclusive right to run the trial of a key, until `release` or the end of a `with` block.
+
+    The operating system releases the claim of a process that is killed.
+
+    Parameters
+    ----------
+    lock : FileLock
+        An acquired lock.
+    """
+
+    def __init__(self, lock: FileLock) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        """Release the claim, so that other processes can claim the key."""
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 class Ledger:
-    """Records of finished units in a file of JSON lines, safe among processes.
+    """Records of finished trials in a JSON Lines file, safe for concurrent processes.
 
-    A record is a mapping with a `key`, which says what was done; the other fields are the
-    writer's affair, see `cordwood.compare.runner.run`. What a killed process has left half-written at
-    the end of the file is no record, and the next one takes its place.
+    A record is a mapping with a `key` that identifies the trial; `cordwood.compare.runner.run`
+    documents the other fields. A process that is killed while it writes may leave an incomplete
+    last line, which readers ignore and the next writer overwrites.
 
-    Beside ``results.jsonl`` are the folders ``results.predictions``, with an archive of arrays for
-    each key, and ``results.locks``, which may be deleted when nobody is at work.
+    Beside ``results.jsonl`` are the folders ``results.predictions``, with one ``.npz`` file per
+    key, and ``results.locks``, which may be deleted while no process uses the ledger.
 
-    Processes must share a file system that carries locks, as every local one does. Network file
-    systems often do not: there, give each machine a ledger of its own.
+    All processes must share a file system that supports file locks. Many network file systems do
+    not: use one ledger per computer there.
 
     Parameters
     ----------
     path : path
-        The file; it and its folder are made when they are first written to.
+        The file; it and its folder are created at the first write.
 
     Examples
     --------
@@ -75,8 +102,8 @@ class Ledger:
         self.path = Path(path)
         self._predictions = self.path.with_name(f"{self.path.stem}.predictions")
         self._locks = self.path.with_name(f"{self.path.stem}.locks")
-        self._seen: Counter[str] = Counter()
-        self._start = _START
+        self._counts: Counter[str] = Counter()
+        self._counted_to = _FILE_START
 
     def records(self) -> list[dict[str, Any]]:
         """Read all records, in the order in which they were written.
@@ -84,153 +111,184 @@ class Ledger:
         Returns
         -------
         list of dict
-            Empty if there is no file. A key comes more than once where a unit that failed was
-            tried again; the last one counts.
+            Empty if there is no file. A key with several records belongs to a failed trial that
+            was run again; its last record counts.
 
         Raises
         ------
         DataError
-            If a line is not a record; it names the line.
+            If a line is not a record.
         """
-        part = self._read(_START)
-        return part.whole if part.last is None else [*part.whole, part.last]
+        chunk = self._read(_FILE_START)
+        if chunk.unterminated is None:
+            return chunk.records
+        return [*chunk.records, chunk.unterminated]
 
     def count(self, key: str) -> int:
-        """Count the records of a key, those included that others have just written."""
-        part = self._read(self._start)
-        if part.start == _START:
-            self._seen.clear()
-        self._seen.update(record["key"] for record in part.whole)
-        self._start = part.end
-        return self._seen[key] + (part.last is not None and part.last["key"] == key)
-
-    def has(self, key: str) -> bool:
-        """Tell whether there is a record of a key."""
-        return self.count(key) > 0
-
-    def claim(self, key: str, *, known: int = 0) -> lock.Lock | None:
-        """Reserve a key, so that no other process does the same work.
+        """Count the records of a key, including the latest of other processes.
 
         Parameters
         ----------
         key : str
-            What is to be done; it serves as the name of a file.
-        known : int, default=0
-            How many records of the key there may be: more than none to do it again.
+            Key of a trial.
 
         Returns
         -------
-        Lock or None
-            To be used in a `with` block; it ends with the process if not before. None if another
-            has the key at the moment, or if a record of it has appeared.
+        int
+        """
+        chunk = self._read(self._counted_to)
+        if chunk.start == _FILE_START:
+            self._counts.clear()
+        self._counts.update(record["key"] for record in chunk.records)
+        self._counted_to = chunk.end
+        last = chunk.unterminated
+        return self._counts[key] + (last is not None and last["key"] == key)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is a record of a key."""
+        return self.count(key) > 0
+
+    def claim(self, key: str, *, n_known: int = 0) -> Claim | None:
+        """Claim a key, so that no other process runs the same trial.
+
+        Parameters
+        ----------
+        key : str
+            Key of a trial; it is used as a file name.
+        n_known : int, default=0
+            Number of records of the key that the caller knows of; positive to run a trial again.
+
+        Returns
+        -------
+        Claim or None
+            None if another process has claimed the key, or if there are more records of it than
+            `n_known`.
         """
         self._locks.mkdir(parents=True, exist_ok=True)
-        held = lock.attempt(self._locks / f"{key}.lock")
-        if held is None:
+        # Not thread-local, so that any thread can release the claim.
+        lock = FileLock(self._locks / f"{key}.lock", thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
             return None
-        with ExitStack() as stack:
-            stack.enter_context(held)
-            if self.count(key) > known:
-                return None
-            stack.pop_all()
-        return held
+        try:
+            has_new_record = self.count(key) > n_known
+        except BaseException:
+            lock.release()
+            raise
+        if has_new_record:
+            lock.release()
+            return None
+        return Claim(lock)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Add a record; when this returns, it is on the disk.
+        """Append a record and flush it to disk.
 
         Parameters
         ----------
         record : mapping
-            With a `key`; what JSON can say, without NaN and infinity.
+            JSON-serializable, with a string `key`, without NaN and infinity.
         """
         if not isinstance(record.get("key"), str):
-            raise ValueError(f"a record must have a key that is a string: {dict(record)!r}")
+            raise ValueError(f"record must have a 'key' of type str; got {dict(record)!r}.")
         line = json.dumps(record, allow_nan=False, separators=(",", ":"))
-        with self._exclusive(), open(self.path, "a+b", buffering=0) as file:
-            end = _mend(file)
-            piece = f"{line}\n".encode()
-            if file.write(piece) != len(piece):
+        with self._lock_file(), open(self.path, "a+b", buffering=0) as file:
+            end = _repair_last_line(file)
+            data = f"{line}\n".encode()
+            if file.write(data) != len(data):
                 file.truncate(end)
-                raise OSError(f"{self.path}: there is no room for another record")
+                raise OSError(f"{self.path}: no space left on the device for another record")
             os.fsync(file.fileno())
 
     def write_predictions(self, key: str, **arrays: ArrayLike) -> None:
-        """Keep arrays beside the ledger, whole or not at all; the key must be claimed.
+        """Write the predictions of a trial atomically; the key must be claimed.
 
         Parameters
         ----------
         key : str
-            Whose predictions they are; earlier ones of the same key are replaced.
+            Key of the trial; its earlier predictions are replaced.
         **arrays : array-like
-            Of numbers or strings, by name.
+            Arrays of numbers or strings, by name.
         """
         self._predictions.mkdir(parents=True, exist_ok=True)
         path = self._predictions / f"{key}.npz"
-        # Nobody else has the key: these were left by writers that were killed.
+        # The key is claimed, so temporary files are leftovers of killed processes.
         for stale in self._predictions.glob(f".{path.name}.*"):
             stale.unlink()
         plain: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
         for name, array in plain.items():
             if array.dtype.hasobject:  # numpy would pickle them
-                raise TypeError(f"{name} is an array of objects; make it numbers or strings")
+                raise TypeError(
+                    f"{name} must be an array of numbers or strings; got an array of objects."
+                )
         with atomic.write(path, "wb") as file:
             np.savez_compressed(file, **plain)
 
     def read_predictions(self, key: str) -> dict[str, NDArray[Any]]:
-        """Read the arrays that were kept for a key.
+        """Read the predictions of a trial.
+
+        Parameters
+        ----------
+        key : str
+            Key of the trial.
+
+        Returns
+        -------
+        dict of str to ndarray
 
         Raises
         ------
         DataError
-            If there are none; a ledger is often passed on without them.
+            If there are none, as in a copy of a ledger without its folder of predictions.
         """
         path = self._predictions / f"{key}.npz"
         if not path.exists():
             raise DataError(
-                f"there is no {path}, which held the predictions; copy the folder "
-                f"{self._predictions.name} with the ledger, or do the unit again"
+                f"{path}: no such file of predictions; copy the folder {self._predictions.name} "
+                "together with the ledger, or run the trial again"
             )
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
 
     @contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _lock_file(self) -> Iterator[None]:
         self._locks.mkdir(parents=True, exist_ok=True)
-        with lock.hold(self._locks / _FILE_LOCK):
+        with FileLock(self._locks / _FILE_LOCK).acquire(poll_interval=_POLL_INTERVAL):
             yield
 
-    def _read(self, start: _Place) -> _Part:
-        """Read the records from a place on, or from the start of a file that is now shorter."""
-        door = self._locks / _FILE_LOCK
-        if not door.exists():  # nobody has ever written here
-            return self._read_freely(start)
-        with lock.hold(door, shared=True):
-            return self._read_freely(start)
+    def _read(self, start: _Position) -> _Chunk:
+        """Read from a position on, or from the beginning if the file has become shorter."""
+        # Without a lock file there is no writer, and reading should not create files.
+        if (self._locks / _FILE_LOCK).exists():
+            with suppress(PermissionError):  # a read-only copy has no writer
+                with self._lock_file():
+                    return self._read_unlocked(start)
+        return self._read_unlocked(start)
 
-    def _read_freely(self, start: _Place) -> _Part:
+    def _read_unlocked(self, start: _Position) -> _Chunk:
         if not self.path.exists():
-            return _Part([], None, _START, _START)
+            return _Chunk([], None, _FILE_START, _FILE_START)
         with open(self.path, "rb") as file:
             if os.fstat(file.fileno()).st_size < start.byte:
-                start = _START
+                start = _FILE_START
             file.seek(start.byte)
             *lines, rest = file.read().split(b"\n")
-        whole = []
+        records = []
         for number, line in enumerate(lines, start=start.line + 1):
             record = _parse(line)
             if record is None:
                 raise DataError(
-                    f"{self.path}, line {number} is not a record; restore the file from a copy, or "
-                    "delete the line and do its unit again"
+                    f"{self.path}, line {number} is not a record; restore the file from a backup, "
+                    "or delete the line and run its trial again"
                 )
-            whole.append(record)
+            records.append(record)
         n_bytes = sum(map(len, lines)) + len(lines)
-        end = _Place(start.byte + n_bytes, start.line + len(lines))
-        return _Part(whole, _parse(rest), start, end)
+        end = _Position(start.byte + n_bytes, start.line + len(lines))
+        return _Chunk(records, _parse(rest), start, end)
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """Read a line as a record, or as nothing; no piece of a record's line is a record."""
+    """Parse a line as a record; None for anything else, such as a part of a record."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -238,8 +296,8 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
 
 
-def _mend(file: RawIOBase) -> int:
-    """Bring a file's end to the end of a line, and return where that is."""
+def _repair_last_line(file: RawIOBase) -> int:
+    """Terminate a complete last record, or remove an incomplete one; return the end of file."""
     n_bytes = file.seek(0, os.SEEK_END)
     file.seek(max(n_bytes - 1, 0))
     if file.read(1) in (b"", b"\n"):

@@ -1,12 +1,11 @@
-"""Effort: what a piece of work costs in seconds and in memory.
+"""Measure CPU time, wall time and peak memory of a block of code.
 
-Seconds are those of the wall and those of the processor, the latter of all threads of this process
-but not of processes that it starts.
+CPU time covers all threads of this process, but not its child processes. Memory is the peak
+resident set size of the whole process, interpreter and data included, while the block was running.
 
-Memory is the highest resident size of the whole process, with interpreter and data, while the work
-was done. Linux forgets the highest size so far when it is told to. Other systems never do: there
-the figure is known when the work brings a new high, and otherwise it is None, not a guess. Windows
-is not asked.
+Linux can reset the peak of a process, so the measurement is exact there. On macOS the peak is that
+of the whole lifetime of the process: it is reported if the block has set a new peak, and is None
+otherwise. On Windows it is always None.
 """
 
 import sys
@@ -20,36 +19,49 @@ if sys.platform != "win32":
     import resource
 
 _STATUS = Path("/proc/self/status")
-_FORGET = Path("/proc/self/clear_refs")
+_RESET_PEAK = Path("/proc/self/clear_refs")
 
 
 @dataclass
-class Seconds:
-    """Seconds of work, which are there when its `with` block has ended; see `timed`."""
+class Timing:
+    """Seconds spent in a `with` block of `timer`; zero until the block has ended.
+
+    Parameters
+    ----------
+    cpu : float, default=0.0
+        CPU seconds of all threads of this process.
+    wall : float, default=0.0
+        Elapsed seconds.
+    """
 
     cpu: float = 0.0
     wall: float = 0.0
 
 
 @contextmanager
-def timed() -> Iterator[Seconds]:
+def timer() -> Iterator[Timing]:
     """Time a `with` block.
+
+    Yields
+    ------
+    Timing
+        Filled in when the block ends.
 
     Examples
     --------
-    >>> with timed() as seconds:
+    >>> with timer() as timing:
     ...     _ = sum(range(1000))
-    >>> 0 <= seconds.cpu < 1
+    >>> timing.cpu >= 0 and timing.wall > 0
     True
     """
-    seconds = Seconds()
+    timing = Timing()
     wall, cpu = time.perf_counter(), time.process_time()
-    yield seconds
-    seconds.cpu, seconds.wall = time.process_time() - cpu, time.perf_counter() - wall
+    yield timing
+    timing.cpu, timing.wall = time.process_time() - cpu, time.perf_counter() - wall
 
 
 class PeakMemory:
-    """The highest resident size of this process since this object was made.
+    """Peak resident set size of this process since the object was created.
 
     Examples
     --------
@@ -60,34 +72,34 @@ class PeakMemory:
     """
 
     def __init__(self) -> None:
-        self._exact = _forget()
-        self._before = _highest()
+        self._is_exact = _reset_peak()
+        self._before = _peak_rss()
 
     def read(self) -> int | None:
-        """Give it in bytes, or None where the system cannot tell it; see this module."""
-        now = _highest()
-        return now if self._exact or now > self._before else None
+        """Return the peak in bytes, or None if the operating system does not provide it."""
+        peak = _peak_rss()
+        return peak if self._is_exact or peak > self._before else None
 
 
-def _forget() -> bool:
-    """Let the highest size so far be the present one; tell whether that worked."""
+def _reset_peak() -> bool:
+    """Reset the peak to the current size; return whether the operating system supports it."""
     with suppress(OSError):
-        _FORGET.write_text("5")
+        _RESET_PEAK.write_text("5")
         return True
     return False
 
 
 if sys.platform == "win32":
 
-    def _highest() -> int:
+    def _peak_rss() -> int:
         return 0
 
 else:
 
-    def _highest() -> int:
+    def _peak_rss() -> int:
         if _STATUS.exists():
-            # Not the one of `getrusage`, which not every version of Linux forgets.
+            # Not `getrusage`: some kernels do not reset its value with `clear_refs`.
             lines = _STATUS.read_text().splitlines()
             return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-        highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return highest if sys.platform == "darwin" else 1024 * highest
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else 1024 * peak

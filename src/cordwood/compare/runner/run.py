@@ -1,21 +1,23 @@
-"""The runner: all units of a plan that a ledger lacks, carried out once and written down.
+"""Run all trials of a plan that a ledger does not contain yet.
 
 A record of the ledger has the fields
 
-- `key`: names the result; `unit`: what was done, as JSON; `data` and `plan`: fingerprints;
-- `scores`: `micro_f1` and `macro_f1`, and `f1`, `precision` and `recall` of the unit's category if
-  it has one; `params`: those that tuning has chosen, `tuned_by`: "cv", "oob", "loo" or "test", by
-  what they were chosen, or null, and `tuning_score`, their score by that, or null; `threshold`, if
-  that was chosen as well;
-- `n_words`: number of words that rules are about, for learners of rules; `rounds`, if the plan
-  wants them: numbers `n` of rounds, and for `train` and `test` the scores after these;
-- `fit_cpu_seconds`, `fit_wall_seconds`, and the same of `tune` and `predict`; `peak_memory`: bytes,
-  or null where the system cannot tell (see `cordwood.compare.runner.resources`);
-- `n_train`, `n_test`: rows; `warnings`: what the learner complained of;
-- `versions`: of the libraries; `time`: when it was finished, in UTC;
-- `error`: one line, in the place of all results, if the unit failed.
+- `key`: identifies the result; `trial`: the trial as JSON; `random_state`: of its estimators;
+  `data` and `plan`: fingerprints;
+- `scores`: `micro_f1` and `macro_f1`, and for a trial with a category its binary `f1`, `precision`
+  and `recall`;
+- `params`: tuned parameters; `tuned_by`: "cv", "oob", "loo", "test" or null; `tuning_score`: their
+  score by it, or null; `threshold`: the tuned decision threshold, if there is one;
+- `n_words`: number of distinct words of the rules, for rule-based learners; `rounds`: if the plan
+  requests them, numbers `n` of boosting rounds, and the `train` and `test` scores after these;
+- `fit_cpu_seconds`, `fit_wall_seconds`, and the same for `tune` and `predict`; `peak_memory`: in
+  bytes, or null if not available (see `cordwood.compare.runner.resources`);
+- `n_train`, `n_test`: numbers of samples; `warnings`: messages of warnings of the learner;
+- `versions`: of Python and the libraries; `time`: when the trial finished, in UTC;
+- `error`: message in one line, instead of all results, if the trial failed.
 
-Nothing in it tells the machine. Times are those of one thread, without compilation.
+Records contain nothing that identifies the computer. Times are those of a single thread, without
+compilation.
 """
 
 import platform
@@ -33,47 +35,49 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed, effective_n_jobs
 
 from cordwood._param_validation import check_jobs
+from cordwood.compare.config.external_estimator import find_distributions
 from cordwood.compare.config.plan import Plan
+from cordwood.compare.runner import dataset_cache
 from cordwood.compare.runner.cluster import Cluster, Job
-from cordwood.compare.runner.dataset_cache import DataDir, Material, fetch, load, put_away
-from cordwood.compare.runner.ledger import Ledger
-from cordwood.compare.runner.lock import Lock
-from cordwood.compare.runner.run_trial import Trial, carry_out
-from cordwood.compare.runner.trials import Unit, expand, key
+from cordwood.compare.runner.dataset_cache import DataDir, LoadedDataset
+from cordwood.compare.runner.ledger import Claim, Ledger
+from cordwood.compare.runner.run_trial import TrialResult, run_trial
+from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
 from cordwood.datasets._lines import Progress
 from cordwood.exceptions import CordwoodError
 
-_PAUSE = 0.2  # seconds, before asking again for units that another process has
+_POLL_INTERVAL = 0.2  # seconds between checks for trials that other processes are running
 
 _LIBRARIES = ("cordwood", "scikit-learn", "numpy", "scipy", "numba")
-# The libraries of recipes that are not ours.
-_PEERS = {"brf": "imbalanced-learn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
+# Libraries of recipes that wrap estimators of other packages.
+_EXTRA_LIBRARIES = {"brf": "imbalanced-learn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
-    """Where a plan stands in a ledger.
+class RunSummary:
+    """State of a plan in a ledger.
 
     Parameters
     ----------
-    n_units : int
-        Units of the plan.
+    n_trials : int
+        Number of trials of the plan.
     n_done : int
-        How many of them this call has carried out.
+        Number of trials that this call has run.
     n_failed : int
-        How many have failed, now or earlier.
+        Number of failed trials, now or earlier.
     n_missing : int
-        How many have no record; none after `run`.
+        Number of trials without a record; zero after `run`.
     n_foreign : int
-        Records of the ledger that do not belong to the plan: other learners, other parameters,
-        other data. They stay, and count for nothing.
+        Number of records that do not belong to the plan, because learners, parameters or data
+        differ. They are kept and ignored.
     planned : tuple of (str, dict)
-        The key and the JSON of each unit, in the order of the plan.
+        Key and JSON of each trial, in the order of the plan.
     records : tuple of dict
-        The record of each unit that has one, in the same order and under the plan's labels.
+        Latest record of each trial that has one, in the same order, with the plan's names of data
+        sets and learners.
     """
 
-    n_units: int
+    n_trials: int
     n_done: int
     n_failed: int
     n_missing: int
@@ -92,47 +96,46 @@ def run(
     retry_errors: bool = False,
     progress: Progress | None = None,
     on_record: Callable[[Mapping[str, Any]], None] | None = None,
-) -> Summary:
-    """Carry out all units of a plan that a ledger lacks.
+) -> RunSummary:
+    """Run all trials of a plan that a ledger does not contain yet.
 
-    It may be stopped or killed at any moment: the units that are in the ledger are not done again.
-    Several processes may run the same plan on the same ledger; each unit is done by one of them,
-    and each returns when all are done.
+    An interrupted run resumes from the ledger. Several processes may run the same plan on the same
+    ledger: each trial is run by one of them, and each process returns when all trials are done.
 
     Parameters
     ----------
     plan : Plan
         From `cordwood.compare.config.plan`.
     ledger : Ledger
-        Where results are looked up and written down.
+        Where results are read and written.
     data_dir : path, optional
         The data folder; see `cordwood.datasets.registry.list_datasets`.
     n_jobs : int, default=1
-        How many units are done at a time, each by a process of its own; -1 for as many as there
-        are processors. It does not change results.
+        Number of trials that run in parallel, each in its own process; -1 for one per core.
+        It does not affect results.
     cluster : str, optional
-        The address of a Dask scheduler, such as "tcp://host:8786": units are done by its workers,
-        one at a time by each. The ledger and the data stay here; workers are sent each data set
-        once. Results are the same as without, on processors of the same kind. See
+        Address of a Dask scheduler, such as "tcp://host:8786". Each worker runs one trial at a
+        time. The ledger and the data files stay on this computer; each data set is sent to each
+        worker once. Results are the same as without a cluster, on CPUs of the same type. See
         `cordwood.compare.runner.cluster`.
     retry_errors : bool, default=False
-        Whether to try again the units that have failed earlier.
+        Whether to run failed trials again.
     progress : callable, optional
-        Called with how many units have a record, and how many there are.
+        Called with the number of finished trials and the number of all trials.
     on_record : callable, optional
-        Called with each record that this call has added.
+        Called with each record that this call adds.
 
     Returns
     -------
-    Summary
+    RunSummary
 
     Raises
     ------
     DataError
-        If a data set cannot be loaded or divided as the plan wants, before any unit is done.
+        If a data set cannot be loaded or split, before any trial runs.
     CordwoodError
-        If workers are lost that nobody can replace, if the cluster is not there, or if its workers
-        have other versions of Python or of libraries than this process.
+        If worker processes are killed, if the cluster is not available, or if its workers have
+        other versions of Python or of the libraries than this process.
 
     Examples
     --------
@@ -146,91 +149,91 @@ def run(
     [5, 0]
     """
     check_jobs(n_jobs)
-    with _find_workers(plan, ledger, data_dir, n_jobs, cluster) as work:
+    with _open_executor(plan, ledger, data_dir, n_jobs, cluster) as execute:
         fingerprints = {
-            dataset.name: load(dataset, plan, data_dir).fingerprint
-            # The first comes last, and so is at hand when the units begin.
+            dataset.name: dataset_cache.load(dataset, plan, data_dir).fingerprint
+            # In reverse, so that the first data set is in the cache when the trials start.
             for dataset in reversed(plan.datasets)
         }
         tasks = _list_tasks(plan, fingerprints, ledger.records())
         pending = {
             task.key: task
             for task in tasks
-            if task.n_earlier == 0 or (retry_errors and task.has_failed)
+            if task.n_records == 0 or (retry_errors and task.has_failed)
         }
         n_keys = len({task.key for task in tasks})
         n_done = 0
-        report = progress or _ignore
+        report = progress or _ignore_progress
         report(n_keys - len(pending), n_keys)
         while pending:
             n_before = len(pending)
-            for task, record in work(list(pending.values())):
+            for task, record in execute(list(pending.values())):
                 if record is not None:
                     n_done += 1
                     if on_record is not None:
                         on_record(record)
-                elif ledger.count(task.key) <= task.n_earlier:
-                    continue  # another process has it under way
+                elif ledger.count(task.key) <= task.n_records:
+                    continue  # another process is running it
                 del pending[task.key]
                 report(n_keys - len(pending), n_keys)
             if len(pending) == n_before:
-                time.sleep(_PAUSE)
-    put_away()
+                time.sleep(_POLL_INTERVAL)
+    dataset_cache.clear()
     return _summarize(plan, fingerprints, ledger.records(), n_done)
 
 
-def collect(plan: Plan, ledger: Ledger) -> Summary:
-    """Find the records of a plan without doing anything, and without its data.
+def collect(plan: Plan, ledger: Ledger) -> RunSummary:
+    """Collect the records of a plan without running trials and without loading data.
 
     Parameters
     ----------
     plan : Plan
         From `cordwood.compare.config.plan`.
     ledger : Ledger
-        Where results are looked up. Where it has records on several states of a data set, those on
-        the state that was written down last count.
+        Where results are read. If it has records of several versions of a data set, those of the
+        latest version are used.
 
     Returns
     -------
-    Summary
+    RunSummary
     """
     records = ledger.records()
-    fingerprints = {record["unit"]["dataset"]: record["data"] for record in records}
+    fingerprints = {record["trial"]["dataset"]: record["data"] for record in records}
     return _summarize(plan, fingerprints, records, n_done=0)
 
 
 class _Task(NamedTuple):
-    """A unit on certain data, and what a ledger had of it."""
+    """A trial on a given version of the data, and its state in the ledger."""
 
-    unit: Unit
+    trial: Trial
     key: str
     data: str  # fingerprint
-    n_earlier: int  # records
-    has_failed: bool  # by the last of them
+    n_records: int
+    has_failed: bool  # by its last record
 
     @property
     def seed(self) -> int:
-        """Of the key, so that neither order nor company of a unit has a say in its result."""
-        return int(self.key, 16) % 2**31
+        """Derived from the key, so that a result does not depend on other trials or their order."""
+        return learner_seed(self.trial, self.key)
 
 
-# Yields each task with its record, or with None if it was not to be had.
-_Work = Callable[[Sequence[_Task]], Iterator[tuple[_Task, dict[str, Any] | None]]]
+# Yields each task with its record, or with None if another process has claimed or finished it.
+_Execute = Callable[[Sequence[_Task]], Iterator[tuple[_Task, dict[str, Any] | None]]]
 
 
 def _list_tasks(
     plan: Plan, fingerprints: Mapping[str, str], records: Iterable[Mapping[str, Any]]
 ) -> list[_Task]:
-    earlier: dict[str, list[Mapping[str, Any]]] = {}
+    by_key: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
-        earlier.setdefault(record["key"], []).append(record)
+        by_key.setdefault(record["key"], []).append(record)
     tasks = []
-    for unit in expand(plan):
-        data = fingerprints.get(unit.dataset, "")
-        name = key(unit, data)
-        attempts = earlier.get(name, [])
+    for trial in list_trials(plan):
+        data = fingerprints.get(trial.dataset, "")
+        key = trial_key(trial, data)
+        attempts = by_key.get(key, [])
         has_failed = bool(attempts) and "error" in attempts[-1]
-        tasks.append(_Task(unit, name, data, len(attempts), has_failed))
+        tasks.append(_Task(trial, key, data, len(attempts), has_failed))
     return tasks
 
 
@@ -239,104 +242,109 @@ def _summarize(
     fingerprints: Mapping[str, str],
     records: Sequence[dict[str, Any]],
     n_done: int,
-) -> Summary:
+) -> RunSummary:
     tasks = _list_tasks(plan, fingerprints, records)
     latest = {record["key"]: record for record in records}
     keys = {task.key for task in tasks}
-    return Summary(
-        n_units=len(tasks),
+    return RunSummary(
+        n_trials=len(tasks),
         n_done=n_done,
         n_failed=sum(task.has_failed for task in tasks),
-        n_missing=sum(task.n_earlier == 0 for task in tasks),
+        n_missing=sum(task.n_records == 0 for task in tasks),
         n_foreign=sum(record["key"] not in keys for record in records),
-        planned=tuple((task.key, task.unit.to_json()) for task in tasks),
-        # Labels may have changed since: they are not part of the key.
+        planned=tuple((task.key, task.trial.to_json()) for task in tasks),
+        # Names are not part of the key: they may have changed since the record was written.
         records=tuple(
-            {**latest[task.key], "unit": task.unit.to_json()} for task in tasks if task.n_earlier
+            {**latest[task.key], "trial": task.trial.to_json()} for task in tasks if task.n_records
         ),
     )
 
 
 @contextmanager
-def _find_workers(
+def _open_executor(
     plan: Plan, ledger: Ledger, data_dir: DataDir, n_jobs: int, cluster: str | None
-) -> Iterator[_Work]:
+) -> Iterator[_Execute]:
     if cluster is None:
-        yield partial(_work_here, plan, ledger, data_dir, n_jobs)
+        yield partial(_execute_locally, plan, ledger, data_dir, n_jobs)
         return
     if n_jobs != 1:
         raise CordwoodError(
-            f"n_jobs / --jobs is {n_jobs}, which counts processes on this machine, and cannot be "
-            "combined with cluster / --cluster, which has workers of its own; leave one of them out"
+            f"n_jobs / --jobs ({n_jobs}) is the number of local processes and cannot be combined "
+            "with cluster / --cluster; use one of them"
         )
-    versions = {k: v for learner in plan.learners for k, v in _versions(learner.recipe).items()}
+    versions = {
+        library: number
+        for learner in plan.learners
+        for library, number in _versions(learner.recipe, learner.estimator).items()
+    }
     with Cluster(cluster, versions) as workers:
-        yield partial(_work_there, plan, ledger, data_dir, workers)
+        yield partial(_execute_on_cluster, plan, ledger, data_dir, workers)
 
 
-def _work_here(
+def _execute_locally(
     plan: Plan, ledger: Ledger, data_dir: DataDir, n_jobs: int, tasks: Sequence[_Task]
 ) -> Iterator[tuple[_Task, dict[str, Any] | None]]:
-    """Work in this process, or in several of this machine."""
+    """Run tasks in this process, or in several local processes."""
     n_jobs = min(effective_n_jobs(n_jobs), len(tasks))
     if n_jobs == 1:
         for task in tasks:
-            yield task, _attempt(task, plan, ledger, data_dir)
+            yield task, _run_task(task, plan, ledger, data_dir)
         return
-    put_away()
+    dataset_cache.clear()
     workers = Parallel(n_jobs, backend="loky", batch_size=1, return_as="generator_unordered")
-    calls = (delayed(_attempt_elsewhere)(task, plan, ledger.path, data_dir) for task in tasks)
+    calls = (delayed(_run_task_in_worker)(task, plan, ledger.path, data_dir) for task in tasks)
     try:
         yield from workers(calls)
     except BrokenProcessPool as error:
         raise CordwoodError(
-            "a worker process was killed, perhaps for want of memory; what was finished is in the "
-            "ledger: run the plan again, with a smaller n_jobs / --jobs if need be"
+            "a worker process was killed, possibly because the computer ran out of memory; "
+            "finished trials are in the ledger: run the plan again, with a smaller n_jobs / --jobs "
+            "if necessary"
         ) from error
 
 
-def _attempt_elsewhere(
+def _run_task_in_worker(
     task: _Task, plan: Plan, path: Path, data_dir: DataDir
 ) -> tuple[_Task, dict[str, Any] | None]:
-    return task, _attempt(task, plan, _open(path), data_dir)
+    return task, _run_task(task, plan, _open_ledger(path), data_dir)
 
 
-# Kept, because a ledger remembers how far it has read.
+# Cached, because a ledger reads only the lines that were added since it was last read.
 @lru_cache(maxsize=1)
-def _open(path: Path) -> Ledger:
+def _open_ledger(path: Path) -> Ledger:
     return Ledger(path)
 
 
-def _attempt(task: _Task, plan: Plan, ledger: Ledger, data_dir: DataDir) -> dict[str, Any] | None:
-    """Carry out a unit and write it down, unless another process has it or has done it."""
-    claim = ledger.claim(task.key, known=task.n_earlier)
+def _run_task(task: _Task, plan: Plan, ledger: Ledger, data_dir: DataDir) -> dict[str, Any] | None:
+    """Run a trial and write its record; None if another process has claimed or finished it."""
+    claim = ledger.claim(task.key, n_known=task.n_records)
     if claim is None:
         return None
     with claim:
-        material = _fetch(task, plan, data_dir)
-        trial = carry_out(task.unit, material.rows, material.divide(task.unit), task.seed)
-        return _write_down(task, trial, plan, ledger)
+        loaded = _get_dataset(task, plan, data_dir)
+        result = run_trial(task.trial, loaded.data, loaded.get_split(task.trial), task.seed)
+        return _write_record(task, result, plan, ledger)
 
 
-def _work_there(
+def _execute_on_cluster(
     plan: Plan, ledger: Ledger, data_dir: DataDir, workers: Cluster, tasks: Sequence[_Task]
 ) -> Iterator[tuple[_Task, dict[str, Any] | None]]:
-    """Let a cluster work; claims are taken and records written here."""
-    claimed: dict[str, tuple[_Task, Lock]] = {}
+    """Run tasks on a cluster; this process claims keys and writes records."""
+    claimed: dict[str, tuple[_Task, Claim]] = {}
 
     def claim_jobs() -> Iterator[Job]:
         for task in tasks:
-            claim = ledger.claim(task.key, known=task.n_earlier)
+            claim = ledger.claim(task.key, n_known=task.n_records)
             if claim is not None:
                 claimed[task.key] = task, claim
-                yield Job(task.key, task.unit, task.seed, _fetch(task, plan, data_dir))
+                yield Job(task.key, task.trial, task.seed, _get_dataset(task, plan, data_dir))
 
     done = set()
     try:
-        for job, trial in workers.carry_out(claim_jobs()):
+        for job, result in workers.run(claim_jobs()):
             task, claim = claimed.pop(job.key)
             with claim:
-                record = _write_down(task, trial, plan, ledger)
+                record = _write_record(task, result, plan, ledger)
             done.add(job.key)
             yield task, record
     finally:
@@ -347,33 +355,36 @@ def _work_there(
             yield task, None
 
 
-def _fetch(task: _Task, plan: Plan, data_dir: DataDir) -> Material:
-    dataset = next(set_ for set_ in plan.datasets if set_.name == task.unit.dataset)
-    return fetch(dataset, plan, data_dir, task.data)
+def _get_dataset(task: _Task, plan: Plan, data_dir: DataDir) -> LoadedDataset:
+    dataset = next(dataset for dataset in plan.datasets if dataset.name == task.trial.dataset)
+    return dataset_cache.get_or_load(dataset, plan, data_dir, task.data)
 
 
-def _write_down(task: _Task, trial: Trial, plan: Plan, ledger: Ledger) -> dict[str, Any]:
+def _write_record(task: _Task, result: TrialResult, plan: Plan, ledger: Ledger) -> dict[str, Any]:
     record = {
         "key": task.key,
-        "unit": task.unit.to_json(),
-        **trial.outcome,
+        "trial": task.trial.to_json(),
+        **result.outcome,
+        "random_state": task.seed,
         "data": task.data,
         "plan": plan.fingerprint(),
-        "versions": _versions(task.unit.recipe),
+        "versions": _versions(task.trial.recipe, task.trial.estimator),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if trial.predictions:
-        # First, so that what has a record has predictions.
-        ledger.write_predictions(task.key, **trial.predictions)
+    if result.predictions:
+        # Before the record, so that every successful record has predictions.
+        ledger.write_predictions(task.key, **result.predictions)
     ledger.append(record)
     return record
 
 
 @lru_cache
-def _versions(recipe: str) -> dict[str, str]:
-    libraries = (*_LIBRARIES, _PEERS[recipe]) if recipe in _PEERS else _LIBRARIES
-    return {"python": platform.python_version(), **{name: version(name) for name in libraries}}
+def _versions(recipe: str | None, estimator: str | None) -> dict[str, str]:
+    extra = [_EXTRA_LIBRARIES[recipe]] if recipe in _EXTRA_LIBRARIES else []
+    external = find_distributions(estimator) if estimator else ()
+    libraries = {name: version(name) for name in (*_LIBRARIES, *extra, *external)}
+    return {"python": platform.python_version(), **libraries}
 
 
-def _ignore(done: int, total: int | None) -> None:
-    """Report to nobody."""
+def _ignore_progress(done: int, total: int | None) -> None:
+    """Do nothing."""

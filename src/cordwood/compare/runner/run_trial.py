@@ -1,7 +1,7 @@
-"""A trial: one unit of a plan carried out, from rows to scores and predictions.
+"""Run one trial: tune, fit and score one learner on one split of one data set.
 
-What comes out follows from the rows, the unit and the seed alone, but for times and memory: every
-library works in one thread, so that neither other work nor the machine has a say in it.
+Apart from times and memory, the result depends only on the data, the trial and the seed: all
+libraries are limited to one thread, so that neither the load nor the number of cores matters.
 """
 
 import re
@@ -22,248 +22,247 @@ from cordwood import recipes
 from cordwood.api import predict, score
 from cordwood.compare.config.schema import Evaluation
 from cordwood.compare.runner.cv_splits import Split, split
-from cordwood.compare.runner.fit_cache import MEMBERS
-from cordwood.compare.runner.resources import PeakMemory, timed
-from cordwood.compare.runner.thresholds import category_scores, take_votes
-from cordwood.compare.runner.transform_cache import content, prepare
-from cordwood.compare.runner.trials import Unit
+from cordwood.compare.runner.fit_cache import FIT_CACHE
+from cordwood.compare.runner.resources import PeakMemory, timer
+from cordwood.compare.runner.thresholds import category_proba, category_scores
+from cordwood.compare.runner.transform_cache import fit_transform, get_inputs
+from cordwood.compare.runner.trials import Trial, build_pipeline
 from cordwood.compare.runner.tuning import (
-    Aim,
-    Build,
-    Choice,
-    choose_by_folds,
-    choose_by_own_votes,
-    choose_by_test,
-    resolve_kind,
-    sample_rows,
+    MakePipeline,
+    Objective,
+    TunedParams,
+    resolve_tuning_kind,
+    sample_for_loo,
+    tune_by_cv,
+    tune_by_oob_or_loo,
+    tune_on_test,
 )
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
 
-_N_WARM_UP = 200  # rows
-_warm: set[tuple[str, type]] = set()
+_N_WARM_UP = 200  # samples
+_warmed_up: set[tuple[str, type]] = set()
 
-# Of no concern to a result.
-_OF_NO_CONCERN = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+# Categories of warnings that do not affect a result.
+_IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 
 _ABSOLUTE_PATH = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:)?[/\\](?:[^\s'\"/\\:]+[/\\])+[^\s'\":,;]*")
 
 
-class Trial(NamedTuple):
-    """What a unit came to.
+class TrialResult(NamedTuple):
+    """Result of a trial.
 
     Parameters
     ----------
     outcome : dict
-        The fields of a record that tell of it; see `cordwood.compare.runner.run`. With `error` alone
-        if it failed.
+        The result fields of a record, see `cordwood.compare.runner.run`; only `error` if the trial
+        failed.
     predictions : dict of str to ndarray
-        `rows` (positions of the test rows in the data), `codes` (the chosen class of each),
-        `votes` (its probabilities, in single precision) and `classes`; empty if it failed.
+        `test_indices` (of the test samples), `class_codes` (indices of the predicted classes in
+        `classes`), `proba` (probabilities in single precision) and `classes`; empty if the trial
+        failed.
     """
 
     outcome: dict[str, Any]
     predictions: dict[str, NDArray[Any]]
 
 
-def carry_out(unit: Unit, rows: Corpus | FeatureMatrix, division: Split, seed: int) -> Trial:
-    """Tune, fit, predict and score, and measure what it takes.
+def run_trial(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) -> TrialResult:
+    """Tune, fit, predict and score, and measure time and memory.
 
     Parameters
     ----------
-    unit : Unit
-        What to do.
-    rows : Corpus or FeatureMatrix
+    trial : Trial
+        The trial.
+    data : Corpus or FeatureMatrix
         The whole data set.
-    division : Split
-        The rows to learn from and those to ask about.
+    split : Split
+        Training and test samples.
     seed : int
-        Of all learners.
+        `random_state` of all estimators.
 
     Returns
     -------
-    Trial
-        Also if a learner fails: the trial then tells why.
+    TrialResult
+        An exception of the learner is not raised but returned as `error`.
     """
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
         warnings.simplefilter("default")
-        for category in _OF_NO_CONCERN:
+        for category in _IGNORED:
             warnings.simplefilter("ignore", category)
         try:
-            outcome, predictions = _attempt(unit, rows, division, seed)
-        except Exception as error:  # whatever a learner raises is a result of the comparison
-            return Trial({"error": _describe(error)}, {})
-    told = sorted({_describe(warning.message) for warning in caught})
-    return Trial({**outcome, "warnings": told}, predictions)
+            outcome, predictions = _run(trial, data, split, seed)
+        except Exception as error:  # any failure of a learner is a result of the comparison
+            return TrialResult({"error": _format_message(error)}, {})
+    messages = sorted({_format_message(warning.message) for warning in caught})
+    return TrialResult({**outcome, "warnings": messages}, predictions)
 
 
-def _attempt(unit: Unit, rows: Corpus | FeatureMatrix, division: Split, seed: int) -> Trial:
-    learnt, asked = rows.select(division.train), rows.select(division.test)
-    build = _builder(unit, rows, seed)
-    _warm_up(unit.recipe, build, learnt)
+def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) -> TrialResult:
+    train, test = data.select(split.train), data.select(split.test)
+    make_pipeline = _pipeline_factory(trial, data, seed)
+    _warm_up(trial.recipe or str(trial.estimator), make_pipeline, train)
     memory = PeakMemory()
-    with timed() as tuning:
-        choice = _tune(unit, build, learnt, asked)
-    pipeline = build(choice.params)
-    prepared = prepare(pipeline, learnt, asked)
+    with timer() as tuning:
+        tuned = _tune(trial, make_pipeline, train, test)
+    pipeline = make_pipeline(tuned.params)
+    transformed = fit_transform(pipeline, train, test)
     classifier = pipeline[-1]
-    if recipes.find(unit.recipe).members:
-        classifier.set_params(memory=MEMBERS)
-        MEMBERS.turn_to((unit.dataset, unit.repeat, unit.fold, unit.share, unit.positives))
-    with timed() as fitting, MEMBERS.saving() as saved_in_fitting:
-        classifier.fit(
-            prepared.X, np.asarray(learnt.labels), **_find_groups(unit, classifier, learnt)
+    if trial.is_stack:
+        classifier.set_params(memory=FIT_CACHE)
+        FIT_CACHE.use_training_set(
+            (trial.dataset, trial.repeat, trial.fold, trial.train_fraction, trial.max_positives)
         )
-    with timed() as predicting, MEMBERS.saving() as saved_in_predicting:
-        votes = classifier.predict_proba(prepared.X_asked)
-    peak = memory.read()
+    with timer() as fitting, FIT_CACHE.track_saved_time() as saved_in_fit:
+        classifier.fit(
+            transformed.X_train, np.asarray(train.labels), **_fit_params(trial, classifier, train)
+        )
+    with timer() as predicting, FIT_CACHE.track_saved_time() as saved_in_predict:
+        proba = classifier.predict_proba(transformed.X_test)
+    peak_memory = memory.read()
     classes = np.asarray(classifier.classes_)
-    codes = _decide(votes, classes, unit.category, choice.threshold)
-    times = {
+    codes = _predict_codes(proba, classes, trial.category, tuned.threshold)
+    timings = {
         "tune": (tuning,),
-        "fit": (prepared.fitting, fitting, saved_in_fitting),
-        "predict": (prepared.applying, predicting, saved_in_predicting),
+        "fit": (transformed.fit_timing, fitting, saved_in_fit),
+        "predict": (transformed.transform_timing, predicting, saved_in_predict),
     }
     outcome = {
-        "scores": _score(asked.labels, classes[codes], classes, unit.category),
-        "params": choice.params,
-        "tuning_score": choice.score,
-        "tuned_by": choice.kind,
-        **({} if choice.threshold is None else {"threshold": choice.threshold}),
-        **{f"{part}_cpu_seconds": round(sum(t.cpu for t in times[part]), 6) for part in times},
-        **{f"{part}_wall_seconds": round(sum(t.wall for t in times[part]), 6) for part in times},
-        "peak_memory": peak,
-        "n_train": len(learnt),
-        "n_test": len(asked),
-        **_tell_rules(classifier),
-        **_score_rounds(unit, classifier, (prepared.X, learnt), (prepared.X_asked, asked)),
+        "scores": _score(test.labels, classes[codes], classes, trial.category),
+        "params": tuned.params,
+        "tuning_score": tuned.score,
+        "tuned_by": tuned.kind,
+        **({} if tuned.threshold is None else {"threshold": tuned.threshold}),
+        **{f"{step}_cpu_seconds": round(sum(t.cpu for t in timings[step]), 6) for step in timings},
+        **{
+            f"{step}_wall_seconds": round(sum(t.wall for t in timings[step]), 6) for step in timings
+        },
+        "peak_memory": peak_memory,
+        "n_train": len(train),
+        "n_test": len(test),
+        **_count_rule_words(classifier),
+        **_score_rounds(
+            trial, classifier, train=(transformed.X_train, train), test=(transformed.X_test, test)
+        ),
     }
     predictions: dict[str, NDArray[Any]] = {
-        "rows": division.test,
-        "codes": codes.astype(np.int32),
-        "votes": votes.astype(np.float32),
+        "test_indices": split.test,
+        "class_codes": codes.astype(np.int32),
+        "proba": proba.astype(np.float32),
         "classes": classes,
     }
-    return Trial(outcome, predictions)
+    return TrialResult(outcome, predictions)
 
 
-def _find_groups(unit: Unit, classifier: Any, learnt: Corpus | FeatureMatrix) -> dict[str, Any]:
-    """Give groups to a learner that keeps them together, where the evaluation does."""
-    if unit.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
-        return {"groups": learnt.groups}
+def _fit_params(trial: Trial, classifier: Any, train: Corpus | FeatureMatrix) -> dict[str, Any]:
+    """Return the groups, if the evaluation is grouped and the classifier accepts them."""
+    if trial.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
+        return {"groups": train.groups}
     return {}
 
 
-def _decide(
-    votes: NDArray[Any], classes: NDArray[Any], category: str | None, threshold: float | None
+def _predict_codes(
+    proba: NDArray[Any], classes: NDArray[Any], category: str | None, threshold: float | None
 ) -> NDArray[np.intp]:
-    """Give the code of the most voted class, or of the category where it is above a threshold."""
+    """Return the index of the predicted class of each sample."""
     if threshold is None:
-        return np.asarray(np.argmax(votes, axis=1))
+        return np.asarray(np.argmax(proba, axis=1))
     is_category = classes == category
-    found = take_votes(votes, classes, category) > threshold
-    return np.where(found, np.argmax(is_category), np.argmin(is_category))
+    above = category_proba(proba, classes, category) > threshold
+    return np.where(above, np.argmax(is_category), np.argmin(is_category))
 
 
 def _score(
-    labels: Any, predicted: NDArray[Any], classes: NDArray[Any], category: str | None
+    labels: Any, y_pred: NDArray[Any], classes: NDArray[Any], category: str | None
 ) -> dict[str, float]:
-    scores = score(list(labels), predicted.tolist(), classes.tolist())
-    found = {"micro_f1": scores.micro_f1, "macro_f1": scores.macro_f1}
+    overall = score(list(labels), y_pred.tolist(), classes.tolist())
+    scores = {"micro_f1": overall.micro_f1, "macro_f1": overall.macro_f1}
     if category is None:
-        return found
-    of_category = category_scores(np.asarray(labels) == category, predicted == category)
-    return {**found, **of_category._asdict()}
+        return scores
+    binary = category_scores(np.asarray(labels) == category, y_pred == category)
+    return {**scores, **binary._asdict()}
 
 
-def _tell_rules(classifier: Any) -> dict[str, int]:
-    """Count the words that rules are about, for learners that have rules."""
+def _count_rule_words(classifier: Any) -> dict[str, int]:
+    """Count the distinct words of the rules of a rule-based classifier."""
     if not hasattr(classifier, "rules_"):
         return {}
     return {"n_words": len({rule.word for rules in classifier.rules_ for rule in rules})}
 
 
 def _score_rounds(
-    unit: Unit, classifier: Any, *parts: tuple[Any, Corpus | FeatureMatrix]
+    trial: Trial, classifier: Any, **samples: tuple[Any, Corpus | FeatureMatrix]
 ) -> dict[str, Any]:
-    """Score training and test rows after some rounds and after the last, where a learner can."""
-    wanted = unit.evaluation.get("rounds", ())
-    if not wanted or not hasattr(classifier, "staged_predict"):
+    """Score training and test samples after the requested and the last boosting rounds."""
+    requested = trial.evaluation.get("rounds", ())
+    if not requested or not hasattr(classifier, "staged_predict"):
         return {}
     classes = np.asarray(classifier.classes_)
-    told: dict[str, Any] = {}
-    for name, (X, rows) in zip(("train", "test"), parts, strict=True):
+    rounds: dict[str, Any] = {}
+    for name, (X, data) in samples.items():
         stages: dict[int, dict[str, float]] = {}
-        predicted, n = classes, 0
-        for n, predicted in enumerate(islice(classifier.staged_predict(X), wanted[-1]), start=1):
-            if n in wanted:
-                stages[n] = _score(rows.labels, predicted, classes, unit.category)
+        y_pred, n = classes, 0
+        for n, y_pred in enumerate(islice(classifier.staged_predict(X), requested[-1]), start=1):
+            if n in requested:
+                stages[n] = _score(data.labels, y_pred, classes, trial.category)
         if n not in stages:
-            stages[n] = _score(rows.labels, predicted, classes, unit.category)
-        told["n"] = list(stages)
-        told[name] = {
+            stages[n] = _score(data.labels, y_pred, classes, trial.category)
+        rounds["n"] = list(stages)
+        rounds[name] = {
             metric: [scores[metric] for scores in stages.values()] for metric in stages[n]
         }
-    return {"rounds": told}
+    return {"rounds": rounds}
 
 
-def _builder(unit: Unit, rows: Corpus | FeatureMatrix, seed: int) -> Build:
-    given = {
-        param: value
-        for param, value in unit.params.items()
-        if param.rpartition("__")[2] != "n_jobs"
-    }
-    input_type: recipes.InputType = "text" if isinstance(rows, Corpus) else "numeric"
-    # Of the plan, where it is that of members as well, which stacks can only share if they draw
-    # alike.
-    seed = unit.seed if recipes.find(unit.recipe).members else seed
-    # As `workflow.train` has it: sparse rows are comparable as they are.
-    scale = isinstance(rows, FeatureMatrix) and not sp.issparse(rows.X)
+def _pipeline_factory(trial: Trial, data: Corpus | FeatureMatrix, seed: int) -> MakePipeline:
+    input_type: recipes.InputType = "text" if isinstance(data, Corpus) else "numeric"
+    # As in `cordwood.api.train`: dense features are scaled, sparse ones are not.
+    scale = isinstance(data, FeatureMatrix) and not sp.issparse(data.X)
 
-    def build(params: Mapping[str, Any]) -> Pipeline:
-        return recipes.make(
-            unit.recipe,
-            input=input_type,
-            scale=scale,
-            vectorizer_params=unit.text,
-            random_state=seed,
-            n_jobs=1,
-            **{**given, **params},
-        )
+    def make_pipeline(params: Mapping[str, Any]) -> Pipeline:
+        return build_pipeline(trial, params, input=input_type, scale=scale, random_state=seed)
 
-    return build
+    return make_pipeline
 
 
-def _warm_up(recipe: str, build: Build, learnt: Corpus | FeatureMatrix) -> None:
-    """Let a recipe work on a few rows, once in a process, so that nobody measures compilation."""
-    if (recipe, type(learnt)) in _warm:
+def _warm_up(learner: str, make_pipeline: MakePipeline, train: Corpus | FeatureMatrix) -> None:
+    """Fit and predict a few samples, once per process, to exclude compilation from the timings."""
+    if (learner, type(train)) in _warmed_up:
         return
-    _warm.add((recipe, type(learnt)))
-    few = learnt.select(np.linspace(0, len(learnt) - 1, min(len(learnt), _N_WARM_UP), dtype=int))
-    with suppress(Exception):  # what is wrong here will be wrong with all the rows, or is not
-        predict(build({}).fit(content(few), np.asarray(few.labels)), few)
+    _warmed_up.add((learner, type(train)))
+    few = train.select(np.linspace(0, len(train) - 1, min(len(train), _N_WARM_UP), dtype=int))
+    with suppress(Exception):  # the trial itself reports errors
+        predict(make_pipeline({}).fit(get_inputs(few), np.asarray(few.labels)), few)
 
 
 def _tune(
-    unit: Unit, build: Build, learnt: Corpus | FeatureMatrix, asked: Corpus | FeatureMatrix
-) -> Choice:
-    if not unit.tuning:
-        return Choice({}, None, None)
-    aim = Aim(unit.tuning["metric"], unit.category, unit.tuning.get("threshold", False))
-    if unit.tuning["kind"] == "test":
-        return choose_by_test(build, unit.grid, learnt, asked, aim)
-    grouped = unit.evaluation["kind"] == "grouped"
-    kind = resolve_kind(unit.tuning["kind"], build, unit.grid, grouped=grouped)
+    trial: Trial,
+    make_pipeline: MakePipeline,
+    train: Corpus | FeatureMatrix,
+    test: Corpus | FeatureMatrix,
+) -> TunedParams:
+    if not trial.tuning:
+        return TunedParams({}, None, None)
+    objective = Objective(
+        trial.tuning["metric"], trial.category, trial.tuning.get("threshold", False)
+    )
+    if trial.tuning["kind"] == "test":
+        return tune_on_test(make_pipeline, trial.grid, train, test, objective)
+    grouped = trial.evaluation["kind"] == "grouped"
+    kind = resolve_tuning_kind(trial.tuning["kind"], make_pipeline, trial.grid, grouped=grouped)
     if kind != "cv":
-        n_most = unit.tuning.get("sample") if kind == "loo" else None
-        sample = sample_rows(learnt, n_most, unit.seed)
-        return choose_by_own_votes(kind, build, unit.grid, learnt, aim, sample, grouped=grouped)
-    inner = Evaluation(kind="grouped" if grouped else "stratified", folds=unit.tuning["folds"])
-    return choose_by_folds(build, unit.grid, learnt, split(learnt, inner, unit.seed), aim)
+        max_samples = trial.tuning.get("sample") if kind == "loo" else None
+        indices = sample_for_loo(train, max_samples, trial.seed)
+        return tune_by_oob_or_loo(
+            kind, make_pipeline, trial.grid, train, objective, indices, grouped=grouped
+        )
+    inner = Evaluation(kind="grouped" if grouped else "stratified", folds=trial.tuning["folds"])
+    splits = split(train, inner, trial.seed)
+    return tune_by_cv(make_pipeline, trial.grid, train, splits, objective)
 
 
-def _describe(error: BaseException | Warning | str) -> str:
-    """Say it in one line, which holds no place on this machine."""
+def _format_message(error: BaseException | Warning | str) -> str:
+    """Format an error or warning as one line without absolute paths."""
     kind = [] if isinstance(error, CordwoodError | str) else [type(error).__name__]
     message = str(error).strip().splitlines()[:1]
     return ": ".join([*kind, *(_ABSOLUTE_PATH.sub("<path>", line) for line in message)])

@@ -1,86 +1,119 @@
-"""Scores of one category among all rows, and the threshold that is best for its F1."""
+"""Binary scores of one category, and the decision threshold that maximizes its F1."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-HALF = 0.5
-"""The threshold of a probability where none is sought."""
+DEFAULT_THRESHOLD = 0.5
+"""Decision threshold of a probability if none is tuned."""
 
 
 class CategoryScores(NamedTuple):
-    """How well a category was found; each is zero where there is nothing to divide by."""
+    """Binary scores of a category; a score whose denominator is zero is 0.0.
+
+    Parameters
+    ----------
+    f1, precision, recall : float
+        As scikit-learn's functions of the same names with ``zero_division=0.0``.
+    """
 
     f1: float
     precision: float
     recall: float
 
 
-def category_scores(truth: NDArray[np.bool_], found: NDArray[np.bool_]) -> CategoryScores:
-    """Compare the rows that are of a category with those that were said to be.
+def category_scores(y_true: NDArray[np.bool_], y_pred: NDArray[np.bool_]) -> CategoryScores:
+    """Compute F1, precision and recall of a category.
+
+    Parameters
+    ----------
+    y_true : bool array of shape (n_samples,)
+        Whether a sample belongs to the category.
+    y_pred : bool array of shape (n_samples,)
+        Whether it is predicted to belong to it.
+
+    Returns
+    -------
+    CategoryScores
 
     Examples
     --------
     >>> category_scores(np.array([True, True, False, False]), np.array([True, False, True, True]))
     CategoryScores(f1=0.4, precision=0.3333333333333333, recall=0.5)
     """
-    both, either = int((truth & found).sum()), int(truth.sum()) + int(found.sum())
+    n_true, n_pred = int(y_true.sum()), int(y_pred.sum())
+    n_correct = int((y_true & y_pred).sum())
     return CategoryScores(
-        f1=2 * both / either if either else 0.0,
-        precision=both / int(found.sum()) if found.any() else 0.0,
-        recall=both / int(truth.sum()) if truth.any() else 0.0,
+        f1=2 * n_correct / (n_true + n_pred) if n_true + n_pred else 0.0,
+        precision=n_correct / n_pred if n_pred else 0.0,
+        recall=n_correct / n_true if n_true else 0.0,
     )
 
 
-def take_votes(
-    votes: NDArray[Any], classes: NDArray[Any], category: str | None
+def category_proba(
+    proba: NDArray[Any], classes: NDArray[Any], category: str | None
 ) -> NDArray[np.float64]:
-    """Take the votes for a category; none where a learner has never seen it.
-
-    Examples
-    --------
-    >>> take_votes(np.array([[0.7, 0.3]]), np.array(["(others)", "tin"]), "tin").tolist()
-    [0.3]
-    >>> take_votes(np.array([[1.0]]), np.array(["(others)"]), "tin").tolist()
-    [0.0]
-    """
-    column = np.flatnonzero(classes == category)
-    return votes[:, column[0]].astype(np.float64) if len(column) else np.zeros(len(votes))
-
-
-def find_threshold(truth: NDArray[np.bool_], votes: NDArray[np.float64]) -> float:
-    """Find the threshold above which votes have the best F1; the nearest to one half of equals.
+    """Return the probabilities of a category.
 
     Parameters
     ----------
-    truth : bool array of shape (n_rows,)
-        Which rows are of the category.
-    votes : float array of shape (n_rows,)
-        Probabilities of it.
+    proba : array of shape (n_samples, n_classes)
+        From `predict_proba`.
+    classes : array of shape (n_classes,)
+        From `classes_`.
+    category : str or None
+        The label.
+
+    Returns
+    -------
+    float array of shape (n_samples,)
+        Zeros if the training set had no sample of the category.
+
+    Examples
+    --------
+    >>> category_proba(np.array([[0.7, 0.3]]), np.array(["(others)", "tin"]), "tin").tolist()
+    [0.3]
+    >>> category_proba(np.array([[1.0]]), np.array(["(others)"]), "tin").tolist()
+    [0.0]
+    """
+    column = np.flatnonzero(classes == category)
+    return proba[:, column[0]].astype(np.float64) if len(column) else np.zeros(len(proba))
+
+
+def find_best_threshold(y_true: NDArray[np.bool_], proba: NDArray[np.float64]) -> float:
+    """Find the threshold above which predicting the category maximizes F1.
+
+    Parameters
+    ----------
+    y_true : bool array of shape (n_samples,)
+        Whether a sample belongs to the category.
+    proba : float array of shape (n_samples,)
+        Its probability of belonging to it.
 
     Returns
     -------
     float
-        Half-way between two votes; one half if no vote finds anything.
+        Midpoint between two adjacent probabilities. Of equally good thresholds, the one nearest to
+        `DEFAULT_THRESHOLD`; `DEFAULT_THRESHOLD` itself if every threshold has an F1 of zero.
 
     Examples
     --------
-    >>> float(find_threshold(np.array([True, True, False]), np.array([0.9, 0.3, 0.1])))
+    >>> float(find_best_threshold(np.array([True, True, False]), np.array([0.9, 0.3, 0.1])))
     0.2
     """
-    order = np.argsort(-votes, kind="stable")
-    ranked = votes[order].astype(np.float64)
-    hits = np.cumsum(truth[order])
-    f1 = 2 * hits / (truth.sum() + np.arange(1, len(votes) + 1))
+    order = np.argsort(-proba, kind="stable")
+    ranked = proba[order].astype(np.float64)
+    n_correct = np.cumsum(y_true[order])
+    f1 = 2 * n_correct / (y_true.sum() + np.arange(1, len(proba) + 1))
     lower = np.append(ranked[1:], 0.0)
-    f1[ranked <= lower] = 0.0  # no threshold parts equal votes
+    f1[ranked <= lower] = 0.0  # no threshold separates equal probabilities
     best = f1.max(initial=0.0)
     if best == 0.0:
-        return HALF
-    chosen = np.flatnonzero(f1 >= best * (1 - 1e-12))
-    low, high = lower[chosen], ranked[chosen]
-    if ((low <= HALF) & (HALF < high)).any():
-        return HALF
-    middles = (low + high) / 2
-    return float(middles[np.argmin(np.abs(middles - HALF))])
+        return DEFAULT_THRESHOLD
+    candidates = np.flatnonzero(f1 >= best * (1 - 1e-12))
+    low, high = lower[candidates], ranked[candidates]
+    if ((low <= DEFAULT_THRESHOLD) & (DEFAULT_THRESHOLD < high)).any():
+        return DEFAULT_THRESHOLD
+    midpoints = (low + high) / 2
+    return float(midpoints[np.argmin(np.abs(midpoints - DEFAULT_THRESHOLD))])

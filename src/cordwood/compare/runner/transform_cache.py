@@ -1,8 +1,8 @@
-"""Preparation: what comes before a classifier, done once for all who want the same.
+"""In-process LRU cache of transformed data: the output of the steps before the classifier.
 
-Learners of a plan mostly prepare the same rows in the same way. What was made last is kept in this
-process, up to a certain size, with the seconds that it took, so that the times of learning and
-answering can be told as if it had been made anew.
+Most learners of a plan transform the same samples in the same way. The latest results are cached,
+up to a total size, together with the time they took, so that reported times are the same whether
+the data come from the cache or not.
 """
 
 from collections import OrderedDict
@@ -12,110 +12,111 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood.compare.runner.resources import Seconds, timed
+from cordwood.compare.runner.resources import Timing, timer
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
-_MOST_BYTES = 256_000_000
+_MAX_BYTES = 256_000_000
 
 
-class Prepared(NamedTuple):
-    """Rows as a classifier takes them.
+class TransformedData(NamedTuple):
+    """Training and test samples as the classifier receives them.
 
     Parameters
     ----------
-    X, X_asked : array or sparse matrix
-        The rows to learn from and those to ask about; None if there are no such.
-    fitting, applying : Seconds
-        What they took when they were made.
+    X_train : array or sparse matrix
+        The training samples.
+    X_test : array, sparse matrix or None
+        The test samples, if there are any.
+    fit_timing, transform_timing : Timing
+        Time of `fit_transform` on the training samples, and of `transform` on the test samples.
     """
 
-    X: Any
-    X_asked: Any
-    fitting: Seconds
-    applying: Seconds
+    X_train: Any
+    X_test: Any
+    fit_timing: Timing
+    transform_timing: Timing
 
     @property
     def n_bytes(self) -> int:
-        """Their size."""
-        return _count_bytes(self.X) + _count_bytes(self.X_asked)
+        """Size of both arrays."""
+        return _count_bytes(self.X_train) + _count_bytes(self.X_test)
 
 
-_kept: OrderedDict[Hashable, Prepared] = OrderedDict()
+_cache: OrderedDict[Hashable, TransformedData] = OrderedDict()
 
 
-def prepare(
-    pipeline: Pipeline, learnt: Corpus | FeatureMatrix, asked: Corpus | FeatureMatrix | None = None
-) -> Prepared:
-    """Fit the steps before a pipeline's classifier, of which there may be none, and apply them.
+def fit_transform(
+    pipeline: Pipeline, train: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix | None = None
+) -> TransformedData:
+    """Fit the transformers of a pipeline and transform the training and test samples.
 
     Parameters
     ----------
     pipeline : Pipeline
-        Unfitted; its last step is not looked at.
-    learnt : Corpus or FeatureMatrix
-        Labelled rows to fit the steps on.
-    asked : Corpus or FeatureMatrix, optional
-        Further ones.
+        Unfitted; its last step, the classifier, is not used.
+    train : Corpus or FeatureMatrix
+        Labelled training samples.
+    test : Corpus or FeatureMatrix, optional
+        Test samples.
 
     Returns
     -------
-    Prepared
-        The same as from an earlier call that was about the same.
+    TransformedData
+        The cached object if the same transformers have been fitted on the same samples before.
     """
     if len(pipeline) == 1:
-        return _make(pipeline, learnt, asked)
-    name = _name(pipeline, learnt, asked)
-    if name in _kept:
-        _kept.move_to_end(name)
-        return _kept[name]
-    made = _make(pipeline, learnt, asked)
-    _kept[name] = made
-    while sum(prepared.n_bytes for prepared in _kept.values()) > _MOST_BYTES:
-        _kept.popitem(last=False)
-    return made
+        return _fit_transform(pipeline, train, test)
+    key = _make_key(pipeline, train, test)
+    if key in _cache:
+        _cache.move_to_end(key)
+        return _cache[key]
+    result = _fit_transform(pipeline, train, test)
+    _cache[key] = result
+    while sum(data.n_bytes for data in _cache.values()) > _MAX_BYTES:
+        _cache.popitem(last=False)
+    return result
 
 
-def forget() -> None:
-    """Give back the memory of all that is kept."""
-    _kept.clear()
+def clear() -> None:
+    """Empty the cache."""
+    _cache.clear()
 
 
-def content(rows: Corpus | FeatureMatrix) -> Any:
-    """Give the texts or the numbers of rows."""
-    return rows.texts if isinstance(rows, Corpus) else rows.X
+def get_inputs(data: Corpus | FeatureMatrix) -> Any:
+    """Return the texts of a corpus, or the matrix of a feature matrix."""
+    return data.texts if isinstance(data, Corpus) else data.X
 
 
-def _make(
-    pipeline: Pipeline, learnt: Corpus | FeatureMatrix, asked: Corpus | FeatureMatrix | None
-) -> Prepared:
-    steps = pipeline[:-1] if len(pipeline) > 1 else None
-    with timed() as fitting:
-        X = content(learnt)
-        if steps is not None:
-            X = steps.fit_transform(X, np.asarray(learnt.labels))
-    with timed() as applying:
-        X_asked = None if asked is None else content(asked)
-        if steps is not None and asked is not None:
-            X_asked = steps.transform(X_asked)
-    return Prepared(X, X_asked, fitting, applying)
+def _fit_transform(
+    pipeline: Pipeline, train: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix | None
+) -> TransformedData:
+    transformers = pipeline[:-1] if len(pipeline) > 1 else None
+    with timer() as fit_timing:
+        X_train = get_inputs(train)
+        if transformers is not None:
+            X_train = transformers.fit_transform(X_train, np.asarray(train.labels))
+    with timer() as transform_timing:
+        X_test = None if test is None else get_inputs(test)
+        if transformers is not None and test is not None:
+            X_test = transformers.transform(X_test)
+    return TransformedData(X_train, X_test, fit_timing, transform_timing)
 
 
-def _name(
-    pipeline: Pipeline, learnt: Corpus | FeatureMatrix, asked: Corpus | FeatureMatrix | None
+def _make_key(
+    pipeline: Pipeline, train: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix | None
 ) -> Hashable:
-    """Tell all that the steps can depend on."""
-    steps = tuple(
+    transformers = tuple(
         repr((type(step), sorted(step.get_params().items()))) for _, step in pipeline.steps[:-1]
     )
-    return steps, _identity(learnt), None if asked is None else _identity(asked)
+    return transformers, _identify(train), None if test is None else _identify(test)
 
 
-def _identity(rows: Corpus | FeatureMatrix) -> Hashable:
-    # Texts by themselves: a string remembers its hash, and selections share their strings, so that
-    # this costs a unit next to nothing, where a digest costs as much as a twentieth of its work.
-    if isinstance(rows, Corpus):
-        return rows.texts, rows.labels
-    return rows.fingerprint()
+def _identify(data: Corpus | FeatureMatrix) -> Hashable:
+    # Texts themselves, not a digest: strings cache their hash, and subsets of a corpus share their
+    # strings, so a lookup is almost free, while a digest takes up to 5 % of the time of a trial.
+    if isinstance(data, Corpus):
+        return data.texts, data.labels
+    return data.fingerprint()
 
 
 def _count_bytes(X: Any) -> int:

@@ -1,68 +1,69 @@
-"""Units: the smallest pieces of a comparison, each one learner on one division of one data set.
+"""Trials: the independent runs of a comparison, each one learner on one split of one data set.
 
-A unit says all that decides its result but the data themselves, and is plain JSON.
+A trial contains everything that determines its result except the data, and is plain JSON.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
+
+from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
+from cordwood.compare.config.external_estimator import make_pipeline
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.config.schema import Dataset, Learner
+from cordwood.compare.config.schema import Dataset, Evaluation, Learner, Tuning
 
-# Part of every key: raised when the same unit would come to another result by a changed rule.
+# Part of every key: to be incremented when a changed rule gives the same trial another result.
 _SCHEME = 1
 
+# Fields that do not determine the result.
 _LABELS = ("dataset", "learner")
-
-# Defaults that recipes once had, and those that they have. Keys are of the time of the former:
-# they leave it out where it is given, and tell the present one where none is, so that records of
-# both stay what they are.
-_FORMER_DEFAULTS = {
-    ("boosted_rf", "classifier__update"): ("aggregate", "majority"),
-    ("boosted_et", "classifier__update"): ("aggregate", "majority"),
-    ("quick", "classifier__cv"): (5, 3),
-}
-# Told where they are set only, so that units which are older than they are keep their keys.
-_TOLD_IF_SET = ("category", "positives")
+_NOT_IN_JSON = ("estimator_folder",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unit:
-    """One learner on one division of one data set into training and test rows.
+class Trial:
+    """One learner on one split of one data set into training and test set.
 
     Parameters
     ----------
     dataset, learner : str
-        Labels, by which the plan knows them.
+        Names in the plan.
     repeat, fold : int
-        Which division, both from 0; see `cordwood.compare.runner.cv_splits.split`.
-    share : float
-        Share of the training rows that is learnt from.
-    recipe : str
-        Name of the recipe.
+        Which split, both from 0; see `cordwood.compare.runner.cv_splits.split`.
+    train_fraction : float
+        Fraction of the training set to fit on.
+    recipe : str, optional
+        Name of the recipe, if the learner is one.
+    estimator : str, optional
+        Import path of the classifier, if the learner is no recipe:
+        ``"package.module:Class"`` or ``"file.py:function"``.
     params : dict
-        Parameters for `cordwood.recipes.make`, by their full names; those of words are left out
-        for rows of numbers.
+        Parameters of the pipeline by their full names, without those of vectorizers on numeric
+        data.
     grid : dict of str to list
-        Values to choose among, likewise; empty where nothing is tuned.
-    text : dict
-        Parameters of `TextVectorizer`, for `cordwood.recipes.make`; empty for rows of numbers and
-        for recipes that prepare text in a way of their own.
+        Values to choose from, likewise; empty if nothing is tuned.
+    vectorizer : dict
+        Parameters of the `TextVectorizer`; empty for numeric data and for recipes with a
+        vectorizer of their own.
     evaluation : dict
-        `kind`, `folds` and `test_share` of the plan's evaluation, and `rounds` if there are any.
+        `kind` and `folds` of the plan's evaluation, and `test_size` and `rounds` if they are set.
     tuning : dict
-        `kind` and `folds` of the plan's tuning, and the `metric`, `threshold` if it is true, and
-        `sample` if there is one; empty where nothing is tuned.
+        `kind` and `folds` of the plan's tuning, the `metric`, and `threshold` and `sample` if they
+        are set; empty if nothing is tuned.
     seed : int
-        The plan's.
+        The plan's seed.
     category : str, optional
-        The class whose own F1 is scored, if the data set has one.
-    positives : int, optional
-        How many training rows of the category are learnt from at most.
+        The positive class, if the data set has a category.
+    max_positives : int, optional
+        Maximum number of training samples of the positive class.
+    weighting, scaler : str, optional
+        Default term weighting of text, and scaling of numeric data, before an `estimator`.
+    estimator_folder : str, optional
+        Folder of the estimator's file on this computer; neither part of the JSON nor of the key.
 
     Examples
     --------
@@ -70,140 +71,211 @@ class Unit:
     >>> plan = parse_plan(
     ...     {"datasets": [{"name": "docstrings"}], "learners": [{"recipe": "svm"}]}
     ... )
-    >>> unit = expand(plan)[0]
-    >>> unit.dataset, unit.learner, unit.repeat, unit.fold, unit.share
+    >>> trial = list_trials(plan)[0]
+    >>> trial.dataset, trial.learner, trial.repeat, trial.fold, trial.train_fraction
     ('docstrings', 'svm', 0, 0, 1.0)
-    >>> Unit.from_json(unit.to_json()) == unit
-    True
     """
 
     dataset: str
     learner: str
     repeat: int
     fold: int
-    share: float
-    recipe: str
+    train_fraction: float
+    recipe: str | None = None
+    estimator: str | None = None
     params: dict[str, Any]
     grid: dict[str, list[Any]]
-    text: dict[str, Any]
+    vectorizer: dict[str, Any]
     evaluation: dict[str, Any]
     tuning: dict[str, Any]
     seed: int
     category: str | None = None
-    positives: int | None = None
+    max_positives: int | None = None
+    weighting: str | None = None
+    scaler: str | None = None
+    estimator_folder: str | None = None
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether the learner is a recipe that stacks other recipes."""
+        return self.recipe is not None and bool(recipes.find(self.recipe).members)
 
     def to_json(self) -> dict[str, Any]:
-        """Give all fields as plain JSON, without the optional ones that are not set."""
-        fields = asdict(self)
-        return {k: v for k, v in fields.items() if k not in _TOLD_IF_SET or v is not None}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Make the unit that `to_json` described."""
-        return cls(**fields)
+        """Return the fields as plain JSON, without optional fields that are not set."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None and name not in _NOT_IN_JSON
+        }
 
 
-def expand(plan: Plan) -> tuple[Unit, ...]:
-    """List the units of a plan.
+def list_trials(plan: Plan) -> tuple[Trial, ...]:
+    """List the trials of a plan.
 
-    All learners meet a division of the data before the next division has its turn, so that a
-    comparison which is stopped half-way is still a fair one.
+    All learners run on one split before the next split, so that the results of an interrupted
+    comparison are comparable.
 
     Parameters
     ----------
     plan : Plan
+        From `cordwood.compare.config.plan`.
 
     Returns
     -------
-    tuple of Unit
-        By data set, repeat, fold, share or number of positives, and learner.
+    tuple of Trial
+        Ordered by data set, repeat, fold, training fraction or number of positives, and learner.
     """
     evaluation = plan.evaluation
     return tuple(
-        _make_unit(plan, dataset, learner, repeat, fold, share, positives)
+        _make_trial(plan, dataset, learner, repeat, fold, fraction, max_positives)
         for dataset in plan.datasets
         for repeat in range(evaluation.repeats)
         for fold in range(evaluation.folds)
-        for share in evaluation.shares
-        for positives in evaluation.positives or (None,)
+        for fraction in evaluation.train_fractions
+        for max_positives in evaluation.max_positives or (None,)
         for learner in plan.learners
     )
 
 
-def key(unit: Unit, fingerprint: str) -> str:
-    """Name the result of a unit on certain data.
+def trial_key(trial: Trial, fingerprint: str) -> str:
+    """Return the key of a trial's result on given data.
 
-    Labels and `n_jobs` leave the key alone, and so does what the unit does not use: how many
-    repeats or shares the plan has, or the metric of tuning where nothing is tuned.
+    The key does not depend on the names of data set and learner, on `n_jobs`, nor on parts of the
+    plan that the trial does not use, such as the number of repeats, or the metric of tuning if
+    nothing is tuned.
 
     Parameters
     ----------
-    unit : Unit
+    trial : Trial
     fingerprint : str
-        Of the data, from `cordwood.compare.runner.cv_splits.fingerprint`, which knows of groups and of
-        official splits where they matter.
+        Hash of the data from `cordwood.compare.runner.cv_splits.fingerprint`, which includes groups
+        and official splits where they matter.
 
     Returns
     -------
     str
         64 hexadecimal digits.
     """
-    content = {name: value for name, value in unit.to_json().items() if name not in _LABELS}
+    content = {name: value for name, value in trial.to_json().items() if name not in _LABELS}
     for name in ("params", "grid"):
         content[name] = {
             param: value
             for param, value in content[name].items()
             if param.rpartition("__")[2] != "n_jobs"
         }
-    _tell_former_defaults(unit.recipe, content["params"], content["grid"])
     content.update(data=fingerprint, scheme=_SCHEME)
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _tell_former_defaults(recipe: str, params: dict[str, Any], grid: dict[str, Any]) -> None:
-    for (name, param), (former, present) in _FORMER_DEFAULTS.items():
-        if name != recipe or param in grid:
-            continue
-        if params.setdefault(param, present) == former:
-            del params[param]
+def learner_seed(trial: Trial, key: str) -> int:
+    """Return the random state of a trial's learner.
+
+    It is derived from the key, so that results depend neither on the order nor on the selection of
+    trials. Stacks use the plan's seed, because they can share the fits of their members only if
+    these have the same random state.
+    """
+    return trial.seed if trial.is_stack else int(key, 16) % 2**31
 
 
-def _make_unit(
+def build_pipeline(
+    trial: Trial,
+    params: Mapping[str, Any],
+    *,
+    input: recipes.InputType,
+    scale: bool,
+    random_state: int,
+) -> Pipeline:
+    """Build the unfitted pipeline of a trial, for one thread.
+
+    Parameters
+    ----------
+    trial : Trial
+    params : mapping
+        Parameters that tuning has chosen; they override those of the trial.
+    input : {"text", "numeric"}
+        Whether samples are texts or rows of a numeric matrix.
+    scale : bool
+        Whether numeric data may be scaled.
+    random_state : int
+        See `learner_seed`.
+
+    Returns
+    -------
+    Pipeline
+    """
+    given = {
+        param: value
+        for param, value in {**trial.params, **params}.items()
+        if param.rpartition("__")[2] != "n_jobs"
+    }
+    options: dict[str, Any] = {
+        "input": input,
+        "scale": scale,
+        "vectorizer_params": trial.vectorizer,
+        "random_state": random_state,
+        "n_jobs": 1,
+    }
+    if trial.estimator is None:
+        return recipes.make(str(trial.recipe), **options, **given)
+    return make_pipeline(
+        trial.estimator,
+        trial.estimator_folder,
+        weighting=trial.weighting,
+        scaler=trial.scaler,
+        **options,
+        **given,
+    )
+
+
+def _make_trial(
     plan: Plan,
     dataset: Dataset,
     learner: Learner,
     repeat: int,
     fold: int,
-    share: float,
-    positives: int | None,
-) -> Unit:
-    recipe = recipes.find(learner.recipe)
+    train_fraction: float,
+    max_positives: int | None,
+) -> Trial:
     numeric = dataset.kind == "numeric"
-    grid = _fitting({**learner.grid, **(learner.numeric_grid if numeric else {})}, numeric)
+    grid = _select_params({**learner.grid, **(learner.numeric_grid if numeric else {})}, numeric)
     tuned = bool(grid) or plan.tuning.threshold
-    return Unit(
+    return Trial(
         dataset=dataset.name,
         learner=learner.name,
         repeat=repeat,
         fold=fold,
-        share=float(share),
+        train_fraction=float(train_fraction),
         recipe=learner.recipe,
-        params=_fitting(learner.params, numeric),
+        estimator=learner.estimator,
+        params=_select_params(learner.params, numeric),
         grid=grid,
-        text=dict(dataset.text) if recipe.reads_text and recipe.ngrams is None else {},
-        evaluation=plan.evaluation.model_dump(
-            mode="json", include={"kind", "folds", "test_share", "rounds"}
+        vectorizer=dict(dataset.vectorizer) if _uses_vectorizer_params(learner) else {},
+        evaluation=_dump_set_values(
+            plan.evaluation, include={"kind", "folds", "test_size", "rounds"}
         ),
-        tuning={**plan.tuning.model_dump(), "metric": plan.metric} if tuned else {},
+        tuning={**_dump_set_values(plan.tuning), "metric": plan.metric} if tuned else {},
         seed=plan.seed,
         category=dataset.category,
-        positives=positives,
+        max_positives=max_positives,
+        weighting=None if numeric else learner.weighting,
+        scaler=learner.scaler if numeric else None,
+        estimator_folder=learner._folder,
     )
 
 
-def _fitting(params: Mapping[str, Any], numeric: bool) -> dict[str, Any]:
-    """Leave out the parameters of words where there are none."""
+def _uses_vectorizer_params(learner: Learner) -> bool:
+    return learner.recipe is None or recipes.find(learner.recipe).ngrams is None
+
+
+def _dump_set_values(table: Evaluation | Tuning, include: set[str] | None = None) -> dict[str, Any]:
+    """Dump a table without options that are not set, so that new options keep existing keys."""
+    dumped = table.model_dump(mode="json", include=include)
+    return {name: value for name, value in dumped.items() if value not in (None, False, [])}
+
+
+def _select_params(params: Mapping[str, Any], numeric: bool) -> dict[str, Any]:
+    """Remove the parameters of vectorizers if the data are numeric."""
     return {
         param: value
         for param, value in params.items()

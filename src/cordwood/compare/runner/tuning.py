@@ -1,11 +1,11 @@
-"""Tuning: the best parameters of a grid, found within the training rows.
+"""Hyperparameter tuning: find the best parameters of a grid within the training set.
 
-The same answer as scikit-learn's `GridSearchCV`, but words are counted once for all candidates
-which prepare them alike, and a learner's own votes for its training rows do where it has them:
-out-of-bag those of bagged trees, leave-one-out those of lazy learners.
+Selects the same parameters as scikit-learn's `GridSearchCV`, but transforms the data once for all
+candidates that differ only in the classifier, and uses out-of-bag (OOB) or leave-one-out (LOO)
+predictions instead of cross-validation for classifiers that provide them.
 
-The F1 of one category is that of the votes of all folds together. Its mean over folds would be
-moved most by those which hold none of a rare category [1]_.
+The F1 of one category is computed from the pooled predictions of all folds. The mean of the folds'
+F1 would be biased for rare categories, which are absent from some folds [1]_.
 
 References
 ----------
@@ -23,50 +23,58 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from cordwood.api import score
-from cordwood.compare.runner.cv_splits import Split, shrink
-from cordwood.compare.runner.thresholds import HALF, category_scores, find_threshold, take_votes
-from cordwood.compare.runner.transform_cache import prepare
+from cordwood.compare.runner.cv_splits import Split, subsample_train
+from cordwood.compare.runner.thresholds import (
+    DEFAULT_THRESHOLD,
+    category_proba,
+    category_scores,
+    find_best_threshold,
+)
+from cordwood.compare.runner.transform_cache import fit_transform
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
-Build = Callable[[Mapping[str, Any]], Pipeline]
-Division = tuple[NDArray[np.intp], NDArray[np.intp]]
-Kind = Literal["cv", "oob", "loo", "test"]
-"""By what candidates are told apart: folds, out-of-bag or leave-one-out votes, the test rows."""
+MakePipeline = Callable[[Mapping[str, Any]], Pipeline]
+"""Makes an unfitted pipeline with the given parameters."""
+
+Grid = Mapping[str, Sequence[Any]]
+"""Candidate values by full parameter name, such as ``classifier__C``."""
+
+TuningKind = Literal["cv", "oob", "loo", "test"]
+"""What candidates are scored on: folds, OOB or LOO predictions, or the test samples."""
 
 
-class Choice(NamedTuple):
-    """The best of the candidates.
+class TunedParams(NamedTuple):
+    """The best candidate of a grid.
 
     Parameters
     ----------
     params : dict
         Its parameters.
     score : float or None
-        Its score within the training rows: the mean over folds, or that of the learner's own
-        votes; None where there was nothing to choose.
+        Its tuning score; None if nothing was tuned.
     kind : {"cv", "oob", "loo", "test"} or None
-        By what it was told from the others.
-    threshold : float or None
-        The probability from which on a row is of the category, where it was sought.
+        What it was scored on; None if nothing was tuned.
+    threshold : float or None, default=None
+        Its decision threshold, if that was tuned as well.
     """
 
     params: dict[str, Any]
     score: float | None
-    kind: Kind | None
+    kind: TuningKind | None
     threshold: float | None = None
 
 
-class Aim(NamedTuple):
-    """What candidates are judged by.
+class Objective(NamedTuple):
+    """The score that tuning maximizes.
 
     Parameters
     ----------
     metric : {"micro_f1", "macro_f1", "f1"}
-        The score.
-    category : str, optional
-        The class that "f1" is about.
-    threshold : bool
-        Whether each candidate is judged at the threshold that is best for it.
+        Name of the score.
+    category : str or None, default=None
+        The positive class of "f1".
+    threshold : bool, default=False
+        Whether the decision threshold of each candidate is tuned as well.
     """
 
     metric: str
@@ -74,277 +82,289 @@ class Aim(NamedTuple):
     threshold: bool = False
 
 
-def choose_by_folds(
-    build: Build,
-    grid: Mapping[str, Sequence[Any]],
-    rows: Corpus | FeatureMatrix,
-    divisions: Sequence[Division],
-    aim: Aim,
-) -> Choice:
-    """Choose the parameters that score best in cross-validation.
+def tune_by_cv(
+    make_pipeline: MakePipeline,
+    grid: Grid,
+    data: Corpus | FeatureMatrix,
+    splits: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    objective: Objective,
+) -> TunedParams:
+    """Find the parameters with the best cross-validation score.
 
     Parameters
     ----------
-    build : callable
-        Makes an unfitted pipeline from parameters.
+    make_pipeline : callable
+        Makes an unfitted pipeline with the given parameters.
     grid : mapping of str to sequence
-        Values of each parameter, by its full name.
-    rows : Corpus or FeatureMatrix
-        What to learn from.
-    divisions : sequence of (ndarray, ndarray)
-        Positions of the rows to learn from and of those to score, for each fold.
-    aim : Aim
-        What to choose by.
+        Candidate values by full parameter name.
+    data : Corpus or FeatureMatrix
+        The training set.
+    splits : sequence of (ndarray, ndarray)
+        Training and validation indices of each fold.
+    objective : Objective
+        The score to maximize.
 
     Returns
     -------
-    Choice
-        The first among equals, in the order of scikit-learn's `ParameterGrid`.
+    TunedParams
+        The first of equally good candidates, in the order of scikit-learn's `ParameterGrid`.
     """
     candidates = list(ParameterGrid(dict(grid)))
-    scores = np.empty((len(candidates), len(divisions)))
-    pooled = np.empty((len(candidates), len(rows)))  # the category's votes, where it is about one
-    for fold, (train, test) in enumerate(divisions):
-        learnt, asked = rows.select(train), rows.select(test)
-        for position, votes, classes in _vote(build, candidates, learnt, asked):
-            if aim.metric == "f1":
-                pooled[position, test] = take_votes(votes, classes, aim.category)
+    scores = np.empty((len(candidates), len(splits)))
+    pooled = np.empty((len(candidates), len(data)))  # category probabilities, for metric "f1"
+    for fold, (train, test) in enumerate(splits):
+        train_data, test_data = data.select(train), data.select(test)
+        for i, proba, classes in _fit_predict(make_pipeline, candidates, train_data, test_data):
+            if objective.metric == "f1":
+                pooled[i, test] = category_proba(proba, classes, objective.category)
             else:
-                scores[position, fold] = _score(asked.labels, votes, classes, aim)
-    if aim.metric != "f1":
-        return _best(candidates, scores.mean(axis=1), "cv")
-    return _choose_pooled(candidates, np.asarray(rows.labels) == aim.category, pooled, aim)
+                scores[i, fold] = _score(test_data.labels, proba, classes, objective)
+    if objective.metric != "f1":
+        return _select_best(candidates, scores.mean(axis=1), "cv")
+    is_category = np.asarray(data.labels) == objective.category
+    return _tune_by_pooled_f1(candidates, is_category, pooled, objective)
 
 
-def _choose_pooled(
+def _tune_by_pooled_f1(
     candidates: Sequence[dict[str, Any]],
-    truth: NDArray[np.bool_],
+    y_true: NDArray[np.bool_],
     pooled: NDArray[np.float64],
-    aim: Aim,
-) -> Choice:
-    """Choose by the category's votes of all folds together."""
-    thresholds = [find_threshold(truth, votes) if aim.threshold else HALF for votes in pooled]
-    scores = [
-        category_scores(truth, votes > threshold).f1
-        for votes, threshold in zip(pooled, thresholds, strict=True)
+    objective: Objective,
+) -> TunedParams:
+    thresholds = [
+        find_best_threshold(y_true, proba) if objective.threshold else DEFAULT_THRESHOLD
+        for proba in pooled
     ]
-    best = _best(candidates, np.array(scores), "cv")
-    if not aim.threshold:
+    scores = [
+        category_scores(y_true, proba > threshold).f1
+        for proba, threshold in zip(pooled, thresholds, strict=True)
+    ]
+    best = _select_best(candidates, np.array(scores), "cv")
+    if not objective.threshold:
         return best
     return best._replace(threshold=thresholds[int(np.argmax(scores))])
 
 
-def choose_by_test(
-    build: Build,
-    grid: Mapping[str, Sequence[Any]],
-    learnt: Corpus | FeatureMatrix,
-    asked: Corpus | FeatureMatrix,
-    aim: Aim,
-) -> Choice:
-    """Choose the parameters that score best on the very rows that are asked about.
+def tune_on_test(
+    make_pipeline: MakePipeline,
+    grid: Grid,
+    train: Corpus | FeatureMatrix,
+    test: Corpus | FeatureMatrix,
+    objective: Objective,
+) -> TunedParams:
+    """Find the parameters with the best score on the test samples.
 
-    No result, but an upper bound of what any choice of parameters could reach.
+    The score is optimistically biased: an upper bound of what tuning could reach, not a result.
 
     Parameters
     ----------
-    build, grid, aim
-        As for `choose_by_folds`, without a threshold.
-    learnt, asked : Corpus or FeatureMatrix
-        Training rows and test rows.
+    make_pipeline : callable
+        Makes an unfitted pipeline with the given parameters.
+    grid : mapping of str to sequence
+        Candidate values by full parameter name.
+    train, test : Corpus or FeatureMatrix
+        Training and test samples.
+    objective : Objective
+        The score to maximize; its `threshold` is not used.
+
+    Returns
+    -------
+    TunedParams
+        The first of equally good candidates, in the order of scikit-learn's `ParameterGrid`.
     """
     candidates = list(ParameterGrid(dict(grid)))
     scores = np.empty(len(candidates))
-    for position, votes, classes in _vote(build, candidates, learnt, asked):
-        scores[position] = _score(asked.labels, votes, classes, aim)
-    return _best(candidates, scores, "test")
+    for i, proba, classes in _fit_predict(make_pipeline, candidates, train, test):
+        scores[i] = _score(test.labels, proba, classes, objective)
+    return _select_best(candidates, scores, "test")
 
 
-def resolve_kind(
+def resolve_tuning_kind(
     kind: Literal["cv", "oob", "loo", "auto"],
-    build: Build,
-    grid: Mapping[str, Sequence[Any]],
+    make_pipeline: MakePipeline,
+    grid: Grid,
     *,
     grouped: bool = False,
 ) -> Literal["cv", "oob", "loo"]:
-    """Find out by what a learner's candidates can be told apart.
+    """Choose what the candidates of a learner are scored on.
 
     Parameters
     ----------
     kind : {"cv", "oob", "loo", "auto"}
-        What was asked for.
-    build, grid
-        As for `choose_by_folds`.
+        Tuning kind of the plan.
+    make_pipeline : callable
+        Makes an unfitted pipeline with the given parameters.
+    grid : mapping of str to sequence
+        Candidate values by full parameter name.
     grouped : bool, default=False
-        Whether rows come in groups. Out of bag, a row is judged by trees that know the rest of its
-        group, so "auto" then keeps to folds and to leave-one-out votes, which know groups.
+        Whether the samples have groups. OOB predictions then come from trees trained on other
+        samples of the same group, so "auto" does not use them; LOO predictions exclude the whole
+        group.
 
     Returns
     -------
     {"cv", "oob", "loo"}
-        "oob" or "loo", asked for or found by "auto", if every candidate has such a score, because
-        scores of different kinds do not compare; otherwise "cv".
+        "oob" or "loo" if every candidate provides such predictions, because scores of different
+        kinds are not comparable; otherwise "cv".
 
     Examples
     --------
     >>> from cordwood import recipes
     >>> forest = lambda params: recipes.make("rf", **params)
-    >>> resolve_kind("auto", forest, {"classifier__max_depth": [3, None]})
+    >>> resolve_tuning_kind("auto", forest, {"classifier__max_depth": [3, None]})
     'oob'
-    >>> resolve_kind("auto", forest, {"classifier__bootstrap": [True, False]})
+    >>> resolve_tuning_kind("auto", forest, {"classifier__bootstrap": [True, False]})
     'cv'
     """
     if kind == "cv":
         return "cv"
-    learners = [build(candidate)[-1] for candidate in ParameterGrid(dict(grid))]
-    if (kind == "oob" or (kind == "auto" and not grouped)) and all(
-        map(_has_out_of_bag_votes, learners)
-    ):
+    classifiers = [make_pipeline(candidate)[-1] for candidate in ParameterGrid(dict(grid))]
+    use_oob = kind == "oob" or (kind == "auto" and not grouped)
+    if use_oob and all(map(_supports_oob, classifiers)):
         return "oob"
-    if kind in ("loo", "auto") and all(map(_has_leave_one_out_votes, learners)):
+    if kind in ("loo", "auto") and all(map(_supports_loo, classifiers)):
         return "loo"
     return "cv"
 
 
-def sample_rows(
-    rows: Corpus | FeatureMatrix, n_most: int | None, seed: int
+def sample_for_loo(
+    data: Corpus | FeatureMatrix, max_samples: int | None, seed: int
 ) -> NDArray[np.intp] | None:
-    """Draw rows to tune by, from each class alike.
+    """Draw a stratified sample whose LOO predictions are used for tuning.
 
     Parameters
     ----------
-    rows : Corpus or FeatureMatrix
-        What is learnt from.
-    n_most : int or None
-        How many to draw.
+    data : Corpus or FeatureMatrix
+        The training set.
+    max_samples : int or None
+        Size of the sample; None for all samples.
     seed : int
-        The plan's.
+        Seed of the plan.
 
     Returns
     -------
     ndarray or None
-        Their positions in rising order, as `cordwood.compare.runner.cv_splits.shrink` keeps rows: a
-        greater sample contains the smaller ones. None if it takes all rows.
+        Indices in ascending order; larger samples contain the smaller ones. None for all samples.
 
     Examples
     --------
     >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaaabb"))
-    >>> [corpus.labels[row] for row in sample_rows(corpus, 3, seed=0)]
+    >>> [corpus.labels[index] for index in sample_for_loo(corpus, 3, seed=0)]
     ['a', 'a', 'b']
     """
-    if n_most is None or n_most >= len(rows):
+    if max_samples is None or max_samples >= len(data):
         return None
-    everything = Split(np.arange(len(rows)), np.arange(0))
-    return shrink(rows, everything, n_most / len(rows), seed).train
+    all_samples = Split(np.arange(len(data)), np.arange(0))
+    return subsample_train(data, all_samples, max_samples / len(data), seed).train
 
 
-def choose_by_own_votes(
+def tune_by_oob_or_loo(
     kind: Literal["oob", "loo"],
-    build: Build,
-    grid: Mapping[str, Sequence[Any]],
-    rows: Corpus | FeatureMatrix,
-    aim: Aim,
-    asked: NDArray[np.intp] | None = None,
+    make_pipeline: MakePipeline,
+    grid: Grid,
+    data: Corpus | FeatureMatrix,
+    objective: Objective,
+    indices: NDArray[np.intp] | None = None,
     *,
     grouped: bool = False,
-) -> Choice:
-    """Choose the parameters that score best by each learner's own votes for its training rows.
+) -> TunedParams:
+    """Find the parameters with the best score of OOB or LOO predictions.
 
     Parameters
     ----------
     kind : {"oob", "loo"}
-        Out-of-bag votes, from `oob_decision_function_`, or leave-one-out votes, from
-        `loo_decision_function()`. Rows without votes, which no tree has left out or whose
-        neighbours tell nothing, count for nothing.
-    build, grid, rows, aim
-        As for `choose_by_folds`, without a threshold.
-    asked : ndarray, optional
-        Positions of the rows whose votes are asked for; all rows, by default. Learners are
-        fitted to all of them in any case.
+        Whether to use `oob_decision_function_` or `loo_decision_function`. Samples without a
+        prediction, such as those in every bootstrap sample, are ignored.
+    make_pipeline : callable
+        Makes an unfitted pipeline with the given parameters.
+    grid : mapping of str to sequence
+        Candidate values by full parameter name.
+    data : Corpus or FeatureMatrix
+        The training set.
+    objective : Objective
+        The score to maximize; its `threshold` is not used.
+    indices : ndarray, optional
+        Samples that are scored; all by default. Classifiers are always fitted on all samples.
     grouped : bool, default=False
-        Whether the rest of its group is left out with a row, among leave-one-out votes.
+        Whether LOO predictions exclude all samples of the same group.
 
     Returns
     -------
-    Choice
-        The first among equals, in the order of scikit-learn's `ParameterGrid`.
+    TunedParams
+        The first of equally good candidates, in the order of scikit-learn's `ParameterGrid`.
     """
     candidates = list(ParameterGrid(dict(grid)))
-    labels = np.asarray(rows.labels)
-    asked = np.arange(len(rows)) if asked is None else asked
-    groups = rows.groups if grouped else None
+    y = np.asarray(data.labels)
+    indices = np.arange(len(data)) if indices is None else indices
+    groups = data.groups if grouped else None
     scores = np.zeros(len(candidates))
-    for positions in _group(candidates):
-        X = prepare(build(candidates[positions[0]]), rows).X
-        for position in positions:
-            classifier = build(candidates[position])[-1]
+    for same_transform in _group_by_transform(candidates):
+        X = fit_transform(make_pipeline(candidates[same_transform[0]]), data).X_train
+        for i in same_transform:
+            classifier = make_pipeline(candidates[i])[-1]
             if kind == "oob":
-                votes = _vote_out_of_bag(classifier, X, labels)[asked]
+                proba = _predict_oob(classifier, X, y)[indices]
             else:
-                votes = _leave_one_out(classifier, X, labels, groups, asked)
-            # Ours are NaN for rows without votes, scikit-learn's are zero.
-            known = votes.sum(axis=1) > 0
-            if known.any():
-                truth = labels[asked[known]]
-                scores[position] = _score(truth, votes[known], classifier.classes_, aim)
-    return _best(candidates, scores, kind)
+                # Fitting a lazy classifier is cheap: it only stores the samples.
+                proba = np.asarray(classifier.fit(X, y).loo_decision_function(groups, indices))
+            # Samples without a prediction: NaN in cordwood, zeros in scikit-learn.
+            has_prediction = proba.sum(axis=1) > 0
+            if has_prediction.any():
+                y_true = y[indices[has_prediction]]
+                scores[i] = _score(y_true, proba[has_prediction], classifier.classes_, objective)
+    return _select_best(candidates, scores, kind)
 
 
-def _has_out_of_bag_votes(classifier: Any) -> bool:
+def _supports_oob(classifier: Any) -> bool:
     params = classifier.get_params()
     return "oob_score" in params and bool(params.get("bootstrap", True))
 
 
-def _vote_out_of_bag(classifier: Any, X: Any, labels: NDArray[Any]) -> NDArray[Any]:
-    fitted = classifier.set_params(oob_score=True).fit(X, labels)
-    return np.asarray(fitted.oob_decision_function_)
-
-
-def _has_leave_one_out_votes(classifier: Any) -> bool:
+def _supports_loo(classifier: Any) -> bool:
     return hasattr(classifier, "loo_decision_function")
 
 
-def _leave_one_out(
-    classifier: Any, X: Any, labels: NDArray[Any], groups: Any, asked: NDArray[np.intp]
-) -> NDArray[Any]:
-    # To fit a lazy learner is to store its rows, which takes little beside its votes.
-    return np.asarray(classifier.fit(X, labels).loo_decision_function(groups, asked))
+def _predict_oob(classifier: Any, X: Any, y: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(classifier.set_params(oob_score=True).fit(X, y).oob_decision_function_)
 
 
-def _vote(
-    build: Build,
+def _fit_predict(
+    make_pipeline: MakePipeline,
     candidates: Sequence[Mapping[str, Any]],
-    learnt: Corpus | FeatureMatrix,
-    asked: Corpus | FeatureMatrix,
+    train: Corpus | FeatureMatrix,
+    test: Corpus | FeatureMatrix,
 ) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """Yield each candidate's position, its votes for rows that it has not seen, and the classes."""
-    labels = np.asarray(learnt.labels)
-    for positions in _group(candidates):
-        prepared = prepare(build(candidates[positions[0]]), learnt, asked)
-        for position in positions:
-            classifier = build(candidates[position])[-1].fit(prepared.X, labels)
-            yield position, classifier.predict_proba(prepared.X_asked), classifier.classes_
+    """Yield the index of each candidate, its test probabilities and its classes."""
+    y = np.asarray(train.labels)
+    for same_transform in _group_by_transform(candidates):
+        data = fit_transform(make_pipeline(candidates[same_transform[0]]), train, test)
+        for i in same_transform:
+            classifier = make_pipeline(candidates[i])[-1].fit(data.X_train, y)
+            yield i, classifier.predict_proba(data.X_test), classifier.classes_
 
 
-def _group(candidates: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
-    """Bring together the candidates that differ in nothing but the classifier."""
+def _group_by_transform(candidates: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
+    """Group the indices of candidates that differ only in parameters of the classifier."""
     groups: dict[str, list[int]] = {}
-    for position, candidate in enumerate(candidates):
-        own = {param: candidate[param] for param in candidate if not _is_classifiers(param)}
-        groups.setdefault(json.dumps(own, sort_keys=True), []).append(position)
+    for i, candidate in enumerate(candidates):
+        params = {
+            name: value for name, value in candidate.items() if not name.startswith("classifier__")
+        }
+        groups.setdefault(json.dumps(params, sort_keys=True), []).append(i)
     yield from groups.values()
 
 
-def _is_classifiers(param: str) -> bool:
-    return param.startswith("classifier__")
+def _score(y_true: Any, proba: NDArray[Any], classes: NDArray[Any], objective: Objective) -> float:
+    y_pred = classes[np.argmax(proba, axis=1)]
+    if objective.metric == "f1":
+        category = objective.category
+        return category_scores(np.asarray(y_true) == category, y_pred == category).f1
+    scores = score(list(y_true), y_pred.tolist(), classes.tolist())
+    return float(getattr(scores, objective.metric))
 
 
-def _score(truth: Any, votes: NDArray[Any], classes: NDArray[Any], aim: Aim) -> float:
-    predicted = classes[np.argmax(votes, axis=1)]
-    if aim.metric == "f1":
-        return category_scores(np.asarray(truth) == aim.category, predicted == aim.category).f1
-    return float(getattr(score(list(truth), predicted.tolist(), classes.tolist()), aim.metric))
-
-
-def _best(candidates: Sequence[dict[str, Any]], scores: NDArray[np.float64], kind: Kind) -> Choice:
+def _select_best(
+    candidates: Sequence[dict[str, Any]], scores: NDArray[np.float64], kind: TuningKind
+) -> TunedParams:
     best = int(np.argmax(scores))
-    return Choice(candidates[best], float(scores[best]), kind)
+    return TunedParams(candidates[best], float(scores[best]), kind)

@@ -1,11 +1,11 @@
-"""Comparisons: what the records of a ledger say of each learner on each data set.
+"""Compare learners on data sets: from the records of a ledger to means, ties, ranks and times.
 
-A unit that has not been done, or has failed, is missing and stays visible as missing: its data set
-is marked, tested and averaged without the learners that lack it.
+Trials that are missing or have failed are counted in their cell. The learner is then excluded from
+the ties of the data set, and the data set from means and ranks.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from types import MappingProxyType
@@ -14,13 +14,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.compare.reproduction.protocols import published
 from cordwood.compare.stats.curves import By, LearningCurve, RoundCurve, learning_curve
 from cordwood.compare.stats.ranks import average_ranks
-from cordwood.compare.stats.result_index import Planned, Record, Results, check_metrics, gather
+from cordwood.compare.stats.result_index import (
+    Planned,
+    Record,
+    ResultIndex,
+    build_index,
+    check_metrics,
+)
 from cordwood.compare.stats.statistics import (
     BestAndTies,
-    PairTest,
+    PairedTest,
     best_and_ties,
     corrected_resampled_t_test,
     paired_t_test,
@@ -28,33 +33,37 @@ from cordwood.compare.stats.statistics import (
 )
 
 METRICS = ("micro_f1", "macro_f1")
-"""The scores that every unit has."""
+"""Default metrics."""
 
 CATEGORY_METRICS = ("f1",)
-"""The scores that a comparison is about if every unit has a category."""
+"""Default metrics if every trial has a category."""
 
 TestName = Literal["paired_t", "corrected_t", "wilcoxon"]
-Mark = Literal["best", "tied", ""]
+Mark = Literal["best", "tied", "undecided", ""]
 
 Curves = Mapping[tuple[str, str], LearningCurve]
 """Learning curves by data set and learner."""
 
+Published = Mapping[tuple[str, str], Mapping[str, float]]
+"""Published scores by data set and learner, then by metric."""
+
 
 @dataclass(frozen=True)
 class Cell:
-    """One learner on one data set, by one metric.
+    """Score of one learner on one data set, by one metric.
 
     Parameters
     ----------
     mean, sd : float
-        Over the units that are done; NaN where there are too few of them.
+        Mean and standard deviation over the finished trials; NaN if there are too few.
     n, n_planned, n_failed : int
-        How many units are done, how many there should be, and how many failed.
-    mark : {"best", "tied", ""}
-        Whether this learner is the best here, or was tested and is not significantly different
-        from the best. A learner that is not complete has no mark.
+        Numbers of finished, planned and failed trials.
+    mark : {"best", "tied", "undecided", ""}
+        "best": highest mean on the data set; "tied": not significantly different from the best, by
+        a test that could have detected a difference; "undecided": not significantly different, but
+        with too few folds to detect a difference; "": significantly worse, or trials are missing.
     published : float or None
-        What the paper of the protocol reports.
+        The published score, if there is one.
     """
 
     mean: float
@@ -67,19 +76,19 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """Whether all units are done."""
+        """Whether all trials are finished."""
         return self.n == self.n_planned > 0
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What one learner costs on one data set: seconds of processor time, mean over its units.
+class CpuSeconds:
+    """CPU seconds of one learner on one data set, as means over the finished trials.
 
     Parameters
     ----------
     tune, fit, predict : float
-        To choose parameters, to learn with the chosen ones, and to answer; NaN where no unit is
-        done.
+        For tuning, for fitting with the tuned parameters, and for prediction; NaN without finished
+        trials.
     """
 
     tune: float
@@ -88,16 +97,16 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """One learner over all data sets, by one metric.
+class LearnerSummary:
+    """Scores of one learner over all data sets, by one metric.
 
     Parameters
     ----------
     mean, rank : float
         Mean score and average rank, 1 being the best, over `datasets`; NaN without any.
     datasets : tuple of str
-        Those that are complete for every learner which is complete anywhere; none for a learner
-        that is complete nowhere.
+        Data sets that are complete for every learner that is complete on any; empty for a learner
+        that is complete on none.
     """
 
     mean: float
@@ -107,40 +116,51 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Learners compared on data sets.
+    """Comparison of learners on data sets.
 
     Parameters
     ----------
     metrics, datasets, learners : tuple of str
-        In the order of the plan.
+        Names, in the order of the plan.
     cells : mapping of (metric, dataset, learner) to Cell
-    costs : mapping of (dataset, learner) to Cost
-    summaries : mapping of (metric, learner) to Summary
+        Scores.
+    cpu_seconds : mapping of (dataset, learner) to CpuSeconds
+        Times.
+    summaries : mapping of (metric, learner) to LearnerSummary
+        Means and average ranks over the data sets.
     test : {"paired_t", "corrected_t", "wilcoxon"}
-        By which the marks were made, with Bonferroni's correction.
+        Test by which ties were determined, with Bonferroni's correction.
     alpha : float
-        Level of significance of the marks.
+        Its significance level.
     rounds : mapping of (metric, dataset, learner) to RoundCurve
-        Of the learners that were scored after some of their rounds.
+        Scores by boosting rounds, for the learners that have them.
     n_words : mapping of (dataset, learner) to float
-        Mean number of words that rules are about, of the learners that have rules.
+        Mean number of distinct words of the rules, for rule-based learners.
     """
 
     metrics: tuple[str, ...]
     datasets: tuple[str, ...]
     learners: tuple[str, ...]
     cells: Mapping[tuple[str, str, str], Cell]
-    costs: Mapping[tuple[str, str], Cost]
-    summaries: Mapping[tuple[str, str], Summary]
+    cpu_seconds: Mapping[tuple[str, str], CpuSeconds]
+    summaries: Mapping[tuple[str, str], LearnerSummary]
     test: TestName
     alpha: float
     rounds: Mapping[tuple[str, str, str], RoundCurve]
     n_words: Mapping[tuple[str, str], float]
 
     def scores(self, metric: str) -> NDArray[np.float64]:
-        """Give mean scores of shape (n_sets, n_learners), as `cordwood.compare.stats.ranks` takes.
+        """Return the mean scores, as input for `cordwood.compare.stats.ranks`.
 
-        NaN where a learner is not complete.
+        Parameters
+        ----------
+        metric : str
+            One of `metrics`.
+
+        Returns
+        -------
+        ndarray of shape (n_datasets, n_learners)
+            NaN if a learner is not complete on a data set.
         """
         rows = [
             [self.cells[metric, dataset, learner] for learner in self.learners]
@@ -156,28 +176,27 @@ def compare(
     metrics: Sequence[str] | None = None,
     test: TestName = "paired_t",
     alpha: float = 0.05,
-    protocol: str | None = None,
+    published: Published | None = None,
 ) -> Comparison:
-    """Sum up the records of a ledger, for the most that anyone has learnt from.
+    """Compare learners by the records of a ledger, for the largest training set size.
 
     Parameters
     ----------
     records : iterable of mapping
-        Lines of the ledger; of several with one key the last counts.
-    planned : iterable of (key, unit), optional
-        The units of the plan as plain JSON. Records of other keys are left out, units without a
-        record are missing, and the plan's labels are used. Without it, the records' own units
-        are all there is.
+        Lines of the ledger; the last record of a key is used.
+    planned : iterable of (key, trial), optional
+        The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
+        a record are missing. By default, the trials of the records.
     metrics : sequence of str, optional
-        Names of scores in the records; by default `CATEGORY_METRICS` if every unit has a category,
-        and otherwise `METRICS`.
-    test : {"paired_t", "corrected_t", "wilcoxon"}
-        How learners are told from the best on each data set: as the papers do; with the
-        correction for overlapping training rows; or by signed ranks.
-    alpha : float
-        Level of significance.
-    protocol : str, optional
-        Name of the protocol whose published figures stand beside ours.
+        Names of scores in the records; by default `CATEGORY_METRICS` if every trial has a
+        category, and otherwise `METRICS`.
+    test : {"paired_t", "corrected_t", "wilcoxon"}, default="paired_t"
+        Test of each learner against the best on each data set: paired t-test, t-test corrected
+        for overlapping training sets, or Wilcoxon signed-rank test.
+    alpha : float, default=0.05
+        Significance level.
+    published : mapping of (dataset, learner) to mapping of metric to float, optional
+        Published scores to show beside the measured ones.
 
     Returns
     -------
@@ -186,174 +205,181 @@ def compare(
     Raises
     ------
     DataError
-        If there are no units, or if two different ones claim the same place.
+        If there are no trials, or different trials of the same learner, data set and fold.
 
     Examples
     --------
     >>> def record(learner, fold, score):
-    ...     unit = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold, "share": 1.0}
-    ...     return {"key": f"{learner}{fold}", "unit": unit, "scores": {"micro_f1": score}}
+    ...     trial = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold}
+    ...     trial["train_fraction"] = 1.0
+    ...     return {"key": f"{learner}{fold}", "trial": trial, "scores": {"micro_f1": score}}
     >>> records = [record("rf", 0, 0.8), record("rf", 1, 0.9), record("nb", 0, 0.7)]
     >>> comparison = compare(records, metrics=["micro_f1"])
     >>> cell = comparison.cells["micro_f1", "d", "nb"]
     >>> cell.mean, cell.n, cell.n_planned
     (0.7, 1, 2)
     """
-    results = gather(records, planned)
+    index = build_index(records, planned)
     if metrics is None:
-        of_categories = all(unit.get("category") for unit in results.units.values())
-        metrics = CATEGORY_METRICS if of_categories else METRICS
-    check_metrics(metrics, results)
-    amount = max(slot.amount for slot in results.units)
-    datasets, learners = results.names("dataset"), results.names("learner")
+        has_categories = all(trial.get("category") for trial in index.trials.values())
+        metrics = CATEGORY_METRICS if has_categories else METRICS
+    check_metrics(metrics, index)
+    train_size = max(key.train_size for key in index.trials)
+    datasets, learners = index.names("dataset"), index.names("learner")
     cells: dict[tuple[str, str, str], Cell] = {}
     for dataset in datasets:
-        chosen = _choose_test(test, results, dataset, amount)
+        paired_test = _get_test(test, index, dataset, train_size)
         for metric in metrics:
-            columns = [results.values(dataset, name, amount, metric) for name in learners]
-            verdict = best_and_ties(np.array(columns).T, test=chosen, alpha=alpha)
-            for position, learner in enumerate(learners):
+            columns = [index.scores(dataset, name, train_size, metric) for name in learners]
+            ties = best_and_ties(np.array(columns).T, test=paired_test, alpha=alpha)
+            for i, learner in enumerate(learners):
                 cells[metric, dataset, learner] = _make_cell(
-                    columns[position],
-                    _mark(verdict, position, columns),
-                    _failures(results, dataset, learner, amount),
-                    _published(results, dataset, learner, metric, protocol),
+                    columns[i],
+                    mark=_get_mark(ties, i),
+                    n_failed=_count_failures(index, dataset, learner, train_size),
+                    published=(published or {}).get((dataset, learner), {}).get(metric),
                 )
-    costs = {(d, name): _cost(results, d, name, amount) for d in datasets for name in learners}
     return Comparison(
         metrics=tuple(metrics),
         datasets=datasets,
         learners=learners,
         cells=MappingProxyType(cells),
-        costs=MappingProxyType(costs),
+        cpu_seconds=MappingProxyType(
+            {
+                (dataset, learner): _mean_cpu_seconds(index, dataset, learner, train_size)
+                for dataset in datasets
+                for learner in learners
+            }
+        ),
         summaries=MappingProxyType(_summarize(cells, metrics, datasets, learners)),
         test=test,
         alpha=alpha,
-        rounds=MappingProxyType(_trace_rounds(results, metrics, amount)),
-        n_words=MappingProxyType(_count_words(results, amount)),
+        rounds=MappingProxyType(_average_rounds(index, metrics, train_size)),
+        n_words=MappingProxyType(_average_n_words(index, train_size)),
     )
 
 
 def learning_curves(
     records: Iterable[Record], planned: Planned | None = None, *, metric: str = "micro_f1"
 ) -> Curves:
-    """Sum up the records of a ledger by training share, or by the number of positive rows.
+    """Compute learning curves from the records of a ledger.
 
     Parameters
     ----------
-    records, planned
-        As for `compare`.
-    metric : str
+    records : iterable of mapping
+        Lines of the ledger; the last record of a key is used.
+    planned : iterable of (key, trial), optional
+        The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
+        a record are missing. By default, the trials of the records.
+    metric : str, default="micro_f1"
         Name of a score in the records.
 
     Returns
     -------
     dict of (dataset, learner) to LearningCurve
-        In the order of the plan.
+        In the order of the plan; by number of training samples of the category if the plan limits
+        these, and otherwise by fraction of the training samples.
     """
-    results = gather(records, planned)
-    check_metrics([metric], results)
-    counted = any("positives" in unit for unit in results.units.values())
-    by: By = "positives" if counted else "share"
+    index = build_index(records, planned)
+    check_metrics([metric], index)
+    has_limit = any("max_positives" in trial for trial in index.trials.values())
+    by: By = "max_positives" if has_limit else "train_fraction"
     curves = {}
-    for dataset in results.names("dataset"):
-        amounts = sorted({slot.amount for slot in results.units if slot.dataset == dataset})
-        for learner in results.names("learner"):
-            scores = [results.values(dataset, learner, amount, metric) for amount in amounts]
-            curves[dataset, learner] = learning_curve(amounts, np.array(scores), by)
+    for dataset in index.names("dataset"):
+        train_sizes = sorted({key.train_size for key in index.trials if key.dataset == dataset})
+        for learner in index.names("learner"):
+            scores = [index.scores(dataset, learner, size, metric) for size in train_sizes]
+            curves[dataset, learner] = learning_curve(train_sizes, np.array(scores), by)
     return curves
 
 
-def _choose_test(name: TestName, results: Results, dataset: str, amount: float) -> PairTest:
+def _get_test(name: TestName, index: ResultIndex, dataset: str, train_size: float) -> PairedTest:
     if name == "paired_t":
         return paired_t_test
     if name == "wilcoxon":
         return wilcoxon
     if name != "corrected_t":
-        raise ValueError(f"test must be paired_t, corrected_t or wilcoxon, not {name!r}")
-    done = [
+        raise ValueError(
+            f"test must be one of 'paired_t', 'corrected_t', 'wilcoxon'; got {name!r}."
+        )
+    finished = [
         record
-        for slot, record in results.records.items()
-        if (slot.dataset, slot.amount) == (dataset, amount) and record.get("scores")
+        for key, record in index.records.items()
+        if (key.dataset, key.train_size) == (dataset, train_size) and record.get("scores")
     ]
-    if not done:
-        return paired_t_test  # which has nothing to test either
-    n_train, n_test = (fmean(record[part] for record in done) for part in ("n_train", "n_test"))
+    if not finished:
+        return paired_t_test  # there is nothing to test
+    n_train = fmean(record["n_train"] for record in finished)
+    n_test = fmean(record["n_test"] for record in finished)
     return lambda a, b: corrected_resampled_t_test(a - b, n_train, n_test)
 
 
-def _mark(verdict: BestAndTies, learner: int, scores: Sequence[Sequence[float]]) -> Mark:
-    if learner == verdict.best:
+def _get_mark(ties: BestAndTies, learner: int) -> Mark:
+    if learner == ties.best:
         return "best"
-    if verdict.best is not None and scores[learner] == scores[verdict.best]:
+    if ties.tied[learner]:
         return "tied"
-    # Without a test, as of a single division, nobody is shown to be different: no news.
-    tested = not math.isnan(verdict.p_values[learner])
-    return "tied" if tested and verdict.tied[learner] else ""
+    return "undecided" if ties.undecided[learner] else ""
 
 
-def _make_cell(values: Sequence[float], mark: Mark, n_failed: int, figure: float | None) -> Cell:
-    done = [value for value in values if not math.isnan(value)]
+def _make_cell(
+    scores: Sequence[float], *, mark: Mark, n_failed: int, published: float | None
+) -> Cell:
+    present = [score for score in scores if not math.isnan(score)]
     return Cell(
-        mean=fmean(done) if done else math.nan,
-        sd=stdev(done) if len(done) > 1 else math.nan,
-        n=len(done),
-        n_planned=len(values),
+        mean=fmean(present) if present else math.nan,
+        sd=stdev(present) if len(present) > 1 else math.nan,
+        n=len(present),
+        n_planned=len(scores),
         n_failed=n_failed,
         mark=mark,
-        published=figure,
+        published=published,
     )
 
 
-def _failures(results: Results, dataset: str, learner: str, amount: float) -> int:
-    return sum(
-        bool(record.get("error"))
-        for slot, record in results.records.items()
-        if slot[:3] == (dataset, learner, amount)
+def _select_records(
+    index: ResultIndex, dataset: str, learner: str, train_size: float
+) -> Iterator[Record]:
+    for key, record in index.records.items():
+        if (key.dataset, key.learner, key.train_size) == (dataset, learner, train_size):
+            yield record
+
+
+def _count_failures(index: ResultIndex, dataset: str, learner: str, train_size: float) -> int:
+    records = _select_records(index, dataset, learner, train_size)
+    return sum(bool(record.get("error")) for record in records)
+
+
+def _mean_cpu_seconds(
+    index: ResultIndex, dataset: str, learner: str, train_size: float
+) -> CpuSeconds:
+    records = _select_records(index, dataset, learner, train_size)
+    finished = [record for record in records if record.get("scores")]
+    if not finished:
+        return CpuSeconds(math.nan, math.nan, math.nan)
+    return CpuSeconds(
+        *(
+            fmean(record.get(f"{step}_cpu_seconds", math.nan) for record in finished)
+            for step in ("tune", "fit", "predict")
+        )
     )
 
 
-def _published(
-    results: Results, dataset: str, learner: str, metric: str, protocol: str | None
-) -> float | None:
-    if protocol is None:
-        return None
-    for slot, unit in results.units.items():
-        if slot[:2] == (dataset, learner):
-            figure = published(protocol, dataset, unit["recipe"], unit["params"])
-            return getattr(figure, metric, None)
-    return None
-
-
-def _cost(results: Results, dataset: str, learner: str, amount: float) -> Cost:
-    done = [
-        record
-        for slot, record in results.records.items()
-        if slot[:3] == (dataset, learner, amount) and record.get("scores")
-    ]
-    return Cost(*(_mean_seconds(done, part) for part in ("tune", "fit", "predict")))
-
-
-def _mean_seconds(records: Sequence[Record], part: str) -> float:
-    seconds = [record.get(f"{part}_cpu_seconds", math.nan) for record in records]
-    return fmean(seconds) if seconds else math.nan
-
-
-def _trace_rounds(
-    results: Results, metrics: Sequence[str], amount: float
+def _average_rounds(
+    index: ResultIndex, metrics: Sequence[str], train_size: float
 ) -> dict[tuple[str, str, str], RoundCurve]:
-    """Average over divisions, for the rounds that all of them have."""
-    traced: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for slot, record in results.records.items():
-        if slot.amount == amount and record.get("rounds"):
-            traced.setdefault((slot.dataset, slot.learner), []).append(record["rounds"])
+    """Average over the folds, for the rounds that all folds have in common."""
+    by_learner: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for key, record in index.records.items():
+        if key.train_size == train_size and record.get("rounds"):
+            by_learner.setdefault((key.dataset, key.learner), []).append(record["rounds"])
     curves = {}
-    for (dataset, learner), traces in traced.items():
-        common = sorted(set.intersection(*(set(trace["n"]) for trace in traces)))
+    for (dataset, learner), folds in by_learner.items():
+        common = sorted(set.intersection(*(set(rounds["n"]) for rounds in folds)))
         for metric in metrics:
             train, test = (
                 tuple(
-                    fmean(trace[part][metric][trace["n"].index(n)] for trace in traces)
+                    fmean(rounds[part][metric][rounds["n"].index(n)] for rounds in folds)
                     for n in common
                 )
                 for part in ("train", "test")
@@ -362,12 +388,12 @@ def _trace_rounds(
     return curves
 
 
-def _count_words(results: Results, amount: float) -> dict[tuple[str, str], float]:
-    counts: dict[tuple[str, str], list[int]] = {}
-    for slot, record in results.records.items():
-        if slot.amount == amount and "n_words" in record:
-            counts.setdefault((slot.dataset, slot.learner), []).append(record["n_words"])
-    return {place: fmean(found) for place, found in counts.items()}
+def _average_n_words(index: ResultIndex, train_size: float) -> dict[tuple[str, str], float]:
+    by_learner: dict[tuple[str, str], list[int]] = {}
+    for key, record in index.records.items():
+        if key.train_size == train_size and "n_words" in record:
+            by_learner.setdefault((key.dataset, key.learner), []).append(record["n_words"])
+    return {name: fmean(counts) for name, counts in by_learner.items()}
 
 
 def _summarize(
@@ -375,7 +401,7 @@ def _summarize(
     metrics: Sequence[str],
     datasets: Sequence[str],
     learners: Sequence[str],
-) -> dict[tuple[str, str], Summary]:
+) -> dict[tuple[str, str], LearnerSummary]:
     summaries = {}
     for metric in metrics:
         complete = [
@@ -386,11 +412,11 @@ def _summarize(
         )
         means = np.array([[cells[metric, d, name].mean for name in complete] for d in common])
         for learner in learners:
-            summaries[metric, learner] = Summary(math.nan, math.nan, ())
+            summaries[metric, learner] = LearnerSummary(math.nan, math.nan, ())
         if not means.size:
             continue
         for learner, mean, rank in zip(
             complete, means.mean(axis=0), average_ranks(means), strict=True
         ):
-            summaries[metric, learner] = Summary(float(mean), float(rank), common)
+            summaries[metric, learner] = LearnerSummary(float(mean), float(rank), common)
     return summaries

@@ -1,4 +1,4 @@
-"""Learning curves: how a learner's score grows with what it learns from, and with its rounds."""
+"""Learning curves: scores by training set size and by number of boosting rounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,26 +7,24 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cordwood.compare.stats.statistics import PairedTest, paired_t_test
-
-By = Literal["share", "positives"]
+By = Literal["train_fraction", "max_positives"]
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The scores with so much to learn from.
+    """Scores for one training set size.
 
     Parameters
     ----------
-    amount : float
-        Share of the training rows, above 0 and up to 1; or the number of those of the category.
+    train_size : float
+        Fraction of the training samples, in (0, 1], or number of those of the category.
     mean, sd : float
-        Over the folds; NaN where there are too few of them.
+        Mean and standard deviation over the folds; NaN if there are too few.
     n : int
         Number of folds with a score.
     """
 
-    amount: float
+    train_size: float
     mean: float
     sd: float
     n: int
@@ -34,34 +32,30 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """A learner's scores by what it learns from.
+    """Scores of a learner by training set size.
 
     Parameters
     ----------
     points : tuple of CurvePoint
-        From the smallest amount to the largest.
-    last_gain : PairedTest
-        The largest amount against the one before it, on the folds that have both: whether the
-        curve still rises. NaN with fewer than two amounts.
-    by : {"share", "positives"}
-        What amounts are.
+        In ascending order of the training set size.
+    by : {"train_fraction", "max_positives"}, default="train_fraction"
+        Whether sizes are fractions of the training samples or numbers of those of the category.
     """
 
     points: tuple[CurvePoint, ...]
-    last_gain: PairedTest
-    by: By = "share"
+    by: By = "train_fraction"
 
 
 @dataclass(frozen=True)
 class RoundCurve:
-    """A learner's scores after some of its rounds, each the mean over the divisions of the rows.
+    """Scores of a learner by number of boosting rounds, as means over the folds.
 
     Parameters
     ----------
     rounds : tuple of int
-        In rising order.
+        In ascending order.
     train, test : tuple of float
-        Scores of the rows that were learnt from, and of those that were asked about.
+        Scores of the training and of the test samples.
     """
 
     rounds: tuple[int, ...]
@@ -69,17 +63,19 @@ class RoundCurve:
     test: tuple[float, ...]
 
 
-def learning_curve(amounts: Sequence[float], scores: ArrayLike, by: By = "share") -> LearningCurve:
-    """Sum up scores by what was learnt from.
+def learning_curve(
+    train_sizes: Sequence[float], scores: ArrayLike, by: By = "train_fraction"
+) -> LearningCurve:
+    """Compute mean and standard deviation for each training set size.
 
     Parameters
     ----------
-    amounts : sequence of float
-        In any order, each once.
-    scores : array-like of shape (n_amounts, n_folds)
-        Row by row for the amounts; NaN where a score is missing.
-    by : {"share", "positives"}
-        What amounts are.
+    train_sizes : sequence of float
+        Distinct training set sizes, in any order.
+    scores : array-like of shape (n_sizes, n_folds)
+        NaN for missing scores.
+    by : {"train_fraction", "max_positives"}, default="train_fraction"
+        Whether sizes are fractions of the training samples or numbers of those of the category.
 
     Returns
     -------
@@ -88,22 +84,21 @@ def learning_curve(amounts: Sequence[float], scores: ArrayLike, by: By = "share"
     Examples
     --------
     >>> curve = learning_curve([0.5, 1.0], [[0.7, 0.8], [0.8, 0.9]])
-    >>> [(point.amount, round(point.mean, 2)) for point in curve.points]
+    >>> [(point.train_size, round(point.mean, 2)) for point in curve.points]
     [(0.5, 0.75), (1.0, 0.85)]
-    >>> round(curve.last_gain.difference, 2)
-    0.1
     """
     table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2 or len(table) != len(amounts):
-        raise ValueError(f"scores must have {len(amounts)} rows of folds, not shape {table.shape}")
-    if len(set(amounts)) != len(amounts):
-        raise ValueError(f"each amount must be there once, not {list(amounts)}")
-    order = np.argsort(amounts)
+    if table.ndim != 2 or len(table) != len(train_sizes):
+        raise ValueError(
+            f"scores must have one row for each of {len(train_sizes)} train_sizes; got shape "
+            f"{table.shape}."
+        )
+    if len(set(train_sizes)) != len(train_sizes):
+        raise ValueError(f"train_sizes must be distinct; got {list(train_sizes)}.")
     points = []
-    for row in order:
+    for row in np.argsort(train_sizes):
         present = table[row][~np.isnan(table[row])]
         mean = float(present.mean()) if present.size else float("nan")
         sd = float(present.std(ddof=1)) if present.size > 1 else float("nan")
-        points.append(CurvePoint(float(amounts[row]), mean, sd, present.size))
-    pair = table[order[-2:]] if len(order) > 1 else np.empty((2, 0))
-    return LearningCurve(tuple(points), paired_t_test(pair[1], pair[0]), by)
+        points.append(CurvePoint(float(train_sizes[row]), mean, sd, present.size))
+    return LearningCurve(tuple(points), by)

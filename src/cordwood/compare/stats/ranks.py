@@ -1,7 +1,7 @@
-"""Learners compared over many data sets by their ranks: Friedman, Nemenyi, Holm.
+"""Compare learners over several data sets by their ranks: average ranks and Nemenyi test.
 
-A data set on which any learner's score is missing (NaN) is left out of all of these: ranks among
-different sets of learners do not compare. Each result says how many data sets were left.
+A data set on which the score of any learner is missing (NaN) is ignored, because ranks among
+different sets of learners are not comparable. Each result contains the number of data sets used.
 
 References
 ----------
@@ -15,71 +15,52 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from cordwood.compare.stats.statistics import holm, snap
+from cordwood.compare.stats.statistics import round_off
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Friedman:
-    """Whether the learners differ at all.
-
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_learners,)
-        Average rank of each learner; 1 is best.
-    chi2, p_chi2 : float
-        Friedman's statistic, corrected for ties, and its p-value.
-    f, p_f : float
-        Iman and Davenport's statistic, which is less timid, and its p-value.
-    n_sets : int
-        Number of data sets with a score of every learner.
-    """
-
-    ranks: Floats
-    chi2: float
-    p_chi2: float
-    f: float
-    p_f: float
-    n_sets: int
-
-
-@dataclass(frozen=True)
 class Nemenyi:
-    """Which learners differ from which.
+    """Result of the Nemenyi test of all pairs of learners.
 
     Parameters
     ----------
     ranks : ndarray of shape (n_learners,)
         Average rank of each learner; 1 is best.
     critical_difference : float
-        Learners whose average ranks are at least so far apart differ significantly.
+        Learners whose average ranks differ by at least this much are significantly different.
     p_values : ndarray of shape (n_learners, n_learners)
-        Of each pair, corrected for the number of pairs; 1 on the diagonal.
-    n_sets : int
+        Adjusted p-value of each pair; 1 on the diagonal.
+    n_datasets : int
         Number of data sets with a score of every learner.
     """
 
     ranks: Floats
     critical_difference: float
     p_values: Floats
-    n_sets: int
+    n_datasets: int
 
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """List the largest groups of learners that do not differ, best first; none of one.
+        """Return the maximal groups of learners that are not significantly different.
+
+        Returns
+        -------
+        tuple of tuple of int
+            Groups of at least two learners, each ordered by rank; the best group first.
 
         Examples
         --------
-        >>> apart = np.array([1.0, 3.1, 2.0])
-        >>> Nemenyi(apart, 1.2, np.ones((3, 3)), 9).groups()
+        >>> ranks = np.array([1.0, 3.1, 2.0])
+        >>> Nemenyi(ranks, 1.2, np.ones((3, 3)), 9).groups()
         ((0, 2), (2, 1))
         """
         order = np.argsort(self.ranks, kind="stable")
         groups: list[tuple[int, ...]] = []
         last_end = 0
         for start in range(order.size):
-            near = self.ranks[order] - self.ranks[order[start]] < self.critical_difference
-            end = int(np.flatnonzero(near)[-1]) + 1 if near.any() else start + 1
+            close = self.ranks[order] - self.ranks[order[start]] < self.critical_difference
+            end = int(np.flatnonzero(close)[-1]) + 1 if close.any() else start + 1
             if end - start > 1 and end > last_end:
                 groups.append(tuple(int(learner) for learner in order[start:end]))
                 last_end = end
@@ -87,12 +68,12 @@ class Nemenyi:
 
 
 def average_ranks(scores: ArrayLike) -> Floats:
-    """Rank the learners on each data set, and average; 1 is best, equals share their mean rank.
+    """Rank the learners on each data set, 1 being the best, and average over the data sets.
 
     Parameters
     ----------
-    scores : array-like of shape (n_sets, n_learners)
-        Higher is better.
+    scores : array-like of shape (n_datasets, n_learners)
+        Higher is better; equal scores share their mean rank.
 
     Returns
     -------
@@ -104,66 +85,30 @@ def average_ranks(scores: ArrayLike) -> Floats:
     >>> average_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).tolist()
     [1.0, 2.25, 2.75]
     """
-    ranks = _ranks(scores)
+    ranks = _rank(scores)
     return ranks.mean(axis=0) if len(ranks) else np.full(ranks.shape[1], np.nan)
 
 
-def friedman(scores: ArrayLike) -> Friedman:
-    """Test whether all learners are equally good over the data sets.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_sets, n_learners)
-        Higher is better.
-
-    Returns
-    -------
-    Friedman
-        With fewer than two learners or two complete data sets there is nothing to test, and the
-        statistics are NaN. Where every data set is one great tie both statistics are 0 and p is 1;
-        where all data sets agree on one order, F is infinite and its p is 0.
-
-    Examples
-    --------
-    >>> test = friedman([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.9, 0.7, 0.8], [0.8, 0.6, 0.7]])
-    >>> test.ranks.tolist(), round(test.chi2, 3), round(test.p_chi2, 3)
-    ([1.0, 2.5, 2.5], 6.0, 0.05)
-    """
-    ranks = _ranks(scores)
-    n, k = ranks.shape
-    if n < 2 or k < 2:
-        return Friedman(average_ranks(scores), *(math.nan,) * 4, n)
-    mean = ranks.mean(axis=0)
-    # The variance of the ranks as they are, ties and all, which is k(k+1)/12 where there are none.
-    variance = ((ranks - (k + 1) / 2) ** 2).sum() / (n * (k - 1))
-    chi2 = float(n * ((mean - (k + 1) / 2) ** 2).sum() / variance) if variance else 0.0
-    rest = n * (k - 1) - chi2
-    f = (n - 1) * chi2 / rest if rest > 1e-9 else math.inf
-    return Friedman(
-        mean,
-        chi2,
-        float(stats.chi2.sf(chi2, k - 1)),
-        f,
-        float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))),
-        n,
-    )
-
-
 def nemenyi(scores: ArrayLike, alpha: float = 0.05) -> Nemenyi:
-    """Compare every learner with every other over the data sets.
+    """Nemenyi test: compare all pairs of learners over the data sets.
 
     Parameters
     ----------
-    scores : array-like of shape (n_sets, n_learners)
+    scores : array-like of shape (n_datasets, n_learners)
         Higher is better.
-    alpha : float
-        Level of significance of the critical difference.
+    alpha : float, default=0.05
+        Significance level of the critical difference.
 
     Returns
     -------
     Nemenyi
         With fewer than two learners, or without a complete data set, critical difference and
         p-values are NaN.
+
+    Notes
+    -----
+    The critical difference of k learners on n data sets is q sqrt(k (k + 1) / (6 n)), where q is
+    the `alpha` quantile of the studentized range with k groups, divided by sqrt(2).
 
     Examples
     --------
@@ -172,67 +117,29 @@ def nemenyi(scores: ArrayLike, alpha: float = 0.05) -> Nemenyi:
     (1.66, ((0, 1, 2),))
     """
     ranks = average_ranks(scores)
-    n, k = _ranks(scores).shape
+    n, k = _rank(scores).shape
     if n < 1 or k < 2:
         return Nemenyi(ranks, math.nan, np.full((k, k), np.nan), n)
-    # The studentized range is in units of one learner's spread, a difference of two has sqrt(2).
-    unit = _spread(n, k) / math.sqrt(2)
-    distances = np.abs(ranks[:, None] - ranks[None, :]) / unit
+    # The studentized range is in units of the standard error of one average rank; that of the
+    # difference of two is larger by sqrt(2).
+    standard_error = math.sqrt(k * (k + 1) / (6 * n)) / math.sqrt(2)
+    distances = np.abs(ranks[:, None] - ranks[None, :]) / standard_error
     p_values = np.ones((k, k))
-    # One pair, one integral: each is slow.
+    # Each p-value is a slow numerical integral: compute those above the diagonal only.
     upper = np.triu_indices(k, 1)
     p_values[upper] = stats.studentized_range.sf(distances[upper], k, np.inf)
     p_values.T[upper] = p_values[upper]
     quantile = float(stats.studentized_range.isf(alpha, k, np.inf))
-    return Nemenyi(ranks, quantile * unit, np.clip(p_values, 0.0, 1.0), n)
+    return Nemenyi(ranks, quantile * standard_error, np.clip(p_values, 0.0, 1.0), n)
 
 
-def compare_with_control(scores: ArrayLike, control: int) -> Floats:
-    """Compare every learner with one, by ranks over the data sets, with Holm's correction.
-
-    Stronger than `nemenyi` where one learner was the question from the start.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_sets, n_learners)
-        Higher is better.
-    control : int
-        Column of the learner that the others are compared with.
-
-    Returns
-    -------
-    ndarray of shape (n_learners,)
-        Corrected p-values; NaN for the control, and for all without a complete data set.
-
-    Examples
-    --------
-    >>> scores = [[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.9, 0.7, 0.8], [0.8, 0.6, 0.7]]
-    >>> compare_with_control(scores, control=0).round(3).tolist()
-    [nan, 0.068, 0.068]
-    """
-    ranks = average_ranks(scores)
-    n, k = _ranks(scores).shape
-    if not 0 <= control < k:
-        raise ValueError(f"control must be a column from 0 to {k - 1}, not {control}")
-    if n < 1:
-        return np.full(k, np.nan)
-    p_values = 2 * stats.norm.sf(np.abs(ranks - ranks[control]) / _spread(n, k))
-    p_values[control] = np.nan
-    return holm(p_values)
-
-
-def _ranks(scores: ArrayLike) -> Floats:
-    """Rank within each complete data set; shape (n_complete_sets, n_learners)."""
+def _rank(scores: ArrayLike) -> Floats:
+    """Rank within each complete data set; shape (n_complete_datasets, n_learners)."""
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:
-        raise ValueError(f"scores must be a table of sets x learners, not of shape {table.shape}")
+        raise ValueError(f"scores must have shape (n_datasets, n_learners); got {table.shape}.")
     complete = table[~np.isnan(table).any(axis=1)]
     if not complete.size:
         return complete
-    # Means over folds that are equal on paper may differ in the last bit.
-    return np.asarray(stats.rankdata(-snap(complete, complete), axis=1))
-
-
-def _spread(n_sets: int, n_learners: int) -> float:
-    """Standard error of the difference of two average ranks."""
-    return math.sqrt(n_learners * (n_learners + 1) / (6 * n_sets))
+    # Equal means over folds may differ by rounding errors.
+    return np.asarray(stats.rankdata(-round_off(complete, complete), axis=1))

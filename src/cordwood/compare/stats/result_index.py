@@ -1,4 +1,4 @@
-"""Places: where the planned units of a comparison belong, each with its record if it has one."""
+"""Index of the planned trials of a comparison and their records, by data set, learner and fold."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,77 +10,112 @@ Record = Mapping[str, Any]
 """A line of the ledger."""
 
 Planned = Iterable[tuple[str, Mapping[str, Any]]]
-"""Key and plain JSON of each unit of a plan."""
+"""Key and plain JSON of each trial of a plan."""
 
 
-class Slot(NamedTuple):
-    """The place of a unit in a comparison."""
+class ResultKey(NamedTuple):
+    """Identifies a trial of a comparison.
+
+    Parameters
+    ----------
+    dataset, learner : str
+        Names in the plan.
+    train_size : float
+        Fraction of the training samples, or number of those of the category.
+    fold : tuple of (int, int)
+        Repeat and fold.
+    """
 
     dataset: str
     learner: str
-    amount: float  # the share of the training rows, or the number of those of the category
-    division: tuple[int, int]
+    train_size: float
+    fold: tuple[int, int]
 
 
-class Results(NamedTuple):
-    """The planned units by their places, each with its record if there is one."""
+class ResultIndex(NamedTuple):
+    """The planned trials and their records.
 
-    units: dict[Slot, Mapping[str, Any]]
-    records: dict[Slot, Record]
+    Parameters
+    ----------
+    trials : dict of ResultKey to mapping
+        All planned trials, as plain JSON.
+    records : dict of ResultKey to mapping
+        The records of those that have one.
+    """
+
+    trials: dict[ResultKey, Mapping[str, Any]]
+    records: dict[ResultKey, Record]
 
     def names(self, field: Literal["dataset", "learner"]) -> tuple[str, ...]:
-        """List the data sets or the learners, in the order of the plan."""
-        return tuple(dict.fromkeys(getattr(slot, field) for slot in self.units))
+        """Return the names of the data sets or of the learners, in the order of the plan."""
+        return tuple(dict.fromkeys(getattr(key, field) for key in self.trials))
 
-    def divisions(self, dataset: str, amount: float) -> list[tuple[int, int]]:
-        """List what anyone's rows are divided into, so that all learners have the same rows."""
+    def folds(self, dataset: str, train_size: float) -> list[tuple[int, int]]:
+        """Return the folds of a data set, the same for all learners."""
         return sorted(
-            {s.division for s in self.units if (s.dataset, s.amount) == (dataset, amount)}
+            {
+                key.fold
+                for key in self.trials
+                if (key.dataset, key.train_size) == (dataset, train_size)
+            }
         )
 
-    def values(self, dataset: str, learner: str, amount: float, metric: str) -> list[float]:
-        """Give a learner's score for each division; NaN where it is missing."""
-        found = []
-        for division in self.divisions(dataset, amount):
-            record = self.records.get(Slot(dataset, learner, amount, division), {})
-            found.append(float((record.get("scores") or {}).get(metric, math.nan)))
-        return found
+    def scores(self, dataset: str, learner: str, train_size: float, metric: str) -> list[float]:
+        """Return the score of a learner on each fold of a data set; NaN if it is missing."""
+        scores = []
+        for fold in self.folds(dataset, train_size):
+            record = self.records.get(ResultKey(dataset, learner, train_size, fold), {})
+            scores.append(float((record.get("scores") or {}).get(metric, math.nan)))
+        return scores
 
 
-def gather(records: Iterable[Record], planned: Planned | None) -> Results:
-    """Put units and records in their places; see `cordwood.compare.stats.comparison.compare`.
+def build_index(records: Iterable[Record], planned: Planned | None) -> ResultIndex:
+    """Index trials and records; see `cordwood.compare.stats.comparison.compare`.
+
+    Parameters
+    ----------
+    records : iterable of mapping
+        Lines of the ledger; the last record of a key is used.
+    planned : iterable of (key, trial) or None
+        The trials of the plan; None for the trials of the records.
+
+    Returns
+    -------
+    ResultIndex
 
     Raises
     ------
     DataError
-        If there are no units, or if two different ones claim the same place.
+        If there are no trials, or different trials of the same learner, data set and fold.
     """
     latest = {record["key"]: record for record in records}
     if planned is None:
-        planned = [(key, record["unit"]) for key, record in latest.items()]
-    results = Results({}, {})
-    keys: dict[Slot, str] = {}
-    for key, unit in planned:
-        division = (unit["repeat"], unit["fold"])
-        amount = float(unit.get("positives", unit["share"]))
-        slot = Slot(unit["dataset"], unit["learner"], amount, division)
-        if keys.setdefault(slot, key) != key:
+        planned = [(key, record["trial"]) for key, record in latest.items()]
+    index = ResultIndex({}, {})
+    trial_keys: dict[ResultKey, str] = {}
+    for trial_key, trial in planned:
+        fold = (trial["repeat"], trial["fold"])
+        train_size = float(trial.get("max_positives", trial["train_fraction"]))
+        key = ResultKey(trial["dataset"], trial["learner"], train_size, fold)
+        if trial_keys.setdefault(key, trial_key) != trial_key:
             raise DataError(
-                f"there are two different results of {slot.learner!r} on {slot.dataset!r}, repeat "
-                f"{division[0]}, fold {division[1]}, made with other settings or data; compare "
-                "by a plan, which says which of them counts"
+                f"there are two different results of {key.learner!r} on {key.dataset!r}, repeat "
+                f"{fold[0]}, fold {fold[1]}, with other parameters or data; compare with a plan to "
+                "select one of them"
             )
-        results.units[slot] = unit
-        if key in latest:
-            results.records[slot] = latest[key]
-    if not results.units:
+        index.trials[key] = trial
+        if trial_key in latest:
+            index.records[key] = latest[trial_key]
+    if not index.trials:
         raise DataError("there are no results to compare; run the plan first")
-    return results
+    return index
 
 
-def check_metrics(metrics: Sequence[str], results: Results) -> None:
-    """Raise DataError for a score that no record has."""
-    known = {name for record in results.records.values() for name in record.get("scores") or ()}
+def check_metrics(metrics: Sequence[str], index: ResultIndex) -> None:
+    """Raise DataError for a metric that no record contains."""
+    known = {name for record in index.records.values() for name in record.get("scores") or ()}
     for metric in metrics:
         if known and metric not in known:
-            raise DataError(f"there is no score {metric!r}; there are {', '.join(sorted(known))}")
+            raise DataError(
+                f"there is no metric {metric!r}; the metrics are: {', '.join(sorted(known))}"
+            )

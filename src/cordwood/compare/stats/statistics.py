@@ -1,7 +1,7 @@
-"""Whether one learner is better than another: tests on scores that were measured in pairs.
+"""Statistical tests on paired scores of two learners.
 
-Pure functions on arrays. A missing score is NaN; each function says what it does with it. `ranks`
-compares learners over data sets, `factorial` takes a designed experiment apart.
+Missing scores are NaN; each function documents how it treats them. `cordwood.compare.stats.ranks`
+compares learners over several data sets.
 """
 
 import math
@@ -14,134 +14,165 @@ from scipy import stats
 
 Floats = NDArray[np.float64]
 
-_EXACT = 50
-"""Up to so many pairs the signed-rank test counts all sign patterns instead of approximating."""
+_MAX_EXACT = 50
+"""Largest number of pairs for which the signed-rank test is exact."""
+
+_LARGE_EFFECT = 4.0
+"""Mean difference, in standard deviations of the differences, that a useful t-test must detect.
+
+With normal differences, one learner wins practically every fold at this effect size.
+"""
 
 
 @dataclass(frozen=True)
-class PairedTest:
-    """What a two-sided test on pairs of scores found.
+class PairedTestResult:
+    """Result of a two-sided test on paired scores.
 
     Parameters
     ----------
     difference : float
         Mean of the differences, first minus second; NaN without pairs.
     statistic : float
-        t, or the smaller sum of signed ranks.
+        t statistic, or the smaller of the two sums of signed ranks.
     p_value : float
-        NaN where there are too few pairs to test anything.
+        NaN if there are too few pairs for a test.
     n : int
-        Number of complete pairs; those with a missing score are left out.
+        Number of pairs without a missing score.
+    min_p_value : float
+        Smallest p-value that a test with this number of pairs can be expected to give: for signed
+        ranks the exact minimum, ``2 / 2**n``, and for t-tests the p-value of a mean difference of
+        four standard deviations. If it is not below the significance level, the test cannot
+        distinguish a tie from a difference. NaN if there are too few pairs for a test.
     """
 
     difference: float
     statistic: float
     p_value: float
     n: int
+    min_p_value: float
 
 
-PairTest = Callable[[Floats, Floats], PairedTest]
-"""A test of two columns of scores, such as `paired_t_test`."""
+PairedTest = Callable[[Floats, Floats], PairedTestResult]
+"""A test of two arrays of scores, such as `paired_t_test`."""
 
 
-def paired_t_test(a: ArrayLike, b: ArrayLike) -> PairedTest:
-    """Test whether two learners' scores on the same folds have the same mean.
+def paired_t_test(a: ArrayLike, b: ArrayLike) -> PairedTestResult:
+    """Test whether the scores of two learners on the same folds have the same mean.
 
-    Folds of one cross-validation share training rows, so this test finds more differences than
-    there are; `corrected_resampled_t_test` allows for that.
+    The training sets of the folds of a cross-validation overlap, which makes this test too
+    liberal; `corrected_resampled_t_test` takes the overlap into account.
 
     Parameters
     ----------
     a, b : array-like of shape (n_folds,)
-        Scores of the two learners, fold by fold.
+        Scores of the two learners. Pairs with a NaN are ignored.
 
     Returns
     -------
-    PairedTest
-        With fewer than two pairs, p is NaN. Where all differences are equal, p is 1 if they are
-        zero, and otherwise 0 with an infinite t.
+    PairedTestResult
+        With fewer than two pairs, the p-value is NaN. If all differences are equal, it is 1 if
+        they are zero, and otherwise 0 with an infinite statistic.
+
+    See Also
+    --------
+    corrected_resampled_t_test : Corrects for overlapping training sets.
+    wilcoxon : Does not assume normal differences.
 
     Examples
     --------
-    >>> test = paired_t_test([0.81, 0.79, 0.83, 0.80], [0.78, 0.77, 0.82, 0.76])
-    >>> round(test.statistic, 3), round(test.p_value, 3)
+    >>> result = paired_t_test([0.81, 0.79, 0.83, 0.80], [0.78, 0.77, 0.82, 0.76])
+    >>> round(result.statistic, 3), round(result.p_value, 3)
     (3.873, 0.03)
     """
-    return _t_test(_differences(a, b), variance_factor=0.0)
+    return _t_test(_differences(a, b), overlap=0.0)
 
 
-def corrected_resampled_t_test(differences: ArrayLike, n_train: float, n_test: float) -> PairedTest:
-    """Test differences over resampled splits of one data set, whose training rows overlap.
+def corrected_resampled_t_test(
+    differences: ArrayLike, n_train: float, n_test: float
+) -> PairedTestResult:
+    """Test differences over resampled splits of one data set, whose training sets overlap.
 
     Parameters
     ----------
     differences : array-like of shape (n_splits,)
-        Score of one learner minus score of the other, split by split.
+        Score of one learner minus the score of the other. NaN are ignored.
     n_train, n_test : float
-        Number of rows in a training part and in a test part; means, where splits differ.
+        Number of training and test samples; means if the splits differ.
 
     Returns
     -------
-    PairedTest
-        Degenerate cases as for `paired_t_test`.
+    PairedTestResult
+        Degenerate cases as in `paired_t_test`.
+
+    Notes
+    -----
+    The variance of the mean of n differences with variance s² is estimated by
+    (1/n + n_test/n_train) s² [1]_.
 
     References
     ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003):
-    the variance of the mean is (1/n + n_test/n_train) times that of the differences.
+    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52
+       (2003).
 
     Examples
     --------
-    >>> test = corrected_resampled_t_test([0.03, 0.02, 0.01, 0.04], n_train=75, n_test=25)
-    >>> round(test.statistic, 3), round(test.p_value, 3)
+    >>> result = corrected_resampled_t_test([0.03, 0.02, 0.01, 0.04], n_train=75, n_test=25)
+    >>> round(result.statistic, 3), round(result.p_value, 3)
     (2.535, 0.085)
     """
     if not (n_train > 0 and n_test > 0):
-        raise ValueError(f"n_train and n_test must be above zero, not {n_train} and {n_test}")
-    return _t_test(_differences(differences, 0.0), variance_factor=n_test / n_train)
+        raise ValueError(f"n_train and n_test must be positive; got {n_train} and {n_test}.")
+    return _t_test(_differences(differences, 0.0), overlap=n_test / n_train)
 
 
-def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTest:
-    """Test by signed ranks whether two learners' scores differ, on folds or on data sets.
+def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTestResult:
+    """Wilcoxon signed-rank test of the scores of two learners, on folds or on data sets.
 
-    Pairs with equal scores say nothing and are left out of the ranks, as Wilcoxon had it. Equal
-    sizes share their mean rank. Up to 50 pairs the p-value is exact, with shared ranks too;
-    beyond, it is the normal approximation with the variance corrected for them.
+    Pairs with equal scores are dropped. Tied absolute differences share their mean rank. Up to 50
+    pairs the p-value is exact, also with ties, for which `scipy.stats.wilcoxon` has only an
+    approximation; beyond, it is the normal approximation with the variance corrected for ties.
 
     Parameters
     ----------
     a, b : array-like of shape (n_pairs,)
-        Scores of the two learners, pair by pair.
+        Scores of the two learners. Pairs with a NaN are ignored.
 
     Returns
     -------
-    PairedTest
-        If all scores are equal, p is 1; without any pair, NaN.
+    PairedTestResult
+        If all pairs are equal, the p-value is 1; without any pair, it is NaN.
 
     Examples
     --------
-    >>> wilcoxon([0.9, 0.8, 0.7, 0.9, 0.6], [0.8, 0.6, 0.4, 0.5, 0.1]).p_value
-    0.0625
+    >>> result = wilcoxon([0.9, 0.8, 0.7, 0.9, 0.6], [0.8, 0.6, 0.4, 0.5, 0.1])
+    >>> result.p_value, result.min_p_value
+    (0.0625, 0.0625)
     """
     differences = _differences(a, b)
-    if differences.size == 0:
-        return PairedTest(math.nan, math.nan, math.nan, 0)
-    unequal = differences[differences != 0]
-    ranks = stats.rankdata(np.abs(unequal))
-    statistic = float(min(ranks[unequal > 0].sum(), ranks[unequal < 0].sum()))
-    p_value = _signed_rank_p(ranks, statistic) if unequal.size else 1.0
-    return PairedTest(float(differences.mean()), statistic, p_value, differences.size)
+    n = differences.size
+    if n == 0:
+        return PairedTestResult(math.nan, math.nan, math.nan, 0, math.nan)
+    nonzero = differences[differences != 0]
+    ranks = stats.rankdata(np.abs(nonzero))
+    statistic = float(min(ranks[nonzero > 0].sum(), ranks[nonzero < 0].sum()))
+    p_value = _signed_rank_p_value(ranks, statistic) if nonzero.size else 1.0
+    return PairedTestResult(float(differences.mean()), statistic, p_value, n, 2.0 ** (1 - n))
 
 
-def bonferroni(p_values: ArrayLike, m: int | None = None) -> Floats:
-    """Correct p-values for the number of tests: each times `m`, at most 1.
+def bonferroni(p_values: ArrayLike, n_tests: int | None = None) -> Floats:
+    """Adjust p-values for multiple tests by Bonferroni's method.
 
     Parameters
     ----------
     p_values : array-like
         NaN stays NaN.
-    m : int, optional
-        Number of tests; by default that of the p-values which are not NaN.
+    n_tests : int, optional
+        Number of tests; by default the number of p-values that are not NaN.
+
+    Returns
+    -------
+    ndarray
+        The p-values times `n_tests`, at most 1.
 
     Examples
     --------
@@ -149,226 +180,165 @@ def bonferroni(p_values: ArrayLike, m: int | None = None) -> Floats:
     [0.03, 1.0, 0.06]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    return np.minimum(p * (np.count_nonzero(~np.isnan(p)) if m is None else m), 1.0)
-
-
-def holm(p_values: ArrayLike) -> Floats:
-    """Correct p-values for the number of tests, step by step from the smallest.
-
-    As safe as `bonferroni`, and never weaker.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (n_tests,)
-        NaN stays NaN and does not count as a test.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full(p.shape, np.nan)
-    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
-    steps = p[order] * np.arange(order.size, 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean and where it lies with the stated confidence.
-
-    Parameters
-    ----------
-    mean, low, high : float
-        NaN without values.
-    """
-
-    mean: float
-    low: float
-    high: float
-
-
-def bootstrap_interval(
-    values: ArrayLike, *, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
-) -> Interval:
-    """Draw a confidence interval of a mean out of the values themselves.
-
-    The interval is bias-corrected and accelerated (BCa). Of a handful of folds it is too narrow,
-    as all bootstrap intervals are.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_values,)
-        Scores, or differences of scores; NaN are left out.
-    level : float
-        Confidence, between 0 and 1.
-    n_resamples : int
-        How often the values are drawn anew.
-    seed : int
-        Decides the draws; the same seed gives the same interval.
-
-    Returns
-    -------
-    Interval
-        Where all values are equal, or there is but one, the interval is that point.
-
-    References
-    ----------
-    B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987).
-
-    Examples
-    --------
-    >>> interval = bootstrap_interval([0.81, 0.79, 0.83, 0.80, 0.84])
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.798, 0.83)
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, not {level}")
-    data = np.asarray(values, dtype=np.float64)
-    data = data[~np.isnan(data)]
-    if data.size == 0:
-        return Interval(math.nan, math.nan, math.nan)
-    mean = float(data.mean())
-    if np.ptp(data) == 0:
-        return Interval(mean, mean, mean)
-    rng = np.random.default_rng(seed)
-    means = np.array(
-        [data[rng.integers(0, data.size, data.size)].mean() for _ in range(n_resamples)]
-    )
-    deviations = data - mean
-    # Half of the ties count as below: with few values a resample often hits the mean itself.
-    below = np.mean(means < mean) + np.mean(means == mean) / 2
-    bias = stats.norm.ppf(below)
-    acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
-    z = bias + stats.norm.ppf([(1 - level) / 2, (1 + level) / 2])
-    low, high = np.quantile(means, stats.norm.cdf(bias + z / (1 - acceleration * z)))
-    return Interval(mean, float(low), float(high))
+    if n_tests is None:
+        n_tests = int(np.count_nonzero(~np.isnan(p)))
+    return np.minimum(p * n_tests, 1.0)
 
 
 @dataclass(frozen=True)
 class BestAndTies:
-    """Which learner is best, and which others could as well be.
+    """The best learner on a data set, and its comparison with each other learner.
 
     Parameters
     ----------
     best : int or None
-        Column of the highest mean, the first of equals; None without scores.
+        Index of the learner with the highest mean, the first of equals; None without scores.
     tied : ndarray of shape (n_learners,) of bool
-        Whether a learner is the best or not significantly different from it.
+        Whether a learner is the best one, has the same scores, or is not significantly different
+        from it by a test that could have detected a difference.
+    undecided : ndarray of shape (n_learners,) of bool
+        Whether a learner is not significantly different from the best one, but there are too few
+        folds for the test to detect a difference.
     p_values : ndarray of shape (n_learners,)
-        Against the best, corrected for the number of tests; NaN for the best itself, and where
-        no test could be made.
+        Against the best learner, adjusted for the number of tests; NaN for the best learner and
+        where no test is possible.
     """
 
     best: int | None
     tied: NDArray[np.bool_]
+    undecided: NDArray[np.bool_]
     p_values: Floats
 
 
 def best_and_ties(
-    scores: ArrayLike, test: PairTest = paired_t_test, alpha: float = 0.05
+    scores: ArrayLike, test: PairedTest = paired_t_test, alpha: float = 0.05
 ) -> BestAndTies:
-    """Find the best learner on one data set and those that are statistically tied with it.
+    """Find the best learner on one data set and the learners that are statistically tied with it.
 
-    Every other learner is tested against the best, with Bonferroni's correction for these
-    tests, as the papers mark their tables.
+    Each other learner is tested against the best one, with Bonferroni's correction. A tie is
+    reported only if the number of folds is large enough for the test to detect a difference: the
+    smallest p-value that the test can be expected to give, see `PairedTestResult.min_p_value`,
+    must be below `alpha` after the correction.
 
     Parameters
     ----------
     scores : array-like of shape (n_folds, n_learners)
-        Higher is better. A fold that nobody has is left out; a learner that lacks a fold which
-        another has takes no part, as its mean is over other folds: it is neither best nor tied.
-    test : callable
-        Takes two columns and gives a `PairedTest`.
-    alpha : float
-        Level of significance.
+        Higher is better. A fold without any score is ignored. A learner that lacks the score of
+        another fold is excluded: it is neither best, tied nor undecided.
+    test : callable, default=paired_t_test
+        Takes two arrays of scores and returns a `PairedTestResult`.
+    alpha : float, default=0.05
+        Significance level.
 
     Returns
     -------
     BestAndTies
-        Where no test can be made, as with one fold, nothing is shown to be different: all who
-        take part are tied.
 
     Examples
     --------
     >>> scores = [[0.9, 0.89, 0.5], [0.8, 0.82, 0.4], [0.7, 0.68, 0.3]]
     >>> best_and_ties(scores).tied.tolist()
     [True, True, False]
+
+    Two folds are too few to decide whether the first two learners differ:
+
+    >>> result = best_and_ties(scores[:2])
+    >>> result.tied.tolist(), result.undecided.tolist()
+    ([False, True, False], [True, False, False])
     """
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2:
-        raise ValueError(f"scores must be a table of folds x learners, not of shape {table.shape}")
-    p_values = np.full(table.shape[1], np.nan)
+        raise ValueError(f"scores must have shape (n_folds, n_learners); got {table.shape}.")
+    n_learners = table.shape[1]
+    p_values = np.full(n_learners, np.nan)
+    min_p_values = np.full(n_learners, np.nan)
     table = table[~np.isnan(table).all(axis=1)]
     complete = ~np.isnan(table).any(axis=0)
     if not table.size or not complete.any():
-        return BestAndTies(None, np.zeros(len(p_values), dtype=bool), p_values)
-    competing = table[:, complete]
-    means = snap(competing.mean(axis=0), competing)
+        none = np.zeros(n_learners, dtype=bool)
+        return BestAndTies(None, none, none, p_values)
+    means = round_off(table[:, complete].mean(axis=0), table[:, complete])
     best = int(np.flatnonzero(complete)[np.argmax(means)])
     for learner in np.flatnonzero(complete):
         if learner != best:
-            p_values[learner] = test(table[:, best], table[:, learner]).p_value
+            result = test(table[:, best], table[:, learner])
+            p_values[learner], min_p_values[learner] = result.p_value, result.min_p_value
     p_values = bonferroni(p_values)
-    return BestAndTies(best, complete & ~(p_values < alpha), p_values)
+    is_equal = (table == table[:, [best]]).all(axis=0)
+    not_different = complete & ~(p_values < alpha)
+    can_differ = bonferroni(min_p_values) < alpha
+    tied = not_different & (is_equal | can_differ)
+    return BestAndTies(best, tied, not_different & ~tied, p_values)
 
 
-def snap(values: Floats, measured: Floats) -> Floats:
-    """Make equal what differs by rounding alone, so that it ties in ranks.
+def round_off(values: Floats, scores: Floats) -> Floats:
+    """Round values so that those that differ only by rounding errors are equal.
 
     Parameters
     ----------
     values : ndarray
-        Differences, means or the like.
-    measured : ndarray
-        What they were computed from; its largest entry sets the scale.
+        Differences or means of scores.
+    scores : ndarray
+        The scores from which they were computed; the largest one determines the precision.
+
+    Returns
+    -------
+    ndarray
 
     Examples
     --------
     >>> differences = np.array([0.3 - 0.2, 0.2 - 0.1])
-    >>> differences.tolist(), snap(differences, np.array([0.3, 0.2, 0.1])).tolist()
+    >>> differences.tolist(), round_off(differences, np.array([0.3, 0.2, 0.1])).tolist()
     ([0.09999999999999998, 0.1], [0.1, 0.1])
     """
-    largest = np.abs(measured).max(initial=0.0)
+    largest = np.abs(scores).max(initial=0.0)
     return np.round(values, 12 - math.ceil(math.log10(largest))) if largest else values
 
 
-def _t_test(differences: Floats, variance_factor: float) -> PairedTest:
-    """Student's t; the variance of the mean is (1/n + factor) times that of the differences."""
+def _t_test(differences: Floats, overlap: float) -> PairedTestResult:
+    """Student's t-test; the variance of the mean is (1/n + overlap) times that of the values."""
     n = differences.size
     if n == 0:
-        return PairedTest(math.nan, math.nan, math.nan, 0)
+        return PairedTestResult(math.nan, math.nan, math.nan, 0, math.nan)
     mean = float(differences.mean())
     if n == 1:
-        return PairedTest(mean, math.nan, math.nan, 1)
+        return PairedTestResult(mean, math.nan, math.nan, 1, math.nan)
+    variance_factor = 1 / n + overlap
+    min_p_value = _t_p_value(_LARGE_EFFECT / math.sqrt(variance_factor), n)
     if np.ptp(differences) == 0:
-        return PairedTest(mean, math.copysign(math.inf, mean) if mean else 0.0, float(not mean), n)
-    t = mean / math.sqrt((1 / n + variance_factor) * differences.var(ddof=1))
-    return PairedTest(mean, t, float(2 * stats.t.sf(abs(t), n - 1)), n)
+        t = math.copysign(math.inf, mean) if mean else 0.0
+        return PairedTestResult(mean, t, float(not mean), n, min_p_value)
+    t = mean / math.sqrt(variance_factor * differences.var(ddof=1))
+    return PairedTestResult(mean, t, _t_p_value(t, n), n, min_p_value)
 
 
-def _signed_rank_p(ranks: Floats, statistic: float) -> float:
+def _t_p_value(t: float, n: int) -> float:
+    return float(2 * stats.t.sf(abs(t), n - 1))
+
+
+def _signed_rank_p_value(ranks: Floats, statistic: float) -> float:
     """Two-sided p-value of the smaller sum of signed ranks."""
-    if ranks.size > _EXACT:
-        spread = math.sqrt((ranks**2).sum() / 4)
-        return float(min(2 * stats.norm.cdf((statistic - ranks.sum() / 2) / spread), 1.0))
-    # Shared ranks are halves: doubled, they index the number of sign patterns with that sum.
+    if ranks.size > _MAX_EXACT:
+        standard_deviation = math.sqrt((ranks**2).sum() / 4)
+        z = (statistic - ranks.sum() / 2) / standard_deviation
+        return float(min(2 * stats.norm.cdf(z), 1.0))
+    # Tied ranks are multiples of 1/2: doubled, they index the number of sign patterns by rank sum.
     doubled = np.rint(2 * ranks).astype(np.intp)
-    patterns = np.zeros(doubled.sum() + 1)
-    patterns[0] = 1.0
+    n_patterns = np.zeros(doubled.sum() + 1)
+    n_patterns[0] = 1.0
     for rank in doubled:
-        patterns[rank:] += patterns[:-rank].copy()
-    tail = patterns[: round(2 * statistic) + 1].sum() / 2.0**ranks.size
+        n_patterns[rank:] += n_patterns[:-rank].copy()
+    tail = n_patterns[: round(2 * statistic) + 1].sum() / 2.0**ranks.size
     return float(min(2 * tail, 1.0))
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Subtract pair by pair, without the pairs that lack a score."""
+    """Return the differences of all pairs without a missing score."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 1 or second.shape not in ((), first.shape):
-        raise ValueError(f"scores must come in pairs, not in shapes {first.shape}, {second.shape}")
+        raise ValueError(
+            f"scores must be one-dimensional pairs; got shapes {first.shape} and {second.shape}."
+        )
     pairs = np.stack([first, np.broadcast_to(second, first.shape)])
     pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
-    return snap(pairs[0] - pairs[1], pairs)
+    return round_off(pairs[0] - pairs[1], pairs)

@@ -1,0 +1,1 @@
+"""Reproduction of the papers' experiments: protocols, published scores, plans, ledgers, results."""
