@@ -14,9 +14,8 @@ from sklearn.metrics import accuracy_score
 
 from cordwood.ensemble import _boosting, _chains, _course
 from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
-from cordwood.ensemble._tree_engine.grower import drop_census, join
+from cordwood.ensemble._tree_engine.forest import drop_leaf_stats, join, take_trees
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.leaf_votes import take_trees
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 
@@ -80,20 +79,20 @@ def walk(model, tree, rows):
     for row, share in zip(rows, shares, strict=True):
         node = root
         while forest.threshold[node] > -np.inf:
-            feature, next_is_right = divmod(int(forest.split[node]), 2)
+            feature, next_is_right = divmod(int(forest.feature_and_side[node]), 2)
             if (row[feature] > forest.threshold[node]) == next_is_right:
                 node += 1
-            elif forest.other[node] < 0:
+            elif forest.far_child[node] < 0:
                 break
             else:
-                node = root + forest.other[node]
-        code = int(~forest.other[node])
+                node = root + forest.far_child[node]
+        code = int(~forest.far_child[node])
         if code < n_classes:
             share[code] = 1
         else:
-            mixed = forest.mixed_first[tree] + code - n_classes
-            entries = slice(*forest.mixed_start[mixed : mixed + 2])
-            share[forest.mixed_class[entries]] = forest.mixed_weight[entries]
+            mixed = forest.impure_leaf_start[tree] + code - n_classes
+            entries = slice(*forest.impure_entry_start[mixed : mixed + 2])
+            share[forest.impure_class[entries]] = forest.impure_weight[entries]
     return shares / shares.sum(axis=1, keepdims=True)
 
 
@@ -245,7 +244,7 @@ def test_one_round_is_a_forest_to_the_last_bit(trees, Forest):
     boosted = fit(n_estimators=1, trees_per_round=12, base=trees, random_state=7)
     child = np.random.RandomState(7).randint(MAX_SEED, size=2, dtype=np.int64)[0] % 2**32
     forest = Forest(12, bootstrap=True, oob_score=True, random_state=int(child)).fit(X, Y)
-    grown = drop_census(forest.forest_)
+    grown = drop_leaf_stats(forest.forest_)
     for name in grown._fields:
         assert np.array_equal(getattr(boosted.forest_, name), getattr(grown, name)), name
     assert np.array_equal(boosted.oob_count_, forest.oob_count_)
@@ -309,12 +308,12 @@ def test_stages_end_with_the_prediction():
 def test_importances_are_the_trees_weighted(monkeypatch, tree_weights, criterion):
     """By the weights of all their leaves, which the model does not keep."""
     forests = []
-    drop_census = _course.drop_census
+    drop_leaf_stats = _course.drop_leaf_stats
     monkeypatch.setattr(
-        _course, "drop_census", lambda forest: forests.append(forest) or drop_census(forest)
+        _course, "drop_leaf_stats", lambda forest: forests.append(forest) or drop_leaf_stats(forest)
     )
     model = fit(n_estimators=3, criterion=criterion, tree_weights=tree_weights)
-    assert not model.forest_.has_census
+    assert not model.forest_.has_leaf_stats
     assert len(forests) == 3
     expected = importances(
         join(forests), 3, 40, entropy=criterion == "entropy", tree_weights=model.tree_weights_

@@ -14,10 +14,11 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.tree import export_text
 
 import cordwood
+from cordwood._csr import csr_arrays
 from cordwood.ensemble import _tree_ensemble as _trees
+from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.bootstrap import draw_counts
-from cordwood.ensemble._tree_engine.grower import vote
-from cordwood.ensemble._tree_engine.importances import unfold
+from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 
 FORESTS = [RandomForestClassifier, ExtraTreesClassifier]
@@ -89,7 +90,9 @@ def test_a_forest_continued_equals_one_grown_in_one_go(Forest, bootstrap):
     first = model.forest_
     model.set_params(n_estimators=12).fit(X, Y)
     assert same_forest(model, whole)
-    assert np.array_equal(model.forest_.split[: len(first.split)], first.split)
+    assert np.array_equal(
+        model.forest_.feature_and_side[: len(first.feature_and_side)], first.feature_and_side
+    )
     if bootstrap:
         assert model.oob_decision_function_.tobytes() == whole.oob_decision_function_.tobytes()
         assert model.oob_score_ == whole.oob_score_
@@ -211,7 +214,7 @@ def test_balanced_classes_weigh_the_same(Forest):
     assert same_forest(balanced, weighted)
     own = np.random.default_rng(0).gamma(1, 1, len(rows))
     model = Forest(1, class_weight="balanced", bootstrap=False).fit(X[rows], Y[rows], own)
-    totals = unfold(model.forest_, 0, 3).counts[0]
+    totals = expand_tree(model.forest_, 0, 3).class_weights[0]
     np.testing.assert_allclose(totals, totals.mean(), rtol=1e-5)
 
 
@@ -222,7 +225,7 @@ def test_balanced_subsamples_weigh_the_same_in_every_bag():
         bag = draw_counts(seed, 40, 40)
         drawn = np.bincount(Y[:40], weights=bag)
         expected = 40 / (3 * drawn) * drawn  # scikit-learn's formula, times the rows drawn
-        totals = unfold(model.forest_, tree, 3).counts[0]
+        totals = expand_tree(model.forest_, tree, 3).class_weights[0]
         np.testing.assert_allclose(totals, expected, rtol=1e-5)
     without = clone(model).set_params(bootstrap=False).fit(X, Y)
     balanced = RandomForestClassifier(
@@ -485,7 +488,7 @@ def test_the_number_of_features_drawn_matters_to_the_trees():
         model = RandomForestClassifier(
             100, max_features=max_features, bootstrap=False, random_state=0
         ).fit(rows, codes)
-        n_found = sum(model.forest_.split[model.forest_.node_start[:-1]] >> 1 == 3)
+        n_found = sum(model.forest_.feature_and_side[model.forest_.node_start[:-1]] >> 1 == 3)
         assert least <= n_found <= most
 
 
@@ -494,13 +497,19 @@ def test_the_number_of_features_drawn_matters_to_the_trees():
     ("settings", "holds"),
     [
         ({"max_depth": 3}, lambda nodes: nodes.depth.max() == 3),
-        ({"min_samples_leaf": 5}, lambda nodes: nodes.sizes.min() >= 5),
-        ({"min_samples_leaf": 0.1}, lambda nodes: nodes.sizes.min() >= 20),
-        ({"min_samples_split": 30}, lambda nodes: nodes.sizes[nodes.left >= 0].min() >= 30),
-        ({"min_samples_split": 0.3}, lambda nodes: nodes.sizes[nodes.left >= 0].min() >= 60),
+        ({"min_samples_leaf": 5}, lambda nodes: nodes.n_node_samples.min() >= 5),
+        ({"min_samples_leaf": 0.1}, lambda nodes: nodes.n_node_samples.min() >= 20),
+        (
+            {"min_samples_split": 30},
+            lambda nodes: nodes.n_node_samples[nodes.left >= 0].min() >= 30,
+        ),
+        (
+            {"min_samples_split": 0.3},
+            lambda nodes: nodes.n_node_samples[nodes.left >= 0].min() >= 60,
+        ),
         (
             {"min_weight_fraction_leaf": 0.1},
-            lambda nodes: nodes.counts.sum(axis=1).min() >= 20,
+            lambda nodes: nodes.class_weights.sum(axis=1).min() >= 20,
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
@@ -508,7 +517,7 @@ def test_the_number_of_features_drawn_matters_to_the_trees():
 def test_limits_are_kept(Forest, settings, holds):
     model = Forest(5, bootstrap=False, random_state=0, **settings).fit(X, Y)
     for tree in range(5):
-        nodes = unfold(model.forest_, tree, 3)
+        nodes = expand_tree(model.forest_, tree, 3)
         assert len(nodes.left) > 1
         assert holds(nodes)
 
@@ -617,10 +626,10 @@ def test_scikit_learn_s_form_gives_the_same_answers(Forest, criterion, weights):
         theirs.feature_importances_, model.feature_importances_, rtol=1e-9, atol=1e-15
     )
     for tree, member in enumerate(theirs.estimators_):
-        nodes = unfold(model.forest_, tree, 3)
+        nodes = expand_tree(model.forest_, tree, 3)
         assert member.get_depth() == nodes.depth.max()
         assert member.get_n_leaves() == (nodes.left < 0).sum()
-        assert member.tree_.n_node_samples.tolist() == nodes.sizes.tolist()
+        assert member.tree_.n_node_samples.tolist() == nodes.n_node_samples.tolist()
     text = export_text(theirs.estimators_[0], max_depth=1000)
     assert text.count("class:") == theirs.estimators_[0].get_n_leaves()
 
@@ -666,25 +675,25 @@ def test_every_way_of_keeping_a_forest_keeps_its_bits(Forest, tmp_path):
 
 def test_a_crafted_file_is_refused_before_it_is_walked(tmp_path, monkeypatch):
     model = RandomForestClassifier(3, random_state=0).fit(X, Y)
-    split = model.forest_.split.copy()
+    split = model.forest_.feature_and_side.copy()
     split[0] = 2**15
     crafted = clone(model).fit(X, Y)
-    crafted.forest_ = model.forest_._replace(split=split)
-    with pytest.raises(ValueError, match="the forest's split"):
+    crafted.forest_ = model.forest_._replace(feature_and_side=split)
+    with pytest.raises(ValueError, match="Invalid forest: feature_and_side"):
         pickle.loads(pickle.dumps(crafted))
-    with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
+    with pytest.raises(cordwood.ModelFileError, match="Invalid forest: feature_and_side"):
         cordwood.save(crafted, tmp_path / "model")
     with monkeypatch.context() as attacker:
         attacker.setattr(_trees, "check_forest", lambda forest, *limits: forest)
         cordwood.save(crafted, tmp_path / "crafted")
-    with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
+    with pytest.raises(cordwood.ModelFileError, match="Invalid forest: feature_and_side"):
         cordwood.load(tmp_path / "crafted")
     crafted.forest_ = model.forest_
     crafted.classes_ = crafted.classes_[:2]  # fewer than the leaves vote for
-    with pytest.raises(ValueError, match="the forest's other"):
+    with pytest.raises(ValueError, match="Invalid forest: far_child"):
         pickle.loads(pickle.dumps(crafted))
     crafted.classes_, crafted.n_features_in_ = model.classes_, 5
-    with pytest.raises(ValueError, match="the forest's split"):
+    with pytest.raises(ValueError, match="Invalid forest: feature_and_side"):
         pickle.loads(pickle.dumps(crafted))
 
 
@@ -706,6 +715,6 @@ def test_votes_need_a_fit():
 
 def test_probabilities_are_the_mean_of_the_trees():
     model = RandomForestClassifier(7, min_samples_leaf=3, random_state=0).fit(X, Y)
-    votes, n_votes = vote(model.forest_, X.astype(np.float32), 3)
+    votes, n_votes = vote(model.forest_, csr_arrays(X.astype(np.float32)), 3)
     assert set(n_votes) == {7}
     np.testing.assert_allclose(model.predict_proba(X), votes / 7, rtol=1e-15)

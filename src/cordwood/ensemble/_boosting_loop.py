@@ -20,11 +20,12 @@ from cordwood.ensemble._boosting_rules import (
     weigh_trees,
 )
 from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.grower import drop_census, grow_forest
+from cordwood.ensemble._tree_engine.binning import BinnedMatrix
+from cordwood.ensemble._tree_engine.forest import Forest, drop_leaf_stats
+from cordwood.ensemble._tree_engine.grower import TreeParams, grow_forest
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.leaf_votes import find_answers, sum_votes
-from cordwood.ensemble._tree_engine.records import Forest, Rules, Table
-from cordwood.ensemble._tree_engine.row_blocks import TurnedRows, reach_turned
+from cordwood.ensemble._tree_engine.leaf_votes import predict_trees, sum_votes
+from cordwood.ensemble._tree_engine.row_blocks import RowBlocks, apply_blocks
 
 # A forest that is judged so is left out, unless it is the first.
 FAILURES = ("chance", "nothing_out_of_bag")
@@ -35,25 +36,25 @@ class Data(NamedTuple):
 
     Parameters
     ----------
-    rows : TurnedRows
+    rows : RowBlocks
     order : int64 array of shape (n_rows,)
         Which rows these are, from the first to the last.
     codes : uint32 array of shape (n_rows,)
     n_classes : int
     docs : int64 array of shape (n_docs,), or slice
         The rows that have a weight.
-    table : Table
+    table : BinnedMatrix
         These rows, encoded.
     judged : int64 array, or slice
         The rows whose votes out of bag are scored.
     """
 
-    rows: TurnedRows
+    rows: RowBlocks
     order: NDArray[np.int64]
     codes: NDArray[np.uint32]
     n_classes: int
     docs: NDArray[np.int64] | slice
-    table: Table
+    table: BinnedMatrix
     judged: NDArray[np.int64] | slice
 
 
@@ -109,7 +110,7 @@ def boost(
     course: Course,
     data: Data,
     scheme: Scheme,
-    rules: Rules,
+    rules: TreeParams,
     seeds: NDArray[Any],
     n_jobs: int | None,
 ) -> str | None:
@@ -121,7 +122,7 @@ def boost(
         Is brought up to date.
     data : Data
     scheme : Scheme
-    rules : Rules
+    rules : TreeParams
     seeds : int64 array of shape (n_trees, 2)
         For each tree a seed of its bag and one of its cuts.
     n_jobs : int, optional
@@ -143,7 +144,7 @@ def boost(
         n_jobs=n_jobs,
     )
     leaves = _find_leaves(forest, data, counts, scheme, n_jobs)
-    answers = {out: find_answers(forest, found, data.n_classes) for out, found in leaves.items()}
+    answers = {out: predict_trees(forest, found, data.n_classes) for out, found in leaves.items()}
     tree_errors = np.zeros(len(seeds))
     if scheme.needs_tree_errors:
         tree_errors = judge_trees(answers[scheme.oob_error][:, data.docs], codes, weights)
@@ -167,7 +168,7 @@ def boost(
         entropy=rules.entropy,
         tree_weights=factors,
     )
-    course.forests.append(drop_census(forest))
+    course.forests.append(drop_leaf_stats(forest))
     if stop_reason is None:
         log_factors = UPDATES[scheme.update](
             scheme, ballots[scheme.oob_updates], codes, weight, tree_errors
@@ -191,10 +192,10 @@ def _find_leaves(
     drawn[:, data.docs] = counts > 0
     leaves = np.empty(drawn.shape, np.int32)
     if scheme.oob_error and scheme.oob_updates:
-        bags = bag.pack_draws(drawn[:, data.order])
-        leaves[:, data.order] = reach_turned(forest, data.rows, bags=bags, n_jobs=n_jobs)
+        bags = bag.pack_mask(drawn[:, data.order])
+        leaves[:, data.order] = apply_blocks(forest, data.rows, in_bag=bags, n_jobs=n_jobs)
         return {True: leaves}
-    leaves[:, data.order] = reach_turned(forest, data.rows, n_jobs=n_jobs)
+    leaves[:, data.order] = apply_blocks(forest, data.rows, n_jobs=n_jobs)
     return {True: np.where(drawn, np.int32(-1), leaves), False: leaves}
 
 

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._csr import as_rows
+from cordwood._csr import as_rows, csc_arrays, csr_arrays
 from cordwood._param_validation import check_choice, check_number, check_share
 from cordwood._sklearn import make_tree
 from cordwood.ensemble._resolve_params import balance
 from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.grower import grow_forest, join, vote
-from cordwood.ensemble._tree_engine.importances import importances, impurity, unfold
-from cordwood.ensemble._tree_engine.records import Forest
+from cordwood.ensemble._tree_engine.apply import vote
+from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble._tree_engine.forest import Forest, join
+from cordwood.ensemble._tree_engine.grower import grow_forest
+from cordwood.ensemble._tree_engine.importances import expand_tree, importances, node_impurity
 from cordwood.ensemble._tree_ensemble import BaseTreesClassifier
 
 
@@ -115,7 +116,7 @@ class BaseForestClassifier(BaseTreesClassifier):
         return copy
 
     def _sklearn_member(self, number: int) -> Any:
-        nodes = unfold(self.forest_, number, len(self.classes_))
+        nodes = expand_tree(self.forest_, number, len(self.classes_))
         member = self._sklearn_tree(criterion=self.criterion, max_features=self.max_features)
         member.classes_ = np.arange(len(self.classes_))
         member.n_classes_, member.n_outputs_ = len(self.classes_), 1
@@ -127,9 +128,9 @@ class BaseForestClassifier(BaseTreesClassifier):
             nodes.right,
             nodes.feature,
             nodes.threshold,
-            impurity(nodes, entropy=self._uses_entropy()),
-            nodes.sizes,
-            nodes.counts,
+            node_impurity(nodes, entropy=self._uses_entropy()),
+            nodes.n_node_samples,
+            nodes.class_weights,
             int(nodes.depth.max()),
         )
         return member
@@ -159,7 +160,7 @@ class BaseForestClassifier(BaseTreesClassifier):
             return tree_weights * balance(codes_seen, tree_weights, n_classes)[codes_seen]
 
         grown = grow_forest(
-            encode(X if seen.all() else X[seen]),
+            bin_matrix(csc_arrays(X if seen.all() else X[seen])),
             codes_seen,
             n_classes,
             rules,
@@ -170,11 +171,11 @@ class BaseForestClassifier(BaseTreesClassifier):
         self.forest_: Forest = join([self.forest_, grown]) if first else grown
         self._bag_seeds, self._bag_size = bag_seeds, (n_docs, n_draws)
         if self.oob_score and bag_seeds is not None:
-            bags = bag.pack(bag_seeds, n_docs, n_draws)
+            bags = bag.pack_in_bag(bag_seeds, n_docs, n_draws)
             self._vote_out_of_bag(X, codes, seen, bags)
 
     def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
-        votes, n_votes = vote(self.forest_, X, len(self.classes_), n_jobs=self.n_jobs)
+        votes, n_votes = vote(self.forest_, csr_arrays(X), len(self.classes_), n_jobs=self.n_jobs)
         return votes / n_votes[:, None]
 
     def _vote_out_of_bag(
@@ -189,11 +190,11 @@ class BaseForestClassifier(BaseTreesClassifier):
         votes = np.zeros((len(codes), n_classes))
         n_votes = np.zeros(len(codes), np.int64)
         votes[seen], n_votes[seen] = vote(
-            self.forest_, rows[seen], n_classes, bags=bags, n_jobs=self.n_jobs
+            self.forest_, csr_arrays(rows[seen]), n_classes, in_bag=bags, n_jobs=self.n_jobs
         )
         if not seen.all():
             votes[~seen], n_votes[~seen] = vote(
-                self.forest_, rows[~seen], n_classes, n_jobs=self.n_jobs
+                self.forest_, csr_arrays(rows[~seen]), n_classes, n_jobs=self.n_jobs
             )
         self.oob_count_ = n_votes
         self.oob_decision_function_ = np.full(votes.shape, np.nan)

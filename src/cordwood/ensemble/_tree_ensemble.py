@@ -12,8 +12,8 @@ from cordwood._base_classifier import BaseVotingClassifier
 from cordwood._param_validation import check_choice, check_jobs, check_number, check_state
 from cordwood._random import MAX_SEED
 from cordwood.ensemble._resolve_params import balance, count_features, count_rows
-from cordwood.ensemble._tree_engine.records import Forest, Rules
-from cordwood.ensemble._tree_engine.untrusted import check_forest
+from cordwood.ensemble._tree_engine.forest import Forest, check_forest
+from cordwood.ensemble._tree_engine.grower import TreeParams
 
 _NO_LIMIT = 2**31 - 1
 
@@ -64,7 +64,7 @@ class BaseTreesClassifier(BaseVotingClassifier):
             )
         return seen
 
-    def _rules(self, n_docs: int, n_features: int, weights: NDArray[np.float64]) -> Rules:
+    def _rules(self, n_docs: int, n_features: int, weights: NDArray[np.float64]) -> TreeParams:
         """Check the parameters and turn them into what the engine goes by."""
         check_choice("criterion", self.criterion, ("gini", "entropy", "log_loss"))
         check_number("n_estimators", self.n_estimators, 1)
@@ -78,14 +78,14 @@ class BaseTreesClassifier(BaseVotingClassifier):
         n_logs = int(min(weights.sum(), n_docs)) + 1 if self._uses_entropy() else 0
         logs = np.arange(n_logs, dtype=np.float64)
         logs[1:] *= np.log2(logs[1:])
-        return Rules(
+        return TreeParams(
             entropy=self._uses_entropy(),
-            random_cut=self._random_cut,
+            random_split=self._random_cut,
             max_features=self._count_features(n_features),
             max_depth=_NO_LIMIT if self.max_depth is None else int(self.max_depth),
             min_samples_split=count_rows("min_samples_split", self.min_samples_split, n_docs, 2),
             min_samples_leaf=count_rows("min_samples_leaf", self.min_samples_leaf, n_docs, 1),
-            min_weight_share=float(self.min_weight_fraction_leaf),
+            min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
             x_log_x=logs,
         )
 

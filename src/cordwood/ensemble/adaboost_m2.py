@@ -11,14 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._csr import as_rows
+from cordwood._csr import as_rows, csc_arrays, csr_arrays
 from cordwood._param_validation import check_choice
 from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.grower import freeze, grow_forest, join, reach
+from cordwood.ensemble._tree_engine.apply import apply
+from cordwood.ensemble._tree_engine.binning import BinnedMatrix, bin_matrix
+from cordwood.ensemble._tree_engine.forest import Forest, freeze, join, leaf_index
+from cordwood.ensemble._tree_engine.grower import TreeParams, grow_forest
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.leaf_votes import number_leaves
-from cordwood.ensemble._tree_engine.records import Forest, Rules, Table
 from cordwood.ensemble._tree_ensemble import BaseTreesClassifier
 
 # A lesser pseudo-loss is taken for this one, so that no tree has an infinite weight.
@@ -244,7 +244,7 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
     ) -> Iterator[_Round]:
         """Do the rounds, up to and with one that leaves nothing to do for a further one."""
         rules = self._rules(len(codes), X.shape[1], np.ones(len(codes)))
-        table = encode(X)
+        table = bin_matrix(csc_arrays(X))
         shares, pairs = _pair_up(codes, weights, len(self.classes_))
         for bag_seed, seed in self._draw_seeds():
             tree = self._grow_tree(table, codes, rules, self._weigh(shares, bag_seed), seed)
@@ -268,9 +268,9 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
 
     def _grow_tree(
         self,
-        table: Table,
+        table: BinnedMatrix,
         codes: NDArray[np.uint32],
-        rules: Rules,
+        rules: TreeParams,
         weights: NDArray[np.float64],
         seed: int,
     ) -> Forest:
@@ -286,7 +286,7 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
     def _add_up(self, X: sp.csr_matrix) -> Iterator[NDArray[np.float64]]:
         """Give, after each tree, the weight of the trees that hold a label plausible."""
         scores = np.zeros((X.shape[0], len(self.classes_)))
-        leaves = number_leaves(self.forest_, reach(self.forest_, X, n_jobs=self.n_jobs))
+        leaves = leaf_index(self.forest_, apply(self.forest_, csr_arrays(X), n_jobs=self.n_jobs))
         for here, weight in zip(leaves, self.estimator_weights_, strict=True):
             scores += weight * np.unpackbits(
                 self.plausible_[here], axis=1, count=len(self.classes_), bitorder="little"
@@ -334,10 +334,10 @@ def _find_leaves(tree: Forest, X: sp.csc_matrix) -> NDArray[np.int64]:
 
     One tree asks for few of them, and so it takes less time than to go through the rows.
     """
-    columns, place = np.unique(tree.split >> 1, return_inverse=True)
-    split = (2 * place + (tree.split & 1)).astype(tree.split.dtype)
-    small = freeze(tree._replace(split=split))
-    return number_leaves(small, reach(small, as_rows(X[:, columns]))[0])
+    columns, place = np.unique(tree.feature_and_side >> 1, return_inverse=True)
+    split = (2 * place + (tree.feature_and_side & 1)).astype(tree.feature_and_side.dtype)
+    small = freeze(tree._replace(feature_and_side=split))
+    return leaf_index(small, apply(small, csr_arrays(as_rows(X[:, columns])))[0])
 
 
 def _choose(

@@ -11,17 +11,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._csr import as_rows
+from cordwood._csr import as_rows, csc_arrays, csr_arrays
 from cordwood._param_validation import check_choice, check_number, check_positive
 from cordwood._random import MAX_SEED
 from cordwood.ensemble._boosting_loop import FAILURES, Course, Data, boost, start
 from cordwood.ensemble._boosting_rules import UPDATES, Scheme
 from cordwood.ensemble._cross_fitting import merge, share_out
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.grower import join, vote
-from cordwood.ensemble._tree_engine.leaf_votes import take_trees
-from cordwood.ensemble._tree_engine.records import Forest, Rules
-from cordwood.ensemble._tree_engine.row_blocks import turn_rows
+from cordwood.ensemble._tree_engine.apply import vote
+from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble._tree_engine.forest import Forest, join, take_trees
+from cordwood.ensemble._tree_engine.grower import TreeParams
+from cordwood.ensemble._tree_engine.row_blocks import to_row_blocks
 from cordwood.ensemble._tree_ensemble import BaseTreesClassifier
 
 # Reasons to stop that hold for any number of rounds.
@@ -273,7 +273,7 @@ max_features
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        rows, n_classes = as_rows(X), len(self.classes_)
+        rows, n_classes = csr_arrays(as_rows(X)), len(self.classes_)
         votes = np.zeros((rows.shape[0], n_classes))
         for weights, forest in self._rounds():
             votes += vote(forest, rows, n_classes, tree_weights=weights, n_jobs=self.n_jobs)[0]
@@ -282,7 +282,7 @@ max_features
     def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         votes, _ = vote(
             self.forest_,
-            X,
+            csr_arrays(X),
             len(self.classes_),
             tree_weights=self.tree_weights_,
             n_jobs=self.n_jobs,
@@ -320,7 +320,7 @@ max_features
         rows = as_rows(X)
         # Rows that are alike go down a tree together for longer.
         order = np.lexsort((np.diff(rows.indptr), codes))
-        turned = turn_rows(rows[order])
+        turned = to_row_blocks(csr_arrays(rows[order]))
         left_out_by = np.full(len(codes), -1, np.intp)
         if cross_fit > 1:
             left_out_by = share_out(codes, seen, groups, cross_fit, seeds[0])
@@ -336,7 +336,7 @@ max_features
                 codes=codes,
                 n_classes=len(self.classes_),
                 docs=_find(learnt),
-                table=encode(X if learnt.all() else X[learnt]),
+                table=bin_matrix(csc_arrays(X if learnt.all() else X[learnt])),
                 judged=_find(judged),
             )
             course = self._resume(n_docs) if self._goes_on() else start(data, weights[learnt])
@@ -346,7 +346,7 @@ max_features
         course = courses[0] if cross_fit == 1 else merge(courses, left_out_by)
         self._keep(course, stop_reasons[shortest], fingerprint)
 
-    def _boost(self, course: Course, data: Data, rules: Rules, seeds: NDArray[Any]) -> str:
+    def _boost(self, course: Course, data: Data, rules: TreeParams, seeds: NDArray[Any]) -> str:
         """Boost round by round, each by a seed of its own; returns the reason to stop."""
         scheme = Scheme(
             update=self.update,
@@ -364,7 +364,7 @@ max_features
             of_trees = np.random.RandomState(seed % 2**32).randint(
                 MAX_SEED, size=(self.trees_per_round, 2), dtype=np.int64
             )
-            kind = rules._replace(random_cut=bool(coin < share * MAX_SEED))
+            kind = rules._replace(random_split=bool(coin < share * MAX_SEED))
             stop_reason = boost(course, data, scheme, kind, of_trees, self.n_jobs)
             if stop_reason is not None:
                 return stop_reason

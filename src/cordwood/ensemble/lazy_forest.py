@@ -7,15 +7,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood._csr import csr_arrays
 from cordwood._param_validation import check_choice, check_number, check_state
 from cordwood._random import MAX_SEED
 from cordwood.ensemble._resolve_params import count_features
 from cordwood.ensemble._tree_engine.lazy_trees import (
-    Neighborhood,
-    PathRules,
-    allocate,
-    collect,
-    vote,
+    LazyTreeParams,
+    LazyWorkspace,
+    allocate_lazy_workspace,
+    label_rows,
+    lazy_vote,
 )
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, Counter
 
@@ -129,13 +130,13 @@ class LazyForestClassifier(BaseNeighborsClassifier):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._rows = collect(self._training_rows(), self._codes)
+        self._rows = label_rows(csr_arrays(self._training_rows()), self._codes)
 
     def _make_counter(self, n_neighbors: int, n_threads: int, *, is_loo: bool) -> Counter:
         rules = self._path_rules(n_neighbors, is_loo=is_loo)
-        idle: SimpleQueue[Neighborhood] = SimpleQueue()
+        idle: SimpleQueue[LazyWorkspace] = SimpleQueue()
         for _ in range(n_threads):
-            idle.put(allocate(self._rows, len(self.classes_), n_neighbors))
+            idle.put(allocate_lazy_workspace(self._rows, len(self.classes_), n_neighbors))
 
         def count(
             queries: sp.csr_matrix,
@@ -145,7 +146,7 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         ) -> None:
             hood = idle.get()
             try:
-                vote(self._rows, rules, hood, queries, ids, self.seed_, votes)
+                lazy_vote(self._rows, rules, hood, csr_arrays(queries), ids, self.seed_, votes)
             finally:
                 idle.put(hood)
 
@@ -160,7 +161,7 @@ class LazyForestClassifier(BaseNeighborsClassifier):
             )
         return n_neighbors
 
-    def _path_rules(self, n_neighbors: int, *, is_loo: bool) -> PathRules:
+    def _path_rules(self, n_neighbors: int, *, is_loo: bool) -> LazyTreeParams:
         """Check the parameters and turn them into what the engine goes by."""
         check_choice("base", self.base, ("rf", "et"))
         check_choice("criterion", self.criterion, ("gini", "entropy", "log_loss"))
@@ -173,12 +174,12 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         entropy = self.criterion != "gini"
         logs = np.arange(n_neighbors + 1, dtype=np.float64)
         logs[1:] *= np.log2(logs[1:])
-        return PathRules(
+        return LazyTreeParams(
             n_trees=n_trees,
             bootstrap=self.base == "rf",
-            random_cut=self.base == "et",
+            random_split=self.base == "et",
             entropy=entropy,
-            quota=count_features(self.max_features, numbers),
+            max_features=count_features(self.max_features, numbers),
             log_factorial=np.cumsum(np.log(np.maximum(numbers, 1))),
             x_log_x=logs if entropy else logs[:0],
         )

@@ -2,10 +2,10 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from cordwood import _intrinsics as bits
 from cordwood.ensemble._tree_engine.records import Rows
 from cordwood.ensemble._tree_engine.workspace import allocate_block
+
+from cordwood import _intrinsics as bits
 from cordwood.ensemble.forests import RandomForestClassifier
 
 rng = np.random.default_rng(0)

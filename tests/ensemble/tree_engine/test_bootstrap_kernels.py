@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
+from cordwood.ensemble._tree_engine._kernels_bootstrap import draw_weighted, lay_guide
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
-
-from cordwood.ensemble._tree_engine._kernels_bootstrap import draw_weighted, lay_guide
 
 
 @pytest.mark.parametrize("n_draws", [1, 50, 200])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from cordwood.ensemble._tree_engine.binning import encode
 from cordwood.ensemble._tree_engine.records import Rules
 from cordwood.ensemble._tree_engine.workspace import allocate
+
+from cordwood.ensemble._tree_engine.binning import encode
 
 N_CLASSES = 3
 GROWN = (

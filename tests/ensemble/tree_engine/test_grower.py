@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cordwood.ensemble._tree_engine.untrusted import check_forest
 from sklearn.tree import DecisionTreeClassifier
 
 from cordwood.ensemble._tree_engine.bootstrap import draw_counts
 from cordwood.ensemble._tree_engine.grower import _unit, drop_census, join, vote
 from cordwood.ensemble._tree_engine.importances import impurity, unfold
-from cordwood.ensemble._tree_engine.untrusted import check_forest
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 
 N_CLASSES = 4

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cordwood.ensemble._tree_engine.untrusted import check_forest
 
 from cordwood.ensemble._tree_engine import _kernels_leaf_votes as kernels
 from cordwood.ensemble._tree_engine.grower import join, reach, vote
@@ -10,7 +11,6 @@ from cordwood.ensemble._tree_engine.leaf_votes import (
     sum_votes,
     take_trees,
 )
-from cordwood.ensemble._tree_engine.untrusted import check_forest
 from cordwood.ensemble.forests import RandomForestClassifier
 
 

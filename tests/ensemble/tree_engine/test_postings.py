@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cordwood.ensemble._tree_engine.workspace import allocate
 
 from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.workspace import allocate
 
 BITS = np.uint32(10)
 MASK = np.uint32(1023)

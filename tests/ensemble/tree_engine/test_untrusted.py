@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cordwood.ensemble._tree_engine.records import Forest
+from cordwood.ensemble._tree_engine.untrusted import check_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cordwood.ensemble._tree_engine.grower import drop_census, vote
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.records import Forest
-from cordwood.ensemble._tree_engine.untrusted import check_forest
 from cordwood.ensemble.forests import RandomForestClassifier
 
 N_CLASSES, N_FEATURES = 4, 20
