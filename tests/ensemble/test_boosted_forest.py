@@ -18,24 +18,13 @@ from cordwood.ensemble._tree_engine.forest import drop_leaf_stats, join, take_tr
 from cordwood.ensemble._tree_engine.importances import importances
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from synthetic_data import make_counts
 
 UPDATES = ("aggregate", "majority", "per_tree")
 MAX_SEED = 2**63 - 1
 
 
-def make_words(n_docs, n_words, n_classes, seed, *, noise=0.1, lean=1.0):
-    """Word counts by Zipf's law, each class with favourite words; a share of labels is random."""
-    rng = np.random.default_rng(seed)
-    codes = rng.integers(0, n_classes, n_docs)
-    rates = 3.0 / np.arange(1, n_words + 1) ** 0.9
-    favour = np.exp(rng.normal(scale=lean, size=(n_classes, n_words)))
-    X = rng.poisson(rates * favour[codes])
-    strange = rng.random(n_docs) < noise
-    codes[strange] = rng.integers(0, n_classes, strange.sum())
-    return X.astype(np.float32), codes
-
-
-X, Y = make_words(160, 40, 3, seed=5)
+X, Y = make_counts(160, 40, 3, seed=5)
 LABELS = np.array(["bird", "cat", "dog"])[Y]
 
 
@@ -225,7 +214,7 @@ def test_weights_neither_vanish_nor_explode(weights, log_factors):
 
 
 def test_many_rounds_at_full_rate_leave_weights_that_can_be_drawn_from():
-    rows, codes = make_words(300, 60, 20, seed=2, noise=0.3)
+    rows, codes = make_counts(300, 60, 20, seed=2, noise=0.3)
     for update in UPDATES:
         model = fit(rows, codes, n_estimators=60, update=update, learning_rate=1.0, base="rf")
         weights = model._row_weights
@@ -347,7 +336,7 @@ def test_no_label_leaks_into_its_own_votes_out_of_bag(rule):
     right = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        rows, codes = make_words(200, 40, 4, seed=seed, noise=0)
+        rows, codes = make_counts(200, 40, 4, seed=seed, noise=0)
         strange = rng.random(200) < 0.4
         codes[strange] = rng.integers(0, 4, strange.sum())
         model = fit(rows, codes, n_estimators=20, random_state=seed, **rule)
@@ -411,7 +400,7 @@ def test_chains_have_the_same_say():
 def test_votes_of_chains_are_as_good_as_those_on_new_rows_and_of_one_chain_worse():
     gaps = {1: [], 5: []}
     for seed in range(3):
-        rows, codes = make_words(1200, 800, 2, seed, noise=0, lean=0.5)
+        rows, codes = make_counts(1200, 800, 2, seed, noise=0, spread=0.5)
         for cross_fit, found in gaps.items():
             how = {"trees_per_round": 8, "learning_rate": 0.3, "cross_fit": cross_fit}
             model = fit(rows[:600], codes[:600], n_estimators=100, **how)
@@ -535,7 +524,7 @@ def test_a_first_forest_at_chance_is_kept_and_a_later_one_is_not():
 
 
 def test_half_of_the_weight_must_be_right_without_the_multiclass_term():
-    rows, codes = make_words(150, 30, 6, seed=3, noise=0.6)
+    rows, codes = make_counts(150, 30, 6, seed=3, noise=0.6)
     with_term, without = (fit(rows, codes, n_estimators=20, samme=term) for term in (True, False))
     assert 0.5 < with_term.estimator_errors_[0] < 1 - 1 / 6
     assert len(with_term.estimator_errors_) > 1
@@ -640,7 +629,7 @@ def clone_of(model, **params):
     "how", [{}, {"oob_updates": False, "update": "majority"}, {"cross_fit": 3}], ids=str
 )
 def test_threads_change_nothing(how):
-    rows, codes = make_words(2100, 40, 3, seed=1)  # more than one thread's share
+    rows, codes = make_counts(2100, 40, 3, seed=1)  # more than one thread's share
     one, two = (fit(rows, codes, n_estimators=3, n_jobs=n, **how) for n in (1, 2))
     assert same_forest(one, two)
     assert same_course(one, two)

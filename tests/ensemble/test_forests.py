@@ -20,21 +20,20 @@ from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.bootstrap import draw_counts
 from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from synthetic_data import make_counts
 
 FORESTS = [RandomForestClassifier, ExtraTreesClassifier]
 each_forest = pytest.mark.parametrize("Forest", FORESTS)
 
 
-def make_words(n_docs=200, n_words=60, n_classes=3, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_docs)
-    favour = np.exp(rng.normal(size=(n_classes, n_words)))
-    X = rng.poisson(favour[y] * 2.0 / np.arange(1, n_words + 1))
-    X[rng.random(n_docs) < 0.03] = 0
+def make_texts(n_samples=200, n_features=60, n_classes=3, seed=0):
+    X, y = make_counts(
+        n_samples, n_features, n_classes, seed, noise=0, rate=2.0, exponent=1, empty=0.03
+    )
     return sp.csr_matrix(X.astype(np.float64)), y
 
 
-X, Y = make_words()
+X, Y = make_texts()
 LABELS = np.array(["bird", "cat", "dog"])[Y]
 
 
@@ -78,7 +77,7 @@ def test_seeds_and_only_seeds_change_the_forest(Forest):
 @each_forest
 def test_trees_of_one_forest_differ(Forest):
     forest = Forest(20, random_state=0).fit(X, Y).forest_
-    assert len({forest.split[start] for start in forest.node_start[:-1]}) > 5
+    assert len({forest.feature_and_side[start] for start in forest.node_start[:-1]}) > 5
 
 
 @each_forest
@@ -109,7 +108,7 @@ def test_trees_that_are_kept_keep_their_bags_without_a_seed():
 
 def test_without_warm_start_a_fit_starts_anew():
     model = RandomForestClassifier(3, random_state=0).fit(X[:, :10], Y)
-    other = make_words(80, 25, 5, seed=3)
+    other = make_texts(80, 25, 5, seed=3)
     assert same_forest(model.fit(*other), RandomForestClassifier(3, random_state=0).fit(*other))
 
 
@@ -441,7 +440,7 @@ def test_equal_rows_with_different_labels_end_at_once(Forest):
 
 @each_forest
 def test_ninety_classes_are_learnt(Forest):
-    rows, codes = make_words(900, 80, 90, seed=2)
+    rows, codes = make_texts(900, 80, 90, seed=2)
     model = Forest(5, bootstrap=False, random_state=0).fit(rows, codes)
     votes = model.predict_proba(rows)
     assert votes.shape == (900, 90)
@@ -698,7 +697,7 @@ def test_a_crafted_file_is_refused_before_it_is_walked(tmp_path, monkeypatch):
 
 
 def test_a_forest_is_a_tenth_of_scikit_learn_s():
-    rows, codes = make_words(600, 80, 20, seed=2)
+    rows, codes = make_texts(600, 80, 20, seed=2)
     ours = RandomForestClassifier(20, random_state=0).fit(rows, codes)
     theirs = ensemble.RandomForestClassifier(20, random_state=0).fit(rows, codes)
     assert 10 * len(pickle.dumps(ours)) < len(pickle.dumps(theirs))

@@ -10,24 +10,16 @@ from sklearn.datasets import load_iris
 
 from cordwood.ensemble import forests
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from synthetic_data import make_counts
 
 ALPHA = 1e-4
 KINDS = ("rf", "et")
 each_kind = pytest.mark.parametrize("base", KINDS)
 
 
-def make_words(n_docs=400, n_words=120, n_classes=4, seed=0):
-    """Word counts by Zipf's law, each class with favourite words; a tenth of the labels random."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_docs)
-    favour = np.exp(rng.normal(size=(n_classes, n_words)))
-    X = rng.poisson(favour[y] * 2.5 / np.arange(1, n_words + 1) ** 0.8)
-    strange = rng.random(n_docs) < 0.1
-    y[strange] = rng.integers(0, n_classes, strange.sum())
-    return sp.csr_matrix(X.astype(np.float32)), y
-
-
-X, Y = make_words()
+COUNTS = {"rate": 2.5, "exponent": 0.8}
+X, Y = make_counts(400, 120, 4, seed=0, **COUNTS)
+X = sp.csr_matrix(X)
 TRAIN, TEST = slice(0, 320), slice(320, 400)
 
 
@@ -221,7 +213,8 @@ def test_a_row_without_neighbours_is_answered_by_the_other_rows_frequencies():
 @each_kind
 def test_on_labels_at_random_leave_one_out_accuracy_is_chance(trees):
     rng = np.random.default_rng(9)
-    data, _ = make_words(900, 100, 3, seed=2)
+    data, _ = make_counts(900, 100, 3, seed=2, **COUNTS)
+    data = sp.csr_matrix(data)
     labels = rng.integers(0, 3, 900)
     model = LazyForestClassifier(40, 15, base=trees, random_state=0).fit(data, labels)
     n_right = (model.loo_decision_function().argmax(axis=1) == labels).sum()

@@ -151,6 +151,8 @@ def grow_forest(
     get_weights: Callable[[int], NDArray[np.float64]],
     *,
     n_jobs: int | None = None,
+    verbose: int = 0,
+    on_tree: Callable[[list[Forest]], bool] | None = None,
 ) -> Forest:
     """Grow one tree per seed.
 
@@ -169,6 +171,11 @@ def grow_forest(
         weight zero are not used by the tree. Called from several threads.
     n_jobs : int or None, default=None
         Number of threads.
+    verbose : int, default=0
+        Verbosity of joblib.
+    on_tree : callable, default=None
+        Called after each tree, in the order of `seeds`, with the list of trees so far. If it
+        returns True, the remaining trees are not grown.
 
     Returns
     -------
@@ -187,6 +194,8 @@ def grow_forest(
             range(len(seeds)),
             lambda: allocate_grow_workspace(binned, n_classes),
             n_jobs=n_jobs,
+            verbose=verbose,
+            on_result=on_tree,
         )
     return join(trees)
 

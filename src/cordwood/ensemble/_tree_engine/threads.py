@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from threading import Event
+from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 
@@ -16,6 +17,8 @@ def map_threads(
     allocate: Callable[[], Workspace],
     *,
     n_jobs: int | None,
+    verbose: int = 0,
+    on_result: Callable[[list[Result]], bool] | None = None,
 ) -> list[Result]:
     """Call `function(workspace, task)` for each task, on several threads.
 
@@ -28,6 +31,11 @@ def map_threads(
         Returns the workspace of one thread.
     n_jobs : int or None
         Number of threads, as in joblib; never more than there are tasks.
+    verbose : int, default=0
+        Verbosity of joblib.
+    on_result : callable, default=None
+        Called after each task, in the order of the tasks, with the list of results so far. If it
+        returns True, the remaining tasks are skipped.
 
     Returns
     -------
@@ -38,15 +46,24 @@ def map_threads(
     idle: SimpleQueue[Workspace] = SimpleQueue()
     for _ in range(n_threads):
         idle.put(allocate())
+    stopped = Event()
 
-    def run(task: int) -> Result:
+    def run(task: int) -> Result | None:
+        if stopped.is_set():
+            return None
         workspace = idle.get()
         try:
             return function(workspace, task)
         finally:
             idle.put(workspace)
 
-    results: list[Any] = Parallel(n_jobs=n_threads, require="sharedmem")(
-        delayed(run)(task) for task in tasks
+    parallel = Parallel(
+        n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
     )
+    results: list[Result] = []
+    for result in parallel(delayed(run)(task) for task in tasks):
+        if not stopped.is_set():
+            results.append(result)
+            if on_result is not None and on_result(results):
+                stopped.set()
     return results
