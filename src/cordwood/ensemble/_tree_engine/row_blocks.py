@@ -132,7 +132,7 @@ def _allocate(blocks: RowBlocks) -> RowBlock:
 def transpose_rows(X: Record, block: Record, blocks: Record) -> Int:
     """Transpose all samples block by block into `blocks`; return the number of columns written.
 
-    `blocks` has room for as many columns as X has entries.
+    `blocks` is allocated for as many columns as X has entries.
     """
     X, block, blocks = borrow(X), borrow(block), borrow(blocks)
     n_columns = 0
