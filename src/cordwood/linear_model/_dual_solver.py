@@ -13,8 +13,8 @@ References
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import Float, Floats, Int, kernel, piece
-from cordwood._random import below
+from cordwood._jit import Float, Float64Array, Int, helper, kernel
+from cordwood._random import randbelow
 
 Longs = NDArray[np.int64]
 
@@ -29,14 +29,14 @@ _NONE = 1e-12
 def separate(
     indptr: Longs,
     indices: NDArray[np.int32],
-    data: Floats,
-    sign: Floats,
-    cost: Floats,
+    data: Float64Array,
+    sign: Float64Array,
+    cost: Float64Array,
     hinge: bool,
     tol: float,
     max_iter: int,
     seed: int,
-    coef: Floats,
+    coef: Float64Array,
 ) -> int:
     """Find the plane between documents of two signs, and count the rounds, `max_iter` at most.
 
@@ -59,7 +59,7 @@ def separate(
         least, greatest = np.inf, -np.inf
         i = 0
         while i < n_active:
-            there = i + below(state, n_active - i)
+            there = i + randbelow(state, n_active - i)
             doc = order[there]
             order[there], order[i] = order[i], doc
             first, last = indptr[doc], indptr[doc + 1]
@@ -93,14 +93,16 @@ def separate(
 
 
 @kernel
-def stretch(indices: NDArray[np.int32], data: Floats, scale: Floats, found: Floats) -> None:
+def stretch(
+    indices: NDArray[np.int32], data: Float64Array, scale: Float64Array, found: Float64Array
+) -> None:
     """Multiply each value by the scale of its feature: one pass, where numpy takes three."""
     for i in range(np.uint64(len(data))):
         found[i] = data[i] * scale[np.uint32(indices[i])]
 
 
-@piece
-def measure(data: Floats, first: Int, last: Int) -> Float:
+@helper
+def measure(data: Float64Array, first: Int, last: Int) -> Float:
     """Add up the squares of a document, the constant's included."""
     total = 1.0
     for i in range(first, last):
@@ -108,8 +110,10 @@ def measure(data: Floats, first: Int, last: Int) -> Float:
     return total
 
 
-@piece
-def look(indices: NDArray[np.int32], data: Floats, first: Int, last: Int, coef: Floats) -> Float:
+@helper
+def look(
+    indices: NDArray[np.int32], data: Float64Array, first: Int, last: Int, coef: Float64Array
+) -> Float:
     """Find on which side of the plane a document is, and how far."""
     total = coef[len(coef) - 1]
     # Four sums, so that an addition need not wait for the one before.
@@ -128,9 +132,14 @@ def look(indices: NDArray[np.int32], data: Floats, first: Int, last: Int, coef: 
     return (total + one) + (two + three)
 
 
-@piece
+@helper
 def shift(
-    indices: NDArray[np.int32], data: Floats, first: Int, last: Int, by: Float, coef: Floats
+    indices: NDArray[np.int32],
+    data: Float64Array,
+    first: Int,
+    last: Int,
+    by: Float,
+    coef: Float64Array,
 ) -> None:
     """Move the plane by a document."""
     coef[len(coef) - 1] += by

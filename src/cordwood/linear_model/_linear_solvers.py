@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from cordwood._intrinsics import read_only
-from cordwood._jit import announced
+from cordwood._jit import log_slow_compilation
 from cordwood.linear_model._dual_solver import separate, stretch
 
 Doubles = NDArray[np.float64]
@@ -45,7 +45,7 @@ def make_dual(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) -> Solv
             data = np.empty_like(rows.data)
             stretch(places[1], read_only(rows.data), read_only(scale[column]), data)
         arrays = *places, read_only(data), sign, read_only(costs)
-        with announced(separate):
+        with log_slow_compilation(separate):
             n_iter = separate(*arrays, hinge, tol, max_iter, seed + machine, plane)
         return _unscale(np.append(plane[place], plane[-1]), scale), int(n_iter)
 

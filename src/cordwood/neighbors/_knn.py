@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood._intrinsics import borrow
-from cordwood._jit import Float, Floats, Int, Record, Singles, kernel, piece
+from cordwood._jit import Float, Float32Array, Float64Array, Int, Record, helper, kernel
 
 _U1 = np.uint64(1)
 _LOW = np.int64(2**32 - 1)
@@ -25,10 +25,10 @@ _FEW, _STEP = 16, 16
 def weigh(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    data: Singles,
-    idf: Floats,
+    data: Float32Array,
+    idf: Float64Array,
     log_counts: bool,
-    out: Singles,
+    out: Float32Array,
 ) -> None:
     """Scale each CSR row to unit length, its values first multiplied by `idf`.
 
@@ -44,7 +44,7 @@ def weigh(
             out[i] = np.float32(scale * weight_of(data[i], idf[indices[i]], log_counts))
 
 
-@piece
+@helper
 def weight_of(value: Float, idf: Float, log_counts: bool) -> Float:
     """Weigh one value of a row."""
     tf = np.float64(value)
@@ -56,13 +56,13 @@ def find_by_angle(
     index: Record,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    query: Singles,
+    query: Float32Array,
     own: NDArray[np.int64],
     group: NDArray[np.int64],
-    scores: Singles,
+    scores: Float32Array,
     keys: NDArray[np.int64],
     ids: NDArray[np.int32],
-    found: Floats,
+    found: Float64Array,
 ) -> None:
     """List the rows with the greatest cosine, above zero, to each query, the greatest first.
 
@@ -93,14 +93,14 @@ def find_by_distance(
     index: Record,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    query: Singles,
+    query: Float32Array,
     own: NDArray[np.int64],
     group: NDArray[np.int64],
-    x: Floats,
-    scores: Floats,
+    x: Float64Array,
+    scores: Float64Array,
     keys: NDArray[np.int64],
     ids: NDArray[np.int32],
-    found: Floats,
+    found: Float64Array,
 ) -> None:
     """List the rows at the least Euclidean distance from each query, the nearest first.
 
@@ -129,15 +129,15 @@ def find_by_distance(
             x[indices[i]] = 0.0
 
 
-@piece
+@helper
 def select(
-    scores: Floats | Singles,
+    scores: Float64Array | Float32Array,
     floor: Float,
     group: NDArray[np.int64],
     own: Int,
     keys: NDArray[np.int64],
     ids: NDArray[np.int32],
-    found: Floats,
+    found: Float64Array,
 ) -> None:
     """Write the rows with the best scores above `floor`, the best first.
 
@@ -169,9 +169,9 @@ def select(
     found[n:] = -np.inf
 
 
-@piece
+@helper
 def gather(
-    scores: Floats | Singles,
+    scores: Float64Array | Float32Array,
     floor: Float,
     group: NDArray[np.int64],
     own: Int,
@@ -187,9 +187,9 @@ def gather(
     return n
 
 
-@piece
+@helper
 def collect(
-    scores: Floats | Singles,
+    scores: Float64Array | Float32Array,
     floor: Float,
     group: NDArray[np.int64],
     own: Int,
@@ -213,25 +213,25 @@ def collect(
     return n
 
 
-@piece
+@helper
 def key_of(score: Float, row: Int) -> Int:
     """Make the key of a row."""
     return (np.int64(in_order(np.float32(score).view(np.int32))) << 32) | (_LOW - row)
 
 
-@piece
+@helper
 def score_of(key: Int) -> Float:
     """Take the score out of a key."""
     return np.float64(np.int32(in_order(np.int32(key >> 32))).view(np.float32))
 
 
-@piece
+@helper
 def in_order(bits: Int) -> Int:
     """Turn a float's bits to an integer of the same order, and back."""
     return np.int32(bits ^ ((bits >> 31) & _MAGNITUDE))
 
 
-@piece
+@helper
 def rise(keys: NDArray[np.int64], n: Int, key: Int) -> None:
     """Add a key to a heap of n."""
     child = n
@@ -244,7 +244,7 @@ def rise(keys: NDArray[np.int64], n: Int, key: Int) -> None:
     keys[child] = key
 
 
-@piece
+@helper
 def sink(keys: NDArray[np.int64], n: Int, key: Int) -> None:
     """Put a key in the place of the least of a heap of n."""
     parent = 0
