@@ -27,7 +27,7 @@ ESTIMATORS = [
     LazyForestClassifier(20, 10, random_state=0),
     NeighborsClassifier(20),
     LinearSVMClassifier(random_state=0),
-    LinearSVMClassifier(evidence=0.5, random_state=0),
+    LinearSVMClassifier(nb_scaling=0.5, random_state=0),
     OOBStackingClassifier(
         [("forest", RandomForestClassifier(5, random_state=0)), ("linear", LogisticRegression())],
         RandomForestClassifier(10, random_state=0),
@@ -56,7 +56,7 @@ EXPECTED_FAILURES = {
             "check_sample_weight_equivalence_on_sparse_data",
         ],
         "liblinear visits documents at random, so that LinearSVC fails it too; and copies of a "
-        "document may fall into different folds of the slope",
+        "document may fall into different folds of the temperature",
     ),
     "OOBStackingClassifier": dict.fromkeys(
         [

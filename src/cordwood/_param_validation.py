@@ -53,9 +53,9 @@ def check_fraction(name: str, value: Any) -> None:
 
     Examples
     --------
-    >>> check_fraction("evidence", -0.5)
+    >>> check_fraction("nb_scaling", -0.5)
     Traceback (most recent call last):
-    ValueError: evidence must be a number from 0 to 1; got -0.5
+    ValueError: nb_scaling must be a number from 0 to 1; got -0.5
     """
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}")
