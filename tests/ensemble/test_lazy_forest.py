@@ -232,7 +232,7 @@ def test_on_labels_at_random_leave_one_out_accuracy_is_chance(trees):
 
 def test_leaving_everything_out_is_an_error():
     model = LazyForestClassifier(3, 5).fit([[1, 1], [1, 2]], [0, 1])
-    with pytest.raises(ValueError, match="all 2 training rows are in one group"):
+    with pytest.raises(ValueError, match="at least two groups; all 2 training samples are in one"):
         model.loo_decision_function(["x", "x"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.loo_decision_function([0, 1, 2])
@@ -247,33 +247,33 @@ def test_some_rows_are_left_out_as_they_are_among_all(trees, grouped):
     rows = np.random.default_rng(0).permutation(400)[:70]
     some = model.loo_decision_function(groups, rows)
     assert some.tobytes() == whole[rows].tobytes()
-    assert model.loo_decision_function(groups, rows=[7, 7]).tobytes() == whole[[7, 7]].tobytes()
-    assert model.loo_decision_function(groups, rows=[]).shape == (0, 4)
+    assert model.loo_decision_function(groups, indices=[7, 7]).tobytes() == whole[[7, 7]].tobytes()
+    assert model.loo_decision_function(groups, indices=[]).shape == (0, 4)
 
 
 def test_a_row_asked_alone_is_answered_by_the_frequencies_of_all_others():
     data = np.array([[1, 1, 0], [1, 2, 0], [2, 1, 0], [0, 0, 5]])
     model = LazyForestClassifier(3, 5).fit(data, [0, 0, 1, 1])
-    np.testing.assert_allclose(model.loo_decision_function(rows=[3]), [[2 / 3, 1 / 3]])
+    np.testing.assert_allclose(model.loo_decision_function(indices=[3]), [[2 / 3, 1 / 3]])
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([0, 4], "rows has the position 4, and the 4 training rows are at 0 to 3"),
-        ([-1], "rows has the position -1"),
-        (np.array([2**63], np.uint64), "rows has the position 9223372036854775808"),
+        ([0, 4], "indices must be between 0 and 3, .*; got 4"),
+        ([-1], "indices must be .*; got -1"),
+        (np.array([2**63], np.uint64), "indices must be .*; got 9223372036854775808"),
         ([0.0, 1.0], "array of float64 of shape \\(2,\\)"),
-        ([True, False, True, True], "for a mask, give np.flatnonzero"),
-        (["0"], "rows must be a list of positions"),
-        (2, "rows must be a list of positions"),
+        ([True, False, True, True], "Convert a boolean mask with np.flatnonzero"),
+        (["0"], "indices must be a 1-d array of integers"),
+        (2, "indices must be a 1-d array of integers"),
         ([[0, 1]], "of shape \\(1, 2\\)"),
     ],
 )
 def test_rows_that_are_no_positions_of_training_rows_are_an_error(rows, said):
     model = LazyForestClassifier(3, 5).fit([[1, 1], [1, 2], [2, 1], [2, 2]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match=said):
-        model.loo_decision_function(rows=rows)
+        model.loo_decision_function(indices=rows)
 
 
 # --- neighbours, files, errors ----------------------------------------------------------------
@@ -324,7 +324,7 @@ def test_a_state_that_leads_outside_is_refused(name, value, message):
         ({"criterion": "mse"}, "criterion must be one of"),
         (
             {"metric": "l1"},
-            "metric must be one of 'auto', 'words', 'cosine', 'euclidean'; got 'l1'",
+            "metric must be one of 'auto', 'tfidf_cosine', 'cosine', 'euclidean'; got 'l1'",
         ),
         ({"max_features": "all"}, "max_features must be one of 'sqrt', 'log2'"),
         ({"max_features": 1.5}, "max_features must be a whole number or a share"),
@@ -340,7 +340,7 @@ def test_a_wrong_parameter_is_named(params, message):
 def test_queries_that_are_no_counts_are_named():
     model = LazyForestClassifier(5, 5).fit(X, Y)
     with pytest.raises(
-        ValueError, match='metric="words" takes counts, of at least 1, and X has the value -1'
+        ValueError, match='metric="tfidf_cosine" requires counts, but X contains the value -1'
     ):
         model.predict(-X)
 

@@ -17,7 +17,7 @@ from cordwood.ensemble._tree_engine.lazy_trees import (
     collect,
     vote,
 )
-from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, Counter
+from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, VoteFunction
 
 # Neighbours are numbered in 16 bits, and there is one number more than neighbours.
 _MOST_NEIGHBORS = 2**16 - 1
@@ -50,11 +50,11 @@ class LazyForestClassifier(BaseNeighborsClassifier):
     n_estimators_loo : int, optional
         Trees that answer a training row in `loo_decision_function`; all of them by default. A
         third takes a third of the time, and is what bags leave for rows out of them.
-    metric : {"auto", "words", "cosine", "euclidean"}, default="auto"
-        How neighbours are found. "words" is the cosine of (1 + ln tf) * ln(n / df), where tf is
-        the value, a count, n the number of training rows and df of those that have the word;
-        "cosine" and "euclidean" take values as they are. "auto" is "words" for whole numbers that
-        are not negative, "cosine" for other values that are not negative, else "euclidean". By
+    metric : {"auto", "tfidf_cosine", "cosine", "euclidean"}, default="auto"
+        How neighbours are found. "tfidf_cosine" is the cosine of (1 + ln tf) * ln(n / df), where
+        tf is the value, a count, n the number of training rows and df of those that have the word;
+        "cosine" and "euclidean" take values as they are. "auto" is "tfidf_cosine" for whole numbers
+        that are not negative, "cosine" for other values that are not negative, else "euclidean". By
         angle, only rows of a cosine above 1e-6 are neighbours. The trees see values as they are.
     n_jobs : int, optional
         Number of threads. It changes the time, never the result.
@@ -92,8 +92,8 @@ class LazyForestClassifier(BaseNeighborsClassifier):
     >>> y[1000:1005]
     array([1, 4, 0, 5, 3])
     >>> model.metric_
-    'words'
-    >>> (model.loo_decision_function(rows=range(100)).argmax(axis=1) == y[:100]).mean() > 0.9
+    'tfidf_cosine'
+    >>> (model.loo_decision_function(indices=range(100)).argmax(axis=1) == y[:100]).mean() > 0.9
     np.True_
     """
 
@@ -129,9 +129,11 @@ class LazyForestClassifier(BaseNeighborsClassifier):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._rows = collect(self._training_rows(), self._codes)
+        self._rows = collect(self._training_samples(), self._codes)
 
-    def _make_counter(self, n_neighbors: int, n_threads: int, *, is_loo: bool) -> Counter:
+    def _make_vote_function(
+        self, n_neighbors: int, n_threads: int, *, is_loo: bool
+    ) -> VoteFunction:
         rules = self._path_rules(n_neighbors, is_loo=is_loo)
         idle: SimpleQueue[Neighborhood] = SimpleQueue()
         for _ in range(n_threads):
