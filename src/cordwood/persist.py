@@ -64,7 +64,7 @@ TYPES = (
     "cordwood.stacking.oob_stacking.OOBStackingClassifier",
     "cordwood.rules.estimators.AdaUBoostClassifier",
     "cordwood.rules.estimators.LPUBoostClassifier",
-    "cordwood.rules._records.WordRules",
+    "cordwood.rules._records.RuleSet",
     "cordwood.text.vectorizer.TextVectorizer",
     "cordwood.ensemble._tree_engine.records.Forest",
 )

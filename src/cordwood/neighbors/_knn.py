@@ -205,7 +205,7 @@ def fill_heap(
     max_size: Int,
     stride: Int,
 ) -> Int:
-    """Fill a min-heap with the best of every `stride`-th sample above `threshold`; return its size."""
+    """Fill a min-heap with the best of every `stride`-th sample; return its size."""
     n = 0
     for sample in range(0, len(scores), stride):
         score = np.float32(scores[sample])
