@@ -54,7 +54,6 @@ TYPES = (
     "cordwood.stacking.combiners.voting.Voting",
     "cordwood.ensemble.adaboost_m2.AdaBoostM2Classifier",
     "cordwood.naive_bayes.NaiveBayesClassifier",
-    "cordwood.naive_bayes._GaussianBayes",
     "cordwood.ensemble.boosted_forest.BoostedForestClassifier",
     "cordwood.ensemble.forests.ExtraTreesClassifier",
     "cordwood.ensemble.forests.RandomForestClassifier",

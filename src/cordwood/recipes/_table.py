@@ -24,8 +24,9 @@ from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifi
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.exceptions import CordwoodError
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.naive_bayes import NaiveBayesClassifier, PeerClassifier
+from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
+from cordwood.recipes._adapters import ExternalClassifier
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.stacking.combiners import (
     SCANN,
@@ -103,13 +104,13 @@ def _make_lightgbm() -> Any:
     same = {"deterministic": True, "force_col_wise": True}
     params = {"n_estimators": 200, "verbosity": -1, "n_jobs": -1}
     peer = _find_peer("lightgbm", "lightgbm", "lightgbm", "LGBMClassifier")
-    return PeerClassifier(peer(**params, **same))
+    return ExternalClassifier(peer(**params, **same))
 
 
 def _make_xgboost() -> Any:
     params = {"n_estimators": 200, "max_depth": 5, "learning_rate": 0.1, "n_jobs": -1}
     peer = _find_peer("xgboost", "xgboost", "xgboost", "XGBClassifier")
-    return PeerClassifier(peer(**params), dense=True)
+    return ExternalClassifier(peer(**params), dense=True)
 
 
 def _make_regression() -> Any:
@@ -151,7 +152,7 @@ def _make_balanced_forest() -> Any:
     peer = _find_peer(
         "brf", "imbalanced-learn", "imblearn.ensemble", "BalancedRandomForestClassifier"
     )
-    return PeerClassifier(
+    return ExternalClassifier(
         peer(200, sampling_strategy="all", replacement=True, bootstrap=False, n_jobs=-1)
     )
 
