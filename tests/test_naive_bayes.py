@@ -64,7 +64,9 @@ def test_gaussian_with_float32_equals_float64():
 
 def test_constant_feature_requires_smoothing():
     X, y = [[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.5, 1.0]], [0, 0, 1, 1]
-    with pytest.raises(ValueError, match="X has features of zero variance within a class.*set alpha > 0"):
+    with pytest.raises(
+        ValueError, match="X has features of zero variance within a class.*set alpha > 0"
+    ):
         NaiveBayesClassifier(variant="gaussian", alpha=0.0).fit(X, y)
     assert NaiveBayesClassifier(variant="gaussian", alpha=0.1).fit(X, y).predict(X).shape == (4,)
 
@@ -81,6 +83,11 @@ def test_constant_feature_requires_smoothing():
 def test_invalid_parameters_raise(params, message):
     with pytest.raises(ValueError, match=message):
         NaiveBayesClassifier(**params).fit([[1.0], [2.0]], [0, 1])
+
+
+def test_missing_label_raises():
+    with pytest.raises(ValueError, match=r"y\[1\] is None; every sample needs a label"):
+        NaiveBayesClassifier().fit([[0.0], [1.0], [2.0]], ["spam", None, "ham"])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -1,7 +1,7 @@
 """Naive Bayes classifier whose event model is a parameter."""
 
-from numbers import Real
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,11 @@ from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._param_validation import check_choice
+from cordwood._base_classifier import check_classification_labels
+from cordwood._param_validation import Constraint, ParamValidationMixin, options, real
 
-VARIANTS = ("multinomial", "complement", "gaussian")
 
-
-class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
+class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     """Naive Bayes with the event model as a parameter, so that a grid search can choose it.
 
     Parameters
@@ -59,6 +58,11 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     array(['ham', 'spam'], dtype='<U4')
     """
 
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "variant": options("multinomial", "complement", "gaussian"),
+        "alpha": real("[)", 0, np.inf),
+    }
+
     def __init__(self, *, variant: str = "multinomial", alpha: float = 1.0) -> None:
         self.variant = variant
         self.alpha = alpha
@@ -78,7 +82,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         self : NaiveBayesClassifier
             Fitted estimator.
         """
-        self._check_parameters()
+        self._validate_params()
+        check_classification_labels(y)
         n_min = 2 if self.variant == "gaussian" else 1  # one sample has no variance
         X, y = validate_data(self, X, y, accept_sparse="csr", ensure_min_samples=n_min)
         if self.variant == "gaussian":
@@ -128,12 +133,6 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         """
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[proba.argmax(axis=1)])
-
-    def _check_parameters(self) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        is_number = isinstance(self.alpha, Real) and not isinstance(self.alpha, bool)
-        if not is_number or not 0 <= self.alpha < np.inf:
-            raise ValueError(f"alpha must be a number >= 0; got {self.alpha!r}.")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

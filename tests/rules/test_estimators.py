@@ -238,9 +238,9 @@ def test_convergence_warning_of_lpuboost():
     ("params", "message"),
     [
         ({"beta": 0.5}, "^beta must be .*; got 0.5"),
-        ({"beta": "even"}, "^beta must be .*'balanced'; got 'even'"),
+        ({"beta": "even"}, "^beta must be .*'balanced'.*; got 'even'"),
         ({"beta": {"no": 2.0}}, "^beta has the label 'no', which is not in y"),
-        ({"beta": {True: -1.0}}, "^beta of True must be .*; got -1.0"),
+        ({"beta": {True: -1.0}}, "^beta must be .*positive numbers; got {True: -1.0}"),
         ({"weak_learner": "real"}, "^weak_learner must be one of 'real.mh'"),
         ({"max_iter": 0}, "^max_iter must be .*; got 0"),
         ({"tol": -1.0}, "^tol must be .*; got -1.0"),
@@ -281,6 +281,8 @@ def test_invalid_parameters_of_adauboost_raise():
 def test_invalid_input_raises(model):
     with pytest.raises(ValueError, match="one class, 'x'"):
         clone(model).fit(X, ["x"] * X.shape[0])
+    with pytest.raises(ValueError, match=r"y\[1\] is None; every sample needs a label"):
+        clone(model).fit(X, np.array(["x", None] * (X.shape[0] // 2), object))
     with pytest.raises(ValueError, match="sample_weight must be positive|at least one non-zero"):
         clone(model).fit(X, RARE, sample_weight=np.zeros(X.shape[0]))
     with pytest.raises(ValueError, match="MultiLabelBinarizer"):

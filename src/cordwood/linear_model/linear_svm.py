@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,13 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cordwood._base_classifier import check_classification_labels
 from cordwood._param_validation import (
-    check_choice,
-    check_fraction,
-    check_jobs,
-    check_number,
+    N_JOBS,
+    POSITIVE,
+    RANDOM_STATE,
+    Constraint,
+    ParamValidationMixin,
     check_positive,
     check_state,
+    class_weights,
+    integer,
+    options,
+    real,
 )
 from cordwood._random import MAX_SEED
 from cordwood._sklearn import check_sample_weight
@@ -35,7 +41,7 @@ from cordwood.linear_model._log_count_ratio import LogCountRatio
 _N_FOLDS = 3
 
 
-class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
+class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     r"""Linear support vector classifier with probabilities.
 
     Like `sklearn.svm.LinearSVC`, with three additions: probabilities by temperature scaling, an
@@ -129,6 +135,18 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
            [0.  , 0.13, 0.87]])
     """
 
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "C": POSITIVE,
+        "loss": options("squared_hinge", "hinge"),
+        "class_weight": class_weights("balanced"),
+        "nb_scaling": real("[]", 0, 1),
+        "tol": POSITIVE,
+        "max_iter": integer(1),
+        "temperature": options(None) | POSITIVE,
+        "n_jobs": N_JOBS,
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         *,
@@ -169,6 +187,8 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         self : LinearSVMClassifier
             Fitted estimator.
         """
+        self._validate_params()
+        check_classification_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -177,7 +197,7 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
                 "y must contain at least two classes; all labels are of one class, "
                 f"{self.classes_.tolist()[0]!r}."
             )
-        self._check_parameters()
+        self._check_class_weight()
         X = to_int32_indices(X)
         weights = check_sample_weight(sample_weight, X)
         rng = check_state(self.random_state)
@@ -253,24 +273,12 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
-    def _check_parameters(self) -> None:
-        check_positive("C", self.C)
-        check_choice("loss", self.loss, ("squared_hinge", "hinge"))
-        check_fraction("nb_scaling", self.nb_scaling)
-        check_positive("tol", self.tol)
-        check_number("max_iter", self.max_iter, 1)
-        if self.temperature is not None:
-            check_positive("temperature", self.temperature)
-        check_jobs(self.n_jobs)
+    def _check_class_weight(self) -> None:
         if isinstance(self.class_weight, Mapping):
             for label, weight in self.class_weight.items():
                 if label not in self.classes_.tolist():
                     raise ValueError(f"class_weight has the label {label!r}, which is not in y.")
                 check_positive(f"class_weight of {label!r}", weight)
-        elif self.class_weight is not None and self.class_weight != "balanced":
-            raise ValueError(
-                f"class_weight must be a dict, 'balanced' or None; got {self.class_weight!r}."
-            )
 
     def _fit_coefficients(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState

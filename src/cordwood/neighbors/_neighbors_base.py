@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from cordwood._base_classifier import BaseVotingClassifier
-from cordwood._csr import as_rows, check_rows
+from cordwood._csr import check_labelled_csr, to_csr
 from cordwood._param_validation import check_choice, check_jobs, check_number
 from cordwood.neighbors.index import METRICS, build_index, choose_metric, query_index
 
@@ -82,7 +82,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         if X is None:
             X, excluded = self._training_samples(), np.arange(len(self._codes))
         else:
-            X = as_rows(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
+            X = to_csr(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
         k = self._count_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
         neighbors = np.empty((X.shape[0], k), np.int32)
         distances = np.empty((X.shape[0], k))
@@ -138,15 +138,13 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         return self._predict_queries(X[chosen], group_codes[chosen], group_codes, is_loo=True)
 
     def _store(self, X: sp.csc_matrix, codes: NDArray[np.uint32]) -> None:
-        """Store and index the training set; validate the parameters of all neighbor queries."""
-        check_choice("metric", self.metric, ("auto", *METRICS))
-        samples = as_rows(X.tocsr())
+        """Store and index the training set."""
+        samples = to_csr(X.tocsr())
         self.metric_ = choose_metric(samples) if self.metric == "auto" else self.metric
         self._indptr = samples.indptr.astype(np.int64)
         self._indices, self._data, self._codes = samples.indices, samples.data, codes
         self._prepare()
-        self._count_neighbors(self.n_neighbors)
-        self._count_threads(1)
+        self._count_neighbors(self.n_neighbors)  # subclasses may have an upper limit
 
     def _prepare(self) -> None:
         """Build the data structures that model files do not contain."""
@@ -158,7 +156,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         X.has_canonical_format = True
         return X
 
-    def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
+    def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         query_groups, groups = np.full(X.shape[0], -1), np.arange(len(self._codes))
         return self._predict_queries(X, query_groups, groups, is_loo=False)
 
@@ -242,7 +240,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             # Model files may be untrusted, and kernels do not check bounds.
             check_choice("metric_", self.metric_, METRICS)
             arrays = (self._indptr, self._indices, self._data, self._codes)
-            self._indptr, self._indices, self._data, self._codes = check_rows(
+            self._indptr, self._indices, self._data, self._codes = check_labelled_csr(
                 *arrays, self.n_features_in_, len(self.classes_)
             )
             self._prepare()

@@ -1,11 +1,15 @@
 """k-nearest-neighbors classifier."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._param_validation import check_choice
+from cordwood._param_validation import N_JOBS, Constraint, integer, options
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, VoteFunction
+from cordwood.neighbors.index import METRICS
 
 # Largest distance between duplicates, whose cosine has single precision.
 _MAX_DUPLICATE_DISTANCE = 1e-6
@@ -76,6 +80,13 @@ class NeighborsClassifier(BaseNeighborsClassifier):
     0.984
     """
 
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_neighbors": integer(1),
+        "weights": options("distance", "uniform"),
+        "metric": options("auto", *METRICS),
+        "n_jobs": N_JOBS,
+    }
+
     def __init__(
         self,
         n_neighbors: int = 30,
@@ -89,16 +100,15 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         self.metric = metric
         self.n_jobs = n_jobs
 
-    def _grow(
+    def _fit(
         self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> None:
-        check_choice("weights", self.weights, ("distance", "uniform"))
         self._store(X, codes)
 
     def _make_vote_function(
         self, n_neighbors: int, n_threads: int, *, is_loo: bool
     ) -> VoteFunction:
-        check_choice("weights", self.weights, ("distance", "uniform"))
+        self._validate_params()  # they may have been changed since fit
 
         def vote(
             queries: sp.csr_matrix,

@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,7 +12,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._param_validation import check_choice, check_jobs, check_number
+from cordwood._base_classifier import check_classification_labels
+from cordwood._param_validation import (
+    N_JOBS,
+    POSITIVE,
+    Constraint,
+    ParamValidationMixin,
+    integer,
+    options,
+    real,
+)
 from cordwood._sklearn import check_sample_weight
 from cordwood._temperature import HeldOutMargins, fit_temperature
 from cordwood.rules._calibration import apply_signed_temperatures, fit_signed_temperatures
@@ -36,6 +44,11 @@ from cordwood.rules._samples import (
 from cordwood.rules.weak_learners import WEAK_LEARNERS
 
 _DECIMALS = 12
+
+_COSTS = Constraint(
+    "a mapping from labels to positive numbers",
+    lambda value: isinstance(value, Mapping) and all(map(POSITIVE.accepts, value.values())),
+)
 
 
 class BinaryRules(NamedTuple):
@@ -72,7 +85,7 @@ class _FittedFold(NamedTuple):
     classifiers: list[BinaryRules]
 
 
-class BaseRuleEnsemble(ClassifierMixin, BaseEstimator, ABC):
+class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of ensembles of single-feature rules; subclasses implement the binary classifier."""
 
     beta: float | str | Mapping[Any, float]
@@ -81,6 +94,15 @@ class BaseRuleEnsemble(ClassifierMixin, BaseEstimator, ABC):
     tol: float
     calibration_folds: int | None
     n_jobs: int | None
+
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "beta": real("[)", 1, np.inf) | options("balanced") | _COSTS,
+        "weak_learner": options(*WEAK_LEARNERS),
+        "max_iter": integer(1),
+        "tol": real("[)", 0, np.inf),
+        "calibration_folds": options(None, 0) | integer(2),
+        "n_jobs": N_JOBS,
+    }
 
     classes_: NDArray[Any]
     _rule_sets: list[RuleSet]
@@ -103,10 +125,12 @@ class BaseRuleEnsemble(ClassifierMixin, BaseEstimator, ABC):
         self : object
             Fitted estimator.
         """
+        self._validate_params()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True
         )
-        self._check_parameters()
+        if y.ndim == 1:
+            check_classification_labels(y)
         weights = check_sample_weight(sample_weight, X)
         if not weights.any():
             raise ValueError("sample_weight must be positive for at least one sample.")
@@ -269,14 +293,6 @@ class BaseRuleEnsemble(ClassifierMixin, BaseEstimator, ABC):
     def _set_diagnostics(self, classifiers: list[BinaryRules]) -> None:
         """Set fitted attributes that only some subclasses have."""
 
-    def _check_parameters(self) -> None:
-        check_choice("weak_learner", self.weak_learner, WEAK_LEARNERS)
-        check_number("max_iter", self.max_iter, 1)
-        check_min("tol", self.tol, 0.0)
-        if self.calibration_folds is not None and self.calibration_folds != 0:
-            check_number("calibration_folds", self.calibration_folds, 2)
-        check_jobs(self.n_jobs)
-
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         """Set `classes_`; return label indicators, one column per binary problem."""
         check_classification_targets(y)
@@ -339,24 +355,20 @@ class BaseRuleEnsemble(ClassifierMixin, BaseEstimator, ABC):
     def _cost_ratio(self, label_index: int, fraction: float) -> float:
         """Return the cost of missing a label, relative to the cost of a false positive."""
         if isinstance(self.beta, Mapping):
-            costs = self._validated_costs(self.beta)
+            costs = self._class_costs(self.beta)
             if not self.multilabel_ and len(self.classes_) == 2:
                 return costs[1] / costs[0]
             return costs[label_index]
         if isinstance(self.beta, str):
-            check_choice("beta", self.beta, ("balanced",))
             return (1.0 - fraction) / fraction
-        check_min("beta", self.beta, 1.0)
         return float(self.beta) if fraction <= 0.5 else 1.0 / float(self.beta)
 
-    def _validated_costs(self, beta: Mapping[Any, float]) -> list[float]:
+    def _class_costs(self, beta: Mapping[Any, float]) -> list[float]:
         """Return the cost of each class; 1.0 for classes that `beta` does not contain."""
         classes = self.classes_.tolist()
-        for label, cost in beta.items():
+        for label in beta:
             if label not in classes:
                 raise ValueError(f"beta has the label {label!r}, which is not in y.")
-            if not isinstance(cost, Real) or not 0 < cost < np.inf:
-                raise ValueError(f"beta of {label!r} must be a positive number; got {cost!r}.")
         return [float(beta.get(label, 1.0)) for label in classes]
 
     def _fit_temperatures(
@@ -427,10 +439,3 @@ class BaseRuleEnsemble(ClassifierMixin, BaseEstimator, ABC):
 def _sum_votes_rounded(rule_sets: list[RuleSet], present: Any) -> Float64Array:
     """Sum votes; where they cancel out, rounding errors must not decide the class."""
     return np.round(sum_votes(rule_sets, present), _DECIMALS)
-
-
-def check_min(name: str, value: Any, minimum: float) -> None:
-    """Raise ValueError unless `value` is a finite number >= `minimum`."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not minimum <= float(value) < np.inf:
-        raise ValueError(f"{name} must be a number >= {minimum:g}; got {value!r}.")

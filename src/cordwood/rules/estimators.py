@@ -2,12 +2,12 @@
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cordwood._param_validation import check_choice, check_fraction, check_number, check_positive
+from cordwood._param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
 from cordwood.rules._records import BinaryProblem, RuleSet
 from cordwood.rules._rule_ensemble import BaseRuleEnsemble, BinaryRules
 from cordwood.rules.adauboost import UPDATES, boost
@@ -112,6 +112,11 @@ default="real.mh"
       naphtha    +0.693    -0.693    1.0000
     """
 
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BaseRuleEnsemble._parameter_constraints,
+        "update": options(*UPDATES),
+    }
+
     def __init__(
         self,
         *,
@@ -130,10 +135,6 @@ default="real.mh"
         self.tol = tol
         self.calibration_folds = calibration_folds
         self.n_jobs = n_jobs
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("update", self.update, UPDATES)
 
     def _fit_binary(self, problem: BinaryProblem, beta: float) -> BinaryRules:
         result = boost(
@@ -270,6 +271,15 @@ default="real.mh"
     (array([1.]), array([ True]))
     """
 
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BaseRuleEnsemble._parameter_constraints,
+        "nu": POSITIVE,
+        "min_cost": real("[]", 0, 1),
+        "bound_scaling": options(*BOUND_SCALINGS),
+        "columns_per_iter": integer(1),
+        "keep_stages": BOOLEAN,
+    }
+
     def __init__(
         self,
         *,
@@ -296,15 +306,6 @@ default="real.mh"
         self.keep_stages = keep_stages
         self.calibration_folds = calibration_folds
         self.n_jobs = n_jobs
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive("nu", self.nu)
-        check_fraction("min_cost", self.min_cost)
-        check_choice("bound_scaling", self.bound_scaling, BOUND_SCALINGS)
-        check_number("columns_per_iter", self.columns_per_iter, 1)
-        if not isinstance(self.keep_stages, bool | np.bool_):
-            raise ValueError(f"keep_stages must be True or False; got {self.keep_stages!r}.")
 
     def _fit_binary(self, problem: BinaryProblem, beta: float) -> BinaryRules:
         bounds = compute_cost_bounds(
