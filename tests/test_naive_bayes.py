@@ -4,16 +4,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cordwood.naive_bayes import NaiveBayesClassifier
 
 VARIANTS = ("multinomial", "complement", "gaussian")
-
-
-@parametrize_with_checks([NaiveBayesClassifier(variant=variant) for variant in VARIANTS])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

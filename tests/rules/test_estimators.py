@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score, log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cordwood.datasets.registry import load_dataset
 from cordwood.rules import AdaUBoostClassifier, LPUBoostClassifier
@@ -32,11 +31,6 @@ def make_topics(n_samples=240, n_features=60, sizes=(0.6, 0.3, 0.1), seed=0):
 
 X, TOPICS = make_topics()
 RARE = TOPICS == 2
-
-
-@parametrize_with_checks(MODELS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @both
