@@ -722,3 +722,21 @@ def test_predict_proba_is_the_mean_over_trees():
     votes, n_votes = vote(model.forest_, X.astype(np.float32), 3)
     assert set(n_votes) == {7}
     np.testing.assert_allclose(model.predict_proba(X), votes / 7, rtol=1e-15)
+
+
+def test_verbose_prints_progress(capsys):
+    quiet = RandomForestClassifier(3, random_state=0).fit(X, Y)
+    assert capsys.readouterr() == ("", "")
+    verbose = RandomForestClassifier(3, verbose=2, random_state=0).fit(X, Y)
+    output = "".join(capsys.readouterr())
+    assert "Done   3 out of   3" in output
+    assert same_forest(quiet, verbose)
+
+
+@each_forest
+def test_log_loss_is_entropy(Forest):
+    entropy, log_loss = (
+        Forest(4, criterion=criterion, random_state=0).fit(X, Y)
+        for criterion in ("entropy", "log_loss")
+    )
+    assert same_forest(entropy, log_loss)
