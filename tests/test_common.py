@@ -42,7 +42,7 @@ ESTIMATORS = [
     LazyForestClassifier(20, 10, random_state=0),
     NeighborsClassifier(20),
     LinearSVMClassifier(random_state=0),
-    LinearSVMClassifier(evidence=0.5, random_state=0),
+    LinearSVMClassifier(nb_scaling=0.5, random_state=0),
     OOBStackingClassifier(
         [("forest", RandomForestClassifier(5, random_state=0)), ("linear", LogisticRegression())],
         RandomForestClassifier(10, random_state=0),

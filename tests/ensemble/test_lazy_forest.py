@@ -225,7 +225,7 @@ def test_loo_accuracy_on_random_labels_is_chance(base):
 
 def test_loo_with_a_single_group_raises():
     model = LazyForestClassifier(3, 5).fit([[1, 1], [1, 2]], [0, 1])
-    with pytest.raises(ValueError, match="all 2 training rows are in one group"):
+    with pytest.raises(ValueError, match="at least two groups; all 2 training samples are in one"):
         model.loo_decision_function(["x", "x"])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.loo_decision_function([0, 1, 2])
@@ -240,33 +240,33 @@ def test_loo_of_some_samples_equals_loo_of_all(base, grouped):
     rows = np.random.default_rng(0).permutation(400)[:70]
     some = model.loo_decision_function(groups, rows)
     assert some.tobytes() == whole[rows].tobytes()
-    assert model.loo_decision_function(groups, rows=[7, 7]).tobytes() == whole[[7, 7]].tobytes()
-    assert model.loo_decision_function(groups, rows=[]).shape == (0, 4)
+    assert model.loo_decision_function(groups, indices=[7, 7]).tobytes() == whole[[7, 7]].tobytes()
+    assert model.loo_decision_function(groups, indices=[]).shape == (0, 4)
 
 
 def test_loo_of_one_sample_without_neighbors():
     data = np.array([[1, 1, 0], [1, 2, 0], [2, 1, 0], [0, 0, 5]])
     model = LazyForestClassifier(3, 5).fit(data, [0, 0, 1, 1])
-    np.testing.assert_allclose(model.loo_decision_function(rows=[3]), [[2 / 3, 1 / 3]])
+    np.testing.assert_allclose(model.loo_decision_function(indices=[3]), [[2 / 3, 1 / 3]])
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([0, 4], "rows has the position 4, and the 4 training rows are at 0 to 3"),
-        ([-1], "rows has the position -1"),
-        (np.array([2**63], np.uint64), "rows has the position 9223372036854775808"),
+        ([0, 4], "indices must be between 0 and 3, .*; got 4"),
+        ([-1], "indices must be .*; got -1"),
+        (np.array([2**63], np.uint64), "indices must be .*; got 9223372036854775808"),
         ([0.0, 1.0], "array of float64 of shape \\(2,\\)"),
-        ([True, False, True, True], "for a mask, give np.flatnonzero"),
-        (["0"], "rows must be a list of positions"),
-        (2, "rows must be a list of positions"),
+        ([True, False, True, True], "Convert a boolean mask with np.flatnonzero"),
+        (["0"], "indices must be a 1-d array of integers"),
+        (2, "indices must be a 1-d array of integers"),
         ([[0, 1]], "of shape \\(1, 2\\)"),
     ],
 )
 def test_loo_of_invalid_positions_raises(rows, message):
     model = LazyForestClassifier(3, 5).fit([[1, 1], [1, 2], [2, 1], [2, 2]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match=message):
-        model.loo_decision_function(rows=rows)
+        model.loo_decision_function(indices=rows)
 
 
 # --- neighbors, persistence, errors --------------------------------------------------------------
@@ -317,7 +317,7 @@ def test_invalid_state_raises(name, value, message):
         ({"criterion": "mse"}, "criterion must be one of"),
         (
             {"metric": "l1"},
-            "metric must be one of 'auto', 'words', 'cosine', 'euclidean'; got 'l1'",
+            "metric must be one of 'auto', 'tfidf_cosine', 'cosine', 'euclidean'; got 'l1'",
         ),
         ({"max_features": "all"}, "max_features must be one of 'sqrt', 'log2', None or an integer"),
         ({"max_features": 1.5}, r"max_features must be .* or a float in \(0, 1\]; got 1.5"),
@@ -333,7 +333,7 @@ def test_invalid_parameter_raises(params, message):
 def test_negative_counts_raise():
     model = LazyForestClassifier(5, 5).fit(X, Y)
     with pytest.raises(
-        ValueError, match='metric="words" takes counts, of at least 1, and X has the value -1'
+        ValueError, match='metric="tfidf_cosine" requires counts, but X contains the value -1'
     ):
         model.predict(-X)
 

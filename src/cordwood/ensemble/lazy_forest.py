@@ -31,7 +31,7 @@ from cordwood.ensemble._tree_ensemble import (
     resolve_max_features,
     tabulate_x_log_x,
 )
-from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, Counter
+from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, VoteFunction
 from cordwood.neighbors.index import METRICS
 
 # Neighbors are numbered with 16 bits, and one number is reserved.
@@ -66,13 +66,13 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         Number of trees in `loo_decision_function`; `n_estimators` if None or greater. A third of
         the trees takes a third of the time, and is about the number of trees that predict an
         out-of-bag sample of a random forest.
-    metric : {"auto", "words", "cosine", "euclidean"}, default="auto"
-        Similarity or distance that defines the neighbors. "words" is the cosine of
+    metric : {"auto", "tfidf_cosine", "cosine", "euclidean"}, default="auto"
+        Similarity or distance that defines the neighbors. "tfidf_cosine" is the cosine of
         (1 + ln tf) * ln(n_samples / df), where tf is the value of a feature, a count, and df is
         the number of training samples in which it is non-zero. "cosine" and "euclidean" use the
-        values of `X`. "auto" is "words" for non-negative integers, "cosine" for other non-negative
-        values, else "euclidean". With the cosine metrics, only samples with a cosine above 1e-6
-        are neighbors. Trees always use the values of `X`.
+        values of `X`. "auto" is "tfidf_cosine" for non-negative integers, "cosine" for other
+        non-negative values, else "euclidean". With the cosine metrics, only samples with a cosine
+        above 1e-6 are neighbors. Trees always use the values of `X`.
     n_jobs : int or None, default=None
         Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means
         all processors. It does not change the result.
@@ -124,8 +124,8 @@ class LazyForestClassifier(BaseNeighborsClassifier):
     >>> round(model.score(X[1000:1100], y[1000:1100]), 2)
     0.92
     >>> model.metric_
-    'words'
-    >>> proba = model.loo_decision_function(rows=range(100))
+    'tfidf_cosine'
+    >>> proba = model.loo_decision_function(indices=range(100))
     >>> round(float((proba.argmax(axis=1) == y[:100]).mean()), 2)
     0.91
     """
@@ -173,9 +173,11 @@ class LazyForestClassifier(BaseNeighborsClassifier):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._rows = label_rows(csr_arrays(self._training_rows()), self._codes)
+        self._rows = label_rows(csr_arrays(self._training_samples()), self._codes)
 
-    def _make_counter(self, n_neighbors: int, n_threads: int, *, is_loo: bool) -> Counter:
+    def _make_vote_function(
+        self, n_neighbors: int, n_threads: int, *, is_loo: bool
+    ) -> VoteFunction:
         params = self._tree_params(n_neighbors, is_loo=is_loo)
         workspaces: SimpleQueue[LazyWorkspace] = SimpleQueue()
         for _ in range(n_threads):

@@ -82,7 +82,7 @@ def test_each_category_is_a_data_set_that_is_scored_by_its_own_f1(folder, tmp_pa
         for name, score in (("f1", f1_score), ("precision", precision_score)):
             assert record["scores"][name] == pytest.approx(score(truth, found), rel=1e-12)
         assert record["scores"]["recall"] == pytest.approx(recall_score(truth, found))
-        words = {rule.word for rule in model[-1].rules_[0]}
+        words = {rule.feature for rule in model[-1].rules_[0]}
         assert record["n_words"] == len(words)
     comparison = compare(summary.records, summary.planned)
     assert comparison.metrics == ("f1",)

@@ -180,7 +180,7 @@ def _tell_rules(classifier: Any) -> dict[str, int]:
     """Count the words that rules are about, for learners that have rules."""
     if not hasattr(classifier, "rules_"):
         return {}
-    return {"n_words": len({rule.word for rules in classifier.rules_ for rule in rules})}
+    return {"n_words": len({rule.feature for rules in classifier.rules_ for rule in rules})}
 
 
 def _score_rounds(
