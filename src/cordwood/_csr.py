@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood._intrinsics import CSCArrays, CSRArrays, read_only
+
 
 def to_csc(X: Any) -> sp.csc_matrix:
     """Convert validated input to canonical CSC: int32 indices, sorted, no stored zeros."""
@@ -21,6 +23,20 @@ def to_csr(X: Any) -> sp.csr_matrix:
         _dense_to_csr(X) if isinstance(X, np.ndarray) else sp.csr_matrix(X)
     )
     return csr
+
+
+def csr_arrays(X: sp.csr_matrix) -> CSRArrays:
+    """Return the arrays of a canonical CSR matrix of float32, read-only, as kernels take them."""
+    return CSRArrays(
+        read_only(X.indptr.astype(np.int64)), read_only(X.indices), read_only(X.data), X.shape
+    )
+
+
+def csc_arrays(X: sp.csc_matrix) -> CSCArrays:
+    """Return the arrays of a canonical CSC matrix of float32, read-only, as kernels take them."""
+    return CSCArrays(
+        read_only(X.indptr.astype(np.int64)), read_only(X.indices), read_only(X.data), X.shape
+    )
 
 
 def _dense_to_csr(X: NDArray[np.float32]) -> sp.csr_matrix:

@@ -65,7 +65,7 @@ TYPES = (
     "cordwood.rules.estimators.LPUBoostClassifier",
     "cordwood.rules._records.RuleSet",
     "cordwood.text.vectorizer.TextVectorizer",
-    "cordwood.ensemble._tree_engine.records.Forest",
+    "cordwood.ensemble._tree_engine.forest.Forest",
 )
 
 _CARD = "cordwood.json"

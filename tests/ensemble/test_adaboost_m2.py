@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
-from cordwood.ensemble._tree_engine.importances import unfold
+from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 
 DRAWN = "a sample that occurs twice is drawn twice as often"
@@ -122,12 +122,12 @@ def test_bootstrap_matches_reference_implementation(max_depth):
     reference, scores = Reference(y, 4), np.zeros((len(y), 4))
     for number, (bag_seed, _) in enumerate(model._draw_seeds()):
         (counts,) = draw_weighted_counts([bag_seed], reference.sample_weights(), len(y))
-        nodes = unfold(model.forest_, number, 4)
+        nodes = expand_tree(model.forest_, number, 4)
         leaves = apply_tree(nodes, X)
         for leaf in np.unique(leaves):
             here = leaves == leaf
             drawn = np.bincount(y[here], counts[here], minlength=4)
-            np.testing.assert_array_equal(nodes.counts[leaf], drawn)
+            np.testing.assert_array_equal(nodes.class_weights[leaf], drawn)
         h = reference.best(leaves)
         loss, weight = reference.update(h)
         assert model.estimator_errors_[number] == pytest.approx(loss, rel=1e-10)
@@ -314,7 +314,7 @@ def test_full_trees_beat_a_single_one():
 def test_importances_are_weighted_by_estimator_weights():
     X, y = make_dense()
     model = AdaBoostM2Classifier(7, random_state=0).fit(X, y)
-    features = model.forest_.split[np.isfinite(model.forest_.threshold)] >> 1
+    features = model.forest_.feature_and_side[np.isfinite(model.forest_.threshold)] >> 1
     expected = np.bincount(features, model.estimator_weights_, minlength=4)
     np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
 
@@ -334,7 +334,9 @@ def test_invalid_state_raises():
     damages = {
         "plausible_": state["plausible_"][:, :1],
         "estimator_weights_": state["estimator_weights_"][:-1],
-        "forest_": state["forest_"]._replace(split=state["forest_"].split + 10_000),
+        "forest_": state["forest_"]._replace(
+            feature_and_side=state["forest_"].feature_and_side + 10_000
+        ),
     }
     for name, damaged in damages.items():
         with pytest.raises(ValueError, match=name.rstrip("_")):

@@ -14,26 +14,14 @@ from sklearn.metrics import accuracy_score
 
 from cordwood.ensemble import _boosting_loop, _boosting_rules, _cross_fitting
 from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
-from cordwood.ensemble._tree_engine.grower import drop_census, join
+from cordwood.ensemble._tree_engine.forest import drop_leaf_stats, join, take_trees
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.leaf_votes import take_trees
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from synthetic_data import make_counts
 
 UPDATES = ("aggregate", "majority", "per_tree")
 MAX_SEED = 2**63 - 1
-
-
-def make_counts(n_samples, n_features, n_classes, seed, *, noise=0.1, scale=1.0):
-    """Return Zipf-distributed counts that depend on the class, with a fraction of random labels."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, n_classes, n_samples)
-    rates = 3.0 / np.arange(1, n_features + 1) ** 0.9
-    class_factors = np.exp(rng.normal(scale=scale, size=(n_classes, n_features)))
-    X = rng.poisson(rates * class_factors[labels])
-    is_noise = rng.random(n_samples) < noise
-    labels[is_noise] = rng.integers(0, n_classes, is_noise.sum())
-    return X.astype(np.float32), labels
 
 
 X, Y = make_counts(160, 40, 3, seed=5)
@@ -80,20 +68,20 @@ def predict_tree(model, tree, samples):
     for row, share in zip(samples, shares, strict=True):
         node = root
         while forest.threshold[node] > -np.inf:
-            feature, next_is_right = divmod(int(forest.split[node]), 2)
+            feature, next_is_right = divmod(int(forest.feature_and_side[node]), 2)
             if (row[feature] > forest.threshold[node]) == next_is_right:
                 node += 1
-            elif forest.other[node] < 0:
+            elif forest.far_child[node] < 0:
                 break
             else:
-                node = root + forest.other[node]
-        code = int(~forest.other[node])
+                node = root + forest.far_child[node]
+        code = int(~forest.far_child[node])
         if code < n_classes:
             share[code] = 1
         else:
-            mixed = forest.mixed_first[tree] + code - n_classes
-            entries = slice(*forest.mixed_start[mixed : mixed + 2])
-            share[forest.mixed_class[entries]] = forest.mixed_weight[entries]
+            impure = forest.impure_leaf_start[tree] + code - n_classes
+            entries = slice(*forest.impure_entry_start[impure : impure + 2])
+            share[forest.impure_class[entries]] = forest.impure_weight[entries]
     return shares / shares.sum(axis=1, keepdims=True)
 
 
@@ -247,7 +235,7 @@ def test_one_round_equals_a_forest(base, Forest):
     boosted = fit(n_estimators=1, trees_per_round=12, base=base, random_state=7)
     child = np.random.RandomState(7).randint(MAX_SEED, size=2, dtype=np.int64)[0] % 2**32
     forest = Forest(12, bootstrap=True, oob_score=True, random_state=int(child)).fit(X, Y)
-    grown = drop_census(forest.forest_)
+    grown = drop_leaf_stats(forest.forest_)
     for name in grown._fields:
         assert np.array_equal(getattr(boosted.forest_, name), getattr(grown, name)), name
     assert np.array_equal(boosted.oob_count_, forest.oob_count_)
@@ -319,12 +307,14 @@ def test_staged_predict_proba_ends_with_predict_proba():
 def test_importances_are_weighted_by_tree_weights(monkeypatch, tree_weights, criterion):
     """Computed from the leaf statistics, which the model does not keep."""
     forests = []
-    drop_census = _boosting_loop.drop_census
+    drop_leaf_stats = _boosting_loop.drop_leaf_stats
     monkeypatch.setattr(
-        _boosting_loop, "drop_census", lambda forest: forests.append(forest) or drop_census(forest)
+        _boosting_loop,
+        "drop_leaf_stats",
+        lambda forest: forests.append(forest) or drop_leaf_stats(forest),
     )
     model = fit(n_estimators=3, criterion=criterion, tree_weights=tree_weights)
-    assert not model.forest_.has_census
+    assert not model.forest_.has_leaf_stats
     assert len(forests) == 3
     expected = importances(
         join(forests), 3, 40, entropy=criterion == "entropy", tree_weights=model.tree_weights_
@@ -424,7 +414,7 @@ def test_cross_fitted_runs_have_equal_weight():
 def test_cross_fitting_reduces_the_bias_of_oob_predictions():
     gaps = {1: [], 5: []}
     for seed in range(3):
-        samples, labels = make_counts(1200, 800, 2, seed, noise=0, scale=0.5)
+        samples, labels = make_counts(1200, 800, 2, seed, noise=0, spread=0.5)
         for cross_fit, found in gaps.items():
             how = {"trees_per_round": 8, "learning_rate": 0.3, "cross_fit": cross_fit}
             model = fit(samples[:600], labels[:600], n_estimators=100, **how)

@@ -15,26 +15,26 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.tree import export_text
 
 import cordwood
+from cordwood._csr import csr_arrays
 from cordwood.ensemble import _tree_ensemble
+from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.bootstrap import draw_counts
-from cordwood.ensemble._tree_engine.grower import vote
-from cordwood.ensemble._tree_engine.importances import unfold
+from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from synthetic_data import make_counts
 
 FORESTS = [RandomForestClassifier, ExtraTreesClassifier]
 each_forest = pytest.mark.parametrize("Forest", FORESTS)
 
 
-def make_counts(n_samples=200, n_features=60, n_classes=3, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_samples)
-    rates = np.exp(rng.normal(size=(n_classes, n_features)))
-    X = rng.poisson(rates[y] * 2.0 / np.arange(1, n_features + 1))
-    X[rng.random(n_samples) < 0.03] = 0
+def make_texts(n_samples=200, n_features=60, n_classes=3, seed=0):
+    X, y = make_counts(
+        n_samples, n_features, n_classes, seed, noise=0, rate=2.0, exponent=1, empty=0.03
+    )
     return sp.csr_matrix(X.astype(np.float64)), y
 
 
-X, Y = make_counts()
+X, Y = make_texts()
 LABELS = np.array(["bird", "cat", "dog"])[Y]
 
 
@@ -78,7 +78,7 @@ def test_random_state_determines_the_forest(Forest):
 @each_forest
 def test_trees_of_a_forest_differ(Forest):
     forest = Forest(20, random_state=0).fit(X, Y).forest_
-    assert len({forest.split[start] for start in forest.node_start[:-1]}) > 5
+    assert len({forest.feature_and_side[start] for start in forest.node_start[:-1]}) > 5
 
 
 @each_forest
@@ -90,7 +90,9 @@ def test_warm_start_equals_a_single_fit(Forest, bootstrap):
     first = model.forest_
     model.set_params(n_estimators=12).fit(X, Y)
     assert same_forest(model, whole)
-    assert np.array_equal(model.forest_.split[: len(first.split)], first.split)
+    assert np.array_equal(
+        model.forest_.feature_and_side[: len(first.feature_and_side)], first.feature_and_side
+    )
     if bootstrap:
         assert model.oob_decision_function_.tobytes() == whole.oob_decision_function_.tobytes()
         assert model.oob_score_ == whole.oob_score_
@@ -107,7 +109,7 @@ def test_warm_start_without_seed_keeps_bootstrap_samples():
 
 def test_fit_without_warm_start_discards_the_previous_fit():
     model = RandomForestClassifier(3, random_state=0).fit(X[:, :10], Y)
-    other = make_counts(80, 25, 5, seed=3)
+    other = make_texts(80, 25, 5, seed=3)
     assert same_forest(model.fit(*other), RandomForestClassifier(3, random_state=0).fit(*other))
 
 
@@ -214,7 +216,7 @@ def test_balanced_classes_have_equal_weight(Forest):
     assert same_forest(balanced, weighted)
     own = np.random.default_rng(0).gamma(1, 1, len(samples))
     model = Forest(1, class_weight="balanced", bootstrap=False).fit(X[samples], Y[samples], own)
-    totals = unfold(model.forest_, 0, 3).counts[0]
+    totals = expand_tree(model.forest_, 0, 3).class_weights[0]
     np.testing.assert_allclose(totals, totals.mean(), rtol=1e-5)
 
 
@@ -225,7 +227,7 @@ def test_balanced_subsample_balances_each_bootstrap_sample():
         bag = draw_counts(seed, 40, 40)
         drawn = np.bincount(Y[:40], weights=bag)
         expected = 40 / (3 * drawn) * drawn  # scikit-learn's formula, times the bootstrap counts
-        totals = unfold(model.forest_, tree, 3).counts[0]
+        totals = expand_tree(model.forest_, tree, 3).class_weights[0]
         np.testing.assert_allclose(totals, expected, rtol=1e-5)
     without = clone(model).set_params(bootstrap=False).fit(X, Y)
     balanced = RandomForestClassifier(
@@ -443,7 +445,7 @@ def test_duplicates_with_different_labels_share_a_leaf(Forest):
 
 @each_forest
 def test_ninety_classes(Forest):
-    samples, labels = make_counts(900, 80, 90, seed=2)
+    samples, labels = make_texts(900, 80, 90, seed=2)
     model = Forest(5, bootstrap=False, random_state=0).fit(samples, labels)
     votes = model.predict_proba(samples)
     assert votes.shape == (900, 90)
@@ -495,7 +497,7 @@ def test_informative_feature_is_found_as_often_as_it_is_drawn():
         model = RandomForestClassifier(
             100, max_features=max_features, bootstrap=False, random_state=0
         ).fit(samples, labels)
-        n_found = sum(model.forest_.split[model.forest_.node_start[:-1]] >> 1 == 3)
+        n_found = sum(model.forest_.feature_and_side[model.forest_.node_start[:-1]] >> 1 == 3)
         assert least <= n_found <= most
 
 
@@ -504,13 +506,19 @@ def test_informative_feature_is_found_as_often_as_it_is_drawn():
     ("settings", "holds"),
     [
         ({"max_depth": 3}, lambda nodes: nodes.depth.max() == 3),
-        ({"min_samples_leaf": 5}, lambda nodes: nodes.sizes.min() >= 5),
-        ({"min_samples_leaf": 0.1}, lambda nodes: nodes.sizes.min() >= 20),
-        ({"min_samples_split": 30}, lambda nodes: nodes.sizes[nodes.left >= 0].min() >= 30),
-        ({"min_samples_split": 0.3}, lambda nodes: nodes.sizes[nodes.left >= 0].min() >= 60),
+        ({"min_samples_leaf": 5}, lambda nodes: nodes.n_node_samples.min() >= 5),
+        ({"min_samples_leaf": 0.1}, lambda nodes: nodes.n_node_samples.min() >= 20),
+        (
+            {"min_samples_split": 30},
+            lambda nodes: nodes.n_node_samples[nodes.left >= 0].min() >= 30,
+        ),
+        (
+            {"min_samples_split": 0.3},
+            lambda nodes: nodes.n_node_samples[nodes.left >= 0].min() >= 60,
+        ),
         (
             {"min_weight_fraction_leaf": 0.1},
-            lambda nodes: nodes.counts.sum(axis=1).min() >= 20,
+            lambda nodes: nodes.class_weights.sum(axis=1).min() >= 20,
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
@@ -518,7 +526,7 @@ def test_informative_feature_is_found_as_often_as_it_is_drawn():
 def test_tree_size_limits_hold(Forest, settings, holds):
     model = Forest(5, bootstrap=False, random_state=0, **settings).fit(X, Y)
     for tree in range(5):
-        nodes = unfold(model.forest_, tree, 3)
+        nodes = expand_tree(model.forest_, tree, 3)
         assert len(nodes.left) > 1
         assert holds(nodes)
 
@@ -630,10 +638,10 @@ def test_to_sklearn_predicts_the_same(Forest, criterion, weights):
         theirs.feature_importances_, model.feature_importances_, rtol=1e-9, atol=1e-15
     )
     for tree, member in enumerate(theirs.estimators_):
-        nodes = unfold(model.forest_, tree, 3)
+        nodes = expand_tree(model.forest_, tree, 3)
         assert member.get_depth() == nodes.depth.max()
         assert member.get_n_leaves() == (nodes.left < 0).sum()
-        assert member.tree_.n_node_samples.tolist() == nodes.sizes.tolist()
+        assert member.tree_.n_node_samples.tolist() == nodes.n_node_samples.tolist()
     text = export_text(theirs.estimators_[0], max_depth=1000)
     assert text.count("class:") == theirs.estimators_[0].get_n_leaves()
 
@@ -679,30 +687,30 @@ def test_round_trips_preserve_the_forest(Forest, tmp_path):
 
 def test_invalid_forest_in_a_file_raises(tmp_path, monkeypatch):
     model = RandomForestClassifier(3, random_state=0).fit(X, Y)
-    split = model.forest_.split.copy()
+    split = model.forest_.feature_and_side.copy()
     split[0] = 2**15
     crafted = clone(model).fit(X, Y)
-    crafted.forest_ = model.forest_._replace(split=split)
-    with pytest.raises(ValueError, match="the forest's split"):
+    crafted.forest_ = model.forest_._replace(feature_and_side=split)
+    with pytest.raises(ValueError, match="Invalid forest: feature_and_side"):
         pickle.loads(pickle.dumps(crafted))
-    with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
+    with pytest.raises(cordwood.ModelFileError, match="Invalid forest: feature_and_side"):
         cordwood.save(crafted, tmp_path / "model")
     with monkeypatch.context() as attacker:
         attacker.setattr(_tree_ensemble, "check_forest", lambda forest, *limits: forest)
         cordwood.save(crafted, tmp_path / "crafted")
-    with pytest.raises(cordwood.ModelFileError, match="the forest's split"):
+    with pytest.raises(cordwood.ModelFileError, match="Invalid forest: feature_and_side"):
         cordwood.load(tmp_path / "crafted")
     crafted.forest_ = model.forest_
     crafted.classes_ = crafted.classes_[:2]  # fewer than the leaves vote for
-    with pytest.raises(ValueError, match="the forest's other"):
+    with pytest.raises(ValueError, match="Invalid forest: far_child"):
         pickle.loads(pickle.dumps(crafted))
     crafted.classes_, crafted.n_features_in_ = model.classes_, 5
-    with pytest.raises(ValueError, match="the forest's split"):
+    with pytest.raises(ValueError, match="Invalid forest: feature_and_side"):
         pickle.loads(pickle.dumps(crafted))
 
 
 def test_pickle_is_ten_times_smaller_than_scikit_learns():
-    samples, labels = make_counts(600, 80, 20, seed=2)
+    samples, labels = make_texts(600, 80, 20, seed=2)
     ours = RandomForestClassifier(20, random_state=0).fit(samples, labels)
     theirs = ensemble.RandomForestClassifier(20, random_state=0).fit(samples, labels)
     assert 10 * len(pickle.dumps(ours)) < len(pickle.dumps(theirs))
@@ -719,7 +727,7 @@ def test_unfitted_forest_raises():
 
 def test_predict_proba_is_the_mean_over_trees():
     model = RandomForestClassifier(7, min_samples_leaf=3, random_state=0).fit(X, Y)
-    votes, n_votes = vote(model.forest_, X.astype(np.float32), 3)
+    votes, n_votes = vote(model.forest_, csr_arrays(X.astype(np.float32)), 3)
     assert set(n_votes) == {7}
     np.testing.assert_allclose(model.predict_proba(X), votes / 7, rtol=1e-15)
 

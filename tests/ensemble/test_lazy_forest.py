@@ -10,24 +10,16 @@ from sklearn.datasets import load_iris
 
 from cordwood.ensemble import forests
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from synthetic_data import make_counts
 
 ALPHA = 1e-4
 KINDS = ("rf", "et")
 each_kind = pytest.mark.parametrize("base", KINDS)
 
 
-def make_counts(n_samples=400, n_features=120, n_classes=4, seed=0):
-    """Return Zipf-distributed counts that depend on the class, with 10 % random labels."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_samples)
-    rates = np.exp(rng.normal(size=(n_classes, n_features)))
-    X = rng.poisson(rates[y] * 2.5 / np.arange(1, n_features + 1) ** 0.8)
-    is_noise = rng.random(n_samples) < 0.1
-    y[is_noise] = rng.integers(0, n_classes, is_noise.sum())
-    return sp.csr_matrix(X.astype(np.float32)), y
-
-
-X, Y = make_counts()
+COUNTS = {"rate": 2.5, "exponent": 0.8}
+X, Y = make_counts(400, 120, 4, seed=0, **COUNTS)
+X = sp.csr_matrix(X)
 TRAIN, TEST = slice(0, 320), slice(320, 400)
 
 
@@ -221,7 +213,8 @@ def test_loo_without_neighbors_gets_class_frequencies_of_the_others():
 @each_kind
 def test_loo_accuracy_on_random_labels_is_chance(base):
     rng = np.random.default_rng(9)
-    data, _ = make_counts(900, 100, 3, seed=2)
+    data, _ = make_counts(900, 100, 3, seed=2, **COUNTS)
+    data = sp.csr_matrix(data)
     labels = rng.integers(0, 3, 900)
     model = LazyForestClassifier(40, 15, base=base, random_state=0).fit(data, labels)
     n_right = (model.loo_decision_function().argmax(axis=1) == labels).sum()
@@ -351,4 +344,4 @@ def test_max_features_matches_scikit_learn(max_features):
     for number in (3, 17, 64, 120):
         forest = ensemble.RandomForestClassifier(1, max_features=max_features)
         tree = forest.fit(X[:, :number], Y)[0]
-        assert model._tree_params(5, is_loo=False).quota[number] == tree.max_features_
+        assert model._tree_params(5, is_loo=False).max_features[number] == tree.max_features_

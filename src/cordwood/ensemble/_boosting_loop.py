@@ -20,11 +20,12 @@ from cordwood.ensemble._boosting_rules import (
     update_weights,
 )
 from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.grower import drop_census, grow_forest
+from cordwood.ensemble._tree_engine.binning import BinnedMatrix
+from cordwood.ensemble._tree_engine.forest import Forest, drop_leaf_stats
+from cordwood.ensemble._tree_engine.grower import TreeParams, grow_forest
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.leaf_votes import find_answers, sum_votes
-from cordwood.ensemble._tree_engine.records import Forest, Rules, Table
-from cordwood.ensemble._tree_engine.row_blocks import TurnedRows, reach_turned
+from cordwood.ensemble._tree_engine.leaf_votes import predict_trees, sum_votes
+from cordwood.ensemble._tree_engine.row_blocks import RowBlocks, apply_blocks
 
 # A forest with one of these stop reasons is discarded, unless it is the first.
 FAILURES = ("chance", "no_oob_samples")
@@ -35,7 +36,7 @@ class BoostingData(NamedTuple):
 
     Parameters
     ----------
-    row_blocks : TurnedRows
+    row_blocks : RowBlocks
         All samples, sorted by `order`.
     order : int64 array of shape (n_samples,)
         Index of the sample in each row of `row_blocks`.
@@ -44,18 +45,18 @@ class BoostingData(NamedTuple):
     n_classes : int
     train : int64 array of shape (n_train,), or slice
         The samples that trees are grown on.
-    binned : Table
+    binned : BinnedMatrix
         These samples, binned.
     scored : int64 array, or slice
         The samples whose out-of-bag predictions enter the score.
     """
 
-    row_blocks: TurnedRows
+    row_blocks: RowBlocks
     order: NDArray[np.int64]
     y: NDArray[np.uint32]
     n_classes: int
     train: NDArray[np.int64] | slice
-    binned: Table
+    binned: BinnedMatrix
     scored: NDArray[np.int64] | slice
 
 
@@ -117,7 +118,7 @@ def boost_round(
     state: BoostingState,
     data: BoostingData,
     params: BoostingParams,
-    tree_params: Rules,
+    tree_params: TreeParams,
     seeds: NDArray[Any],
     n_jobs: int | None,
 ) -> str | None:
@@ -129,7 +130,7 @@ def boost_round(
         Updated in place.
     data : BoostingData
     params : BoostingParams
-    tree_params : Rules
+    tree_params : TreeParams
     seeds : int64 array of shape (n_trees, 2)
         For each tree, the seeds of its bootstrap sample and of its splits.
     n_jobs : int or None
@@ -152,7 +153,7 @@ def boost_round(
         n_jobs=n_jobs,
     )
     leaves = _apply(forest, data, counts, params, n_jobs)
-    predictions = {oob: find_answers(forest, ids, data.n_classes) for oob, ids in leaves.items()}
+    predictions = {oob: predict_trees(forest, ids, data.n_classes) for oob, ids in leaves.items()}
     tree_errors = np.zeros(len(seeds))
     if params.needs_tree_errors:
         voted = predictions[params.oob_error][:, data.train]
@@ -180,7 +181,7 @@ def boost_round(
         entropy=tree_params.entropy,
         tree_weights=factors,
     )
-    state.forests.append(drop_census(forest))
+    state.forests.append(drop_leaf_stats(forest))
     if stop_reason is None:
         log_factors = UPDATES[params.update](
             params, train_votes[params.oob_updates], y, weight, tree_errors
@@ -205,10 +206,10 @@ def _apply(
     drawn[:, data.train] = counts > 0
     leaves = np.empty(drawn.shape, np.int32)
     if params.oob_error and params.oob_updates:
-        bags = bag.pack_draws(drawn[:, data.order])
-        leaves[:, data.order] = reach_turned(forest, data.row_blocks, bags=bags, n_jobs=n_jobs)
+        in_bag = bag.pack_mask(drawn[:, data.order])
+        leaves[:, data.order] = apply_blocks(forest, data.row_blocks, in_bag=in_bag, n_jobs=n_jobs)
         return {True: leaves}
-    leaves[:, data.order] = reach_turned(forest, data.row_blocks, n_jobs=n_jobs)
+    leaves[:, data.order] = apply_blocks(forest, data.row_blocks, n_jobs=n_jobs)
     return {True: np.where(drawn, np.int32(-1), leaves), False: leaves}
 
 

@@ -24,8 +24,8 @@ from cordwood._param_validation import (
 )
 from cordwood._random import MAX_SEED
 from cordwood._sklearn import NO_TASK, CallbackSupportMixin, FitTask, with_callbacks
-from cordwood.ensemble._tree_engine.records import Forest, Rules
-from cordwood.ensemble._tree_engine.untrusted import check_forest
+from cordwood.ensemble._tree_engine.forest import Forest, check_forest
+from cordwood.ensemble._tree_engine.grower import TreeParams
 
 _NO_LIMIT = 2**31 - 1
 
@@ -137,18 +137,20 @@ class BaseTreeEnsemble(CallbackSupportMixin, BaseVotingClassifier):
             )
         return is_weighted
 
-    def _tree_params(self, n_samples: int, n_features: int, weights: NDArray[np.float64]) -> Rules:
+    def _tree_params(
+        self, n_samples: int, n_features: int, weights: NDArray[np.float64]
+    ) -> TreeParams:
         """Resolve the constructor parameters for a training set of this size."""
         # Weights up to n_samples are looked up: bootstrap counts never exceed it.
         n_logs = int(min(weights.sum(), n_samples)) + 1 if self._uses_entropy() else 0
-        return Rules(
+        return TreeParams(
             entropy=self._uses_entropy(),
-            random_cut=self._random_splits,
+            random_split=self._random_splits,
             max_features=self._resolve_max_features(n_features),
             max_depth=_NO_LIMIT if self.max_depth is None else int(self.max_depth),
             min_samples_split=resolve_count(self.min_samples_split, n_samples, least=2),
             min_samples_leaf=resolve_count(self.min_samples_leaf, n_samples, least=1),
-            min_weight_share=float(self.min_weight_fraction_leaf),
+            min_weight_fraction_leaf=float(self.min_weight_fraction_leaf),
             x_log_x=tabulate_x_log_x(n_logs),
         )
 

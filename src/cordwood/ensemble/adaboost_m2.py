@@ -10,15 +10,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._csr import to_csr
+from cordwood._csr import csc_arrays, csr_arrays, to_csr
 from cordwood._param_validation import BOOLEAN, Constraint, real
 from cordwood._sklearn import NO_TASK, FitTask
 from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.grower import freeze, grow_forest, join, reach
+from cordwood.ensemble._tree_engine.apply import apply
+from cordwood.ensemble._tree_engine.binning import BinnedMatrix, bin_matrix
+from cordwood.ensemble._tree_engine.forest import Forest, freeze, join, leaf_index
+from cordwood.ensemble._tree_engine.grower import TreeParams, grow_forest
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.leaf_votes import number_leaves
-from cordwood.ensemble._tree_engine.records import Forest, Rules, Table
 from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble
 
 # Lower bound of the pseudo-loss, so that the weight of a tree is finite.
@@ -303,7 +303,7 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
         """Yield boosting rounds; after one with a stop reason, no other must be requested."""
         n_samples, n_classes = len(y), len(self.classes_)
         params = self._tree_params(n_samples, X.shape[1], np.ones(n_samples))
-        binned = encode(X)
+        binned = bin_matrix(csc_arrays(X))
         sample_weights, pair_weights = _init_pair_weights(y, weights, n_classes)
         for bootstrap_seed, seed in self._draw_seeds():
             tree_weights = self._compute_tree_sample_weights(sample_weights, bootstrap_seed)
@@ -321,9 +321,9 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
 
     def _grow_tree(
         self,
-        binned: Table,
+        binned: BinnedMatrix,
         y: NDArray[np.uint32],
-        params: Rules,
+        params: TreeParams,
         weights: NDArray[np.float64],
         seed: int,
     ) -> Forest:
@@ -350,7 +350,7 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
     def _staged_scores(self, X: sp.csr_matrix) -> Iterator[NDArray[np.float64]]:
         """Yield, after each tree, the total weight of the trees with each label plausible."""
         scores = np.zeros((X.shape[0], len(self.classes_)))
-        leaves = number_leaves(self.forest_, reach(self.forest_, X, n_jobs=self.n_jobs))
+        leaves = leaf_index(self.forest_, apply(self.forest_, csr_arrays(X), n_jobs=self.n_jobs))
         for tree_leaves, weight in zip(leaves, self.estimator_weights_, strict=True):
             scores += weight * np.unpackbits(
                 self.plausible_[tree_leaves], axis=1, count=len(self.classes_), bitorder="little"
@@ -399,10 +399,12 @@ def _apply(tree: Forest, X: sp.csc_matrix) -> NDArray[np.int64]:
     A single tree splits on few features, so that selecting their columns first is faster than
     converting the whole matrix to CSR.
     """
-    columns, place = np.unique(tree.split >> 1, return_inverse=True)
-    split = (2 * place + (tree.split & 1)).astype(tree.split.dtype)
-    small = freeze(tree._replace(split=split))
-    return number_leaves(small, reach(small, to_csr(X[:, columns]))[0])
+    columns, position = np.unique(tree.feature_and_side >> 1, return_inverse=True)
+    feature_and_side = (2 * position + (tree.feature_and_side & 1)).astype(
+        tree.feature_and_side.dtype
+    )
+    small = freeze(tree._replace(feature_and_side=feature_and_side))
+    return leaf_index(small, apply(small, csr_arrays(to_csr(X[:, columns])))[0])
 
 
 def _choose_plausible(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._csr import to_csr
+from cordwood._csr import csc_arrays, csr_arrays, to_csr
 from cordwood._param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
 from cordwood._random import MAX_SEED
 from cordwood._sklearn import NO_TASK, FitTask, with_callbacks
@@ -23,11 +23,10 @@ from cordwood.ensemble._boosting_loop import (
 )
 from cordwood.ensemble._boosting_rules import UPDATES, BoostingParams
 from cordwood.ensemble._cross_fitting import assign_folds, merge_runs
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.grower import join, vote
-from cordwood.ensemble._tree_engine.leaf_votes import take_trees
-from cordwood.ensemble._tree_engine.records import Forest
-from cordwood.ensemble._tree_engine.row_blocks import turn_rows
+from cordwood.ensemble._tree_engine.apply import vote
+from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble._tree_engine.forest import Forest, join, take_trees
+from cordwood.ensemble._tree_engine.row_blocks import to_row_blocks
 from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble
 
 # Stop reasons that a larger n_estimators does not change.
@@ -356,7 +355,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        csr, n_classes = to_csr(X), len(self.classes_)
+        csr, n_classes = csr_arrays(to_csr(X)), len(self.classes_)
         votes = np.zeros((csr.shape[0], n_classes))
         for weights, forest in self._iter_rounds():
             votes += vote(forest, csr, n_classes, tree_weights=weights, n_jobs=self.n_jobs)[0]
@@ -365,7 +364,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
     def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         votes, _ = vote(
             self.forest_,
-            X,
+            csr_arrays(X),
             len(self.classes_),
             tree_weights=self.tree_weights_,
             n_jobs=self.n_jobs,
@@ -484,7 +483,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
                 MAX_SEED, size=(self.trees_per_round, 2), dtype=np.int64
             )
             is_extra_trees = bool(draw < probability * MAX_SEED)
-            round_params = tree_params._replace(random_cut=is_extra_trees)
+            round_params = tree_params._replace(random_split=is_extra_trees)
             round_task = task.subtask("round")
             stop_reason = boost_round(state, data, params, round_params, tree_seeds, self.n_jobs)
             stopped_by_callback = round_task.end(fitted_attributes)
@@ -604,7 +603,7 @@ def _make_data_factory(X: sp.csc_matrix, y: NDArray[np.uint32], n_classes: int) 
     csr = to_csr(X)
     # Similar samples in the same block take the same path for longer.
     order = np.lexsort((np.diff(csr.indptr), y))
-    row_blocks = turn_rows(csr[order])
+    row_blocks = to_row_blocks(csr_arrays(csr[order]))
 
     def make_data(is_train: NDArray[np.bool_], is_scored: NDArray[np.bool_]) -> BoostingData:
         return BoostingData(
@@ -613,7 +612,7 @@ def _make_data_factory(X: sp.csc_matrix, y: NDArray[np.uint32], n_classes: int) 
             y=y,
             n_classes=n_classes,
             train=_to_index(is_train),
-            binned=encode(X if is_train.all() else X[is_train]),
+            binned=bin_matrix(csc_arrays(X if is_train.all() else X[is_train])),
             scored=_to_index(is_scored),
         )
 

@@ -12,7 +12,7 @@ from sklearn import ensemble, tree
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._csr import to_csr
+from cordwood._csr import csc_arrays, csr_arrays, to_csr
 from cordwood._param_validation import (
     BOOLEAN,
     CALLABLE,
@@ -25,10 +25,11 @@ from cordwood._param_validation import (
 )
 from cordwood._sklearn import NO_TASK, FitTask, make_tree
 from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.grower import grow_forest, join, vote
-from cordwood.ensemble._tree_engine.importances import importances, impurity, unfold
-from cordwood.ensemble._tree_engine.records import Forest
+from cordwood.ensemble._tree_engine.apply import vote
+from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble._tree_engine.forest import Forest, join
+from cordwood.ensemble._tree_engine.grower import grow_forest
+from cordwood.ensemble._tree_engine.importances import expand_tree, importances, node_impurity
 from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, balanced_class_weights
 
 
@@ -158,7 +159,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
         return forest
 
     def _to_sklearn_tree(self, index: int) -> Any:
-        nodes = unfold(self.forest_, index, len(self.classes_))
+        nodes = expand_tree(self.forest_, index, len(self.classes_))
         converted = self._sklearn_tree(criterion=self.criterion, max_features=self.max_features)
         converted.classes_ = np.arange(len(self.classes_))
         converted.n_classes_, converted.n_outputs_ = len(self.classes_), 1
@@ -170,9 +171,9 @@ class BaseForestClassifier(BaseTreeEnsemble):
             nodes.right,
             nodes.feature,
             nodes.threshold,
-            impurity(nodes, entropy=self._uses_entropy()),
-            nodes.sizes,
-            nodes.counts,
+            node_impurity(nodes, entropy=self._uses_entropy()),
+            nodes.n_node_samples,
+            nodes.class_weights,
             int(nodes.depth.max()),
         )
         return converted
@@ -206,7 +207,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
             return tree_weights * balanced[y_weighted]
 
         grown = grow_forest(
-            encode(X if is_weighted.all() else X[is_weighted]),
+            bin_matrix(csc_arrays(X if is_weighted.all() else X[is_weighted])),
             y_weighted,
             n_classes,
             tree_params,
@@ -221,11 +222,11 @@ class BaseForestClassifier(BaseTreeEnsemble):
             bootstrap_seeds = bootstrap_seeds[: self.forest_.n_trees]
         self._bootstrap_seeds, self._bootstrap_shape = bootstrap_seeds, (n_samples, n_draws)
         if self.oob_score and bootstrap_seeds is not None:
-            bags = bag.pack(bootstrap_seeds, n_samples, n_draws)
-            self._set_oob_attributes(X, y, is_weighted, bags)
+            in_bag = bag.pack_in_bag(bootstrap_seeds, n_samples, n_draws)
+            self._set_oob_attributes(X, y, is_weighted, in_bag)
 
     def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
-        votes, n_votes = vote(self.forest_, X, len(self.classes_), n_jobs=self.n_jobs)
+        votes, n_votes = vote(self.forest_, csr_arrays(X), len(self.classes_), n_jobs=self.n_jobs)
         return votes / n_votes[:, None]
 
     def _count_subtasks(self) -> int:
@@ -260,7 +261,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
         X: sp.csc_matrix,
         y: NDArray[np.uint32],
         is_weighted: NDArray[np.bool_],
-        bags: NDArray[np.uint8],
+        in_bag: NDArray[np.uint8],
     ) -> None:
         """Predict each sample with the trees that were not fitted on it.
 
@@ -270,11 +271,11 @@ class BaseForestClassifier(BaseTreeEnsemble):
         votes = np.zeros((len(y), n_classes))
         n_votes = np.zeros(len(y), np.int64)
         votes[is_weighted], n_votes[is_weighted] = vote(
-            self.forest_, csr[is_weighted], n_classes, bags=bags, n_jobs=self.n_jobs
+            self.forest_, csr_arrays(csr[is_weighted]), n_classes, in_bag=in_bag, n_jobs=self.n_jobs
         )
         if not is_weighted.all():
             votes[~is_weighted], n_votes[~is_weighted] = vote(
-                self.forest_, csr[~is_weighted], n_classes, n_jobs=self.n_jobs
+                self.forest_, csr_arrays(csr[~is_weighted]), n_classes, n_jobs=self.n_jobs
             )
         self.oob_count_ = n_votes
         self.oob_decision_function_ = np.full(votes.shape, np.nan)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood._csr import csr_arrays
 from cordwood._param_validation import (
     N_JOBS,
     RANDOM_STATE,
@@ -18,11 +19,11 @@ from cordwood._param_validation import (
 )
 from cordwood._random import MAX_SEED
 from cordwood.ensemble._tree_engine.lazy_trees import (
-    Neighborhood,
-    PathRules,
-    allocate,
-    collect,
-    vote,
+    LazyTreeParams,
+    LazyWorkspace,
+    allocate_lazy_workspace,
+    label_rows,
+    lazy_vote,
 )
 from cordwood.ensemble._tree_ensemble import (
     CRITERION,
@@ -172,15 +173,15 @@ class LazyForestClassifier(BaseNeighborsClassifier):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._rows = collect(self._training_samples(), self._codes)
+        self._rows = label_rows(csr_arrays(self._training_samples()), self._codes)
 
     def _make_vote_function(
         self, n_neighbors: int, n_threads: int, *, is_loo: bool
     ) -> VoteFunction:
         params = self._tree_params(n_neighbors, is_loo=is_loo)
-        workspaces: SimpleQueue[Neighborhood] = SimpleQueue()
+        workspaces: SimpleQueue[LazyWorkspace] = SimpleQueue()
         for _ in range(n_threads):
-            workspaces.put(allocate(self._rows, len(self.classes_), n_neighbors))
+            workspaces.put(allocate_lazy_workspace(self._rows, len(self.classes_), n_neighbors))
 
         def count(
             queries: sp.csr_matrix,
@@ -190,7 +191,9 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         ) -> None:
             workspace = workspaces.get()
             try:
-                vote(self._rows, params, workspace, queries, ids, self.seed_, votes)
+                lazy_vote(
+                    self._rows, params, workspace, csr_arrays(queries), ids, self.seed_, votes
+                )
             finally:
                 workspaces.put(workspace)
 
@@ -205,7 +208,7 @@ class LazyForestClassifier(BaseNeighborsClassifier):
             )
         return n_neighbors
 
-    def _tree_params(self, n_neighbors: int, *, is_loo: bool) -> PathRules:
+    def _tree_params(self, n_neighbors: int, *, is_loo: bool) -> LazyTreeParams:
         """Resolve the constructor parameters, which may have been changed since `fit`."""
         self._validate_params()
         n_trees = int(self.n_estimators)
@@ -213,12 +216,12 @@ class LazyForestClassifier(BaseNeighborsClassifier):
             n_trees = min(n_trees, int(self.n_estimators_loo))
         counts = np.arange(self.n_features_in_ + 1)
         entropy = self.criterion != "gini"
-        return PathRules(
+        return LazyTreeParams(
             n_trees=n_trees,
             bootstrap=self.base == "rf",
-            random_cut=self.base == "et",
+            random_split=self.base == "et",
             entropy=entropy,
-            quota=resolve_max_features(self.max_features, counts),
+            max_features=resolve_max_features(self.max_features, counts),
             log_factorial=np.cumsum(np.log(np.maximum(counts, 1))),
             x_log_x=tabulate_x_log_x(n_neighbors + 1 if entropy else 0),
         )

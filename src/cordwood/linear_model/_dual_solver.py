@@ -13,8 +13,8 @@ References
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import Float, Floats, Int, kernel, piece
-from cordwood._random import below
+from cordwood._jit import Float, Float64Array, Int, helper, kernel
+from cordwood._random import randbelow
 
 Int64Array = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
@@ -30,14 +30,14 @@ _MIN_GRADIENT = 1e-12
 def solve_dual(
     indptr: Int64Array,
     indices: Int32Array,
-    data: Floats,
-    sign: Floats,
-    cost: Floats,
+    data: Float64Array,
+    sign: Float64Array,
+    cost: Float64Array,
     hinge: bool,
     tol: float,
     max_iter: int,
     seed: int,
-    coef: Floats,
+    coef: Float64Array,
 ) -> int:
     """Fit a binary linear SVM to CSR samples; return the number of iterations.
 
@@ -77,7 +77,7 @@ def solve_dual(
         min_projected, max_projected = np.inf, -np.inf
         i = 0
         while i < n_active:
-            drawn = i + below(state, n_active - i)
+            drawn = i + randbelow(state, n_active - i)
             sample = order[drawn]
             order[drawn], order[i] = order[i], sample
             first, last = indptr[sample], indptr[sample + 1]
@@ -112,14 +112,16 @@ def solve_dual(
 
 
 @kernel
-def scale_columns(indices: Int32Array, data: Floats, scale: Floats, out: Floats) -> None:
+def scale_columns(
+    indices: Int32Array, data: Float64Array, scale: Float64Array, out: Float64Array
+) -> None:
     """Multiply each stored value by the scale of its column, in one pass without temporaries."""
     for i in range(np.uint64(len(data))):
         out[i] = data[i] * scale[np.uint32(indices[i])]
 
 
-@piece
-def squared_norm(data: Floats, first: Int, last: Int) -> Float:
+@helper
+def squared_norm(data: Float64Array, first: Int, last: Int) -> Float:
     """Return the squared norm of a sample with its constant feature 1."""
     total = 1.0
     for i in range(first, last):
@@ -127,8 +129,10 @@ def squared_norm(data: Floats, first: Int, last: Int) -> Float:
     return total
 
 
-@piece
-def margin(indices: Int32Array, data: Floats, first: Int, last: Int, coef: Floats) -> Float:
+@helper
+def margin(
+    indices: Int32Array, data: Float64Array, first: Int, last: Int, coef: Float64Array
+) -> Float:
     """Return the decision value of a sample, intercept included."""
     total = coef[len(coef) - 1]
     # Four independent sums keep the floating-point pipeline full.
@@ -147,9 +151,9 @@ def margin(indices: Int32Array, data: Floats, first: Int, last: Int, coef: Float
     return (total + one) + (two + three)
 
 
-@piece
+@helper
 def axpy(
-    indices: Int32Array, data: Floats, first: Int, last: Int, step: Float, coef: Floats
+    indices: Int32Array, data: Float64Array, first: Int, last: Int, step: Float, coef: Float64Array
 ) -> None:
     """Add ``step`` times a sample, with its constant feature 1, to the coefficients."""
     coef[len(coef) - 1] += step

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from cordwood._intrinsics import read_only
-from cordwood._jit import announced
+from cordwood._jit import log_slow_compilation
 from cordwood.linear_model._dual_solver import scale_columns, solve_dual
 
 Float64Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ def make_dual_solver(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) 
             data = np.empty_like(samples.data)
             scale_columns(indices, read_only(samples.data), read_only(scale[column]), data)
         arrays = indptr, indices, read_only(data), sign, read_only(costs)
-        with announced(solve_dual):
+        with log_slow_compilation(solve_dual):
             n_iter = solve_dual(*arrays, hinge, tol, max_iter, seed + class_index, coef)
         return _unscale(np.append(coef[position], coef[-1]), scale), int(n_iter)
 

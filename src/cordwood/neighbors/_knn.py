@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood._intrinsics import borrow
-from cordwood._jit import Float, Floats, Int, Record, Singles, kernel, piece
+from cordwood._jit import Float, Float32Array, Float64Array, Int, Record, helper, kernel
 
 _U1 = np.uint64(1)
 _LOW_BITS = np.int64(2**32 - 1)
@@ -28,10 +28,10 @@ _MIN_SAMPLES_PER_NEIGHBOR, _STRIDE = 16, 16
 def normalize_samples(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    data: Singles,
-    idf: Floats,
+    data: Float32Array,
+    idf: Float64Array,
     log_counts: bool,
-    out: Singles,
+    out: Float32Array,
 ) -> None:
     """Multiply the values of each CSR sample by `idf` and scale the sample to unit length.
 
@@ -47,7 +47,7 @@ def normalize_samples(
             out[i] = np.float32(scale * term_weight(data[i], idf[indices[i]], log_counts))
 
 
-@piece
+@helper
 def term_weight(value: Float, idf: Float, log_counts: bool) -> Float:
     """Return the weight of one value before normalization."""
     tf = np.float64(value)
@@ -59,13 +59,13 @@ def find_by_cosine(
     index: Record,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    data: Singles,
+    data: Float32Array,
     query_groups: NDArray[np.int64],
     groups: NDArray[np.int64],
-    scores: Singles,
+    scores: Float32Array,
     keys: NDArray[np.int64],
     neighbors: NDArray[np.int32],
-    similarities: Floats,
+    similarities: Float64Array,
 ) -> None:
     """Find the indexed samples with the largest positive cosine to each query.
 
@@ -99,14 +99,14 @@ def find_by_distance(
     index: Record,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    data: Singles,
+    data: Float32Array,
     query_groups: NDArray[np.int64],
     groups: NDArray[np.int64],
-    x: Floats,
-    scores: Floats,
+    x: Float64Array,
+    scores: Float64Array,
     keys: NDArray[np.int64],
     neighbors: NDArray[np.int32],
-    similarities: Floats,
+    similarities: Float64Array,
 ) -> None:
     """Find the indexed samples with the smallest Euclidean distance to each query.
 
@@ -136,15 +136,15 @@ def find_by_distance(
             x[indices[i]] = 0.0
 
 
-@piece
+@helper
 def select_top(
-    scores: Floats | Singles,
+    scores: Float64Array | Float32Array,
     threshold: Float,
     groups: NDArray[np.int64],
     own_group: Int,
     keys: NDArray[np.int64],
     neighbors: NDArray[np.int32],
-    similarities: Floats,
+    similarities: Float64Array,
 ) -> None:
     """Select the samples with the highest scores above `threshold`, in decreasing order.
 
@@ -177,9 +177,9 @@ def select_top(
     similarities[n:] = -np.inf
 
 
-@piece
+@helper
 def collect_above(
-    scores: Floats | Singles,
+    scores: Float64Array | Float32Array,
     threshold: Float,
     groups: NDArray[np.int64],
     own_group: Int,
@@ -195,9 +195,9 @@ def collect_above(
     return n
 
 
-@piece
+@helper
 def fill_heap(
-    scores: Floats | Singles,
+    scores: Float64Array | Float32Array,
     threshold: Float,
     groups: NDArray[np.int64],
     own_group: Int,
@@ -221,7 +221,7 @@ def fill_heap(
     return n
 
 
-@piece
+@helper
 def pack_key(score: Float, sample: Int) -> Int:
     """Return the sort key of a sample: larger for higher scores, then for lower indices."""
     return (np.int64(to_ordered_bits(np.float32(score).view(np.int32))) << 32) | (
@@ -229,19 +229,19 @@ def pack_key(score: Float, sample: Int) -> Int:
     )
 
 
-@piece
+@helper
 def unpack_score(key: Int) -> Float:
     """Return the score in a sort key."""
     return np.float64(np.int32(to_ordered_bits(np.int32(key >> 32))).view(np.float32))
 
 
-@piece
+@helper
 def to_ordered_bits(bits: Int) -> Int:
     """Map the bits of a float to an integer of the same order; the map is its own inverse."""
     return np.int32(bits ^ ((bits >> 31) & _MAGNITUDE))
 
 
-@piece
+@helper
 def heap_push(keys: NDArray[np.int64], n: Int, key: Int) -> None:
     """Add a key to a min-heap of size n."""
     child = n
@@ -254,7 +254,7 @@ def heap_push(keys: NDArray[np.int64], n: Int, key: Int) -> None:
     keys[child] = key
 
 
-@piece
+@helper
 def heap_replace(keys: NDArray[np.int64], n: Int, key: Int) -> None:
     """Replace the smallest key of a min-heap of size n."""
     parent = 0
