@@ -21,9 +21,9 @@ import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 
 import corpora
-from cordwood._base_classifier import as_columns
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.workspace import allocate
+from cordwood._csr import csc_arrays, to_csc
+from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble._tree_engine.grower import allocate_grow_workspace
 from cordwood.ensemble.forests import RandomForestClassifier
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -50,8 +50,8 @@ def main(sets: list[str], n_trees: int) -> None:
     for name in sets:
         split = corpora.load_split(name)
         n_classes = len(np.unique(split.y))
-        table = encode(as_columns(split.X))
-        scratch = allocate(table, n_classes)
+        table = bin_matrix(csc_arrays(to_csc(split.X)))
+        scratch = allocate_grow_workspace(table, n_classes)
         with tempfile.TemporaryDirectory() as folder:
             path = save(split, Path(folder))
             one, two = (measure_peak("cordwood", path, n_trees, n_jobs) for n_jobs in (1, 2))

@@ -3,16 +3,16 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-# Chance of a false alarm of each test; seeds are fixed, so that it is met at most once, by us.
+# Significance level of each test; seeds are fixed, so a test that passes does not fail by chance.
 ALPHA = 1e-4
 
 
-def state_of(seed):
+def make_state(seed):
     return np.array([seed], np.uint64)
 
 
 def splitmix(seed, n):
-    """SplitMix64 in integers of any size."""
+    """SplitMix64 in Python integers."""
     for _ in range(n):
         seed = (seed + 0x9E3779B97F4A7C15) % 2**64
         z = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
@@ -21,44 +21,44 @@ def splitmix(seed, n):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63 - 1, 2**64 - 1])
-def test_uniform_numbers_are_splitmix64(kernels, seed):
-    state = state_of(seed)
+def test_uniform_matches_splitmix64(kernels, seed):
+    state = make_state(seed)
     expected = [z / 2**53 for z in splitmix(seed, 100)]
-    assert [kernels.rng.uniform(state) for _ in range(100)] == expected
+    assert [kernels.random.uniform(state) for _ in range(100)] == expected
 
 
-def test_uniform_numbers_are_uniform(kernels):
-    state = state_of(3)
-    drawn = np.array([kernels.rng.uniform(state) for _ in range(5000)])
+def test_uniform_is_uniform(kernels):
+    state = make_state(3)
+    drawn = np.array([kernels.random.uniform(state) for _ in range(5000)])
     assert drawn.min() >= 0
     assert drawn.max() < 1
     assert stats.kstest(drawn, "uniform").pvalue > ALPHA
-    # Successive numbers fall evenly into the squares of a board.
-    board, _, _ = np.histogram2d(drawn[::2], drawn[1::2], bins=5, range=[[0, 1], [0, 1]])
-    assert stats.chisquare(board.ravel()).pvalue > ALPHA
+    # Pairs of successive numbers are uniform in the unit square.
+    pairs, _, _ = np.histogram2d(drawn[::2], drawn[1::2], bins=5, range=[[0, 1], [0, 1]])
+    assert stats.chisquare(pairs.ravel()).pvalue > ALPHA
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
-def test_integers_below_are_even_and_reach_both_ends(kernels, n):
-    state = state_of(5)
-    drawn = np.array([kernels.rng.below(state, n) for _ in range(3000)])
+def test_randbelow_is_uniform(kernels, n):
+    state = make_state(5)
+    drawn = np.array([kernels.random.randbelow(state, n) for _ in range(3000)])
     counts = np.bincount(drawn, minlength=n)
     assert len(counts) == n
     assert n == 1 or stats.chisquare(counts).pvalue > ALPHA
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1000, 2**31 - 1, 2**31, 2**32 - 1])
-def test_integers_below_stay_below_at_the_greatest_uniform_number(plain, monkeypatch, n):
-    monkeypatch.setattr(plain.rng, "uniform", lambda state: 1 - 2.0**-53)
-    assert plain.rng.below(state_of(0), n) == n - 1
+def test_randbelow_is_below_n_for_the_largest_uniform_number(plain, monkeypatch, n):
+    monkeypatch.setattr(plain.random, "uniform", lambda state: 1 - 2.0**-53)
+    assert plain.random.randbelow(make_state(0), n) == n - 1
 
 
 def draw_hypergeometric(kernels, n_good, n_all, n_drawn, n_times, seed=11):
-    state = state_of(seed)
+    state = make_state(seed)
     log_factorial = gammaln(np.arange(n_all + 1) + 1.0)
     return np.array(
         [
-            kernels.rng.hypergeometric(state, log_factorial, n_good, n_all, n_drawn)
+            kernels.random.hypergeometric(state, log_factorial, n_good, n_all, n_drawn)
             for _ in range(n_times)
         ]
     )
@@ -75,19 +75,19 @@ def draw_hypergeometric(kernels, n_good, n_all, n_drawn, n_times, seed=11):
         (10, 30, 29),
         (300, 1000, 30),
         (4000, 30000, 173),
-        (12, 30000, 173),  # mostly none
+        (12, 30000, 173),  # mostly zero
     ],
 )
-def test_hypergeometric_numbers_have_their_distribution(kernels, n_good, n_all, n_drawn):
-    """Chi-square over the values expected five times or more, the rest pooled by side."""
+def test_hypergeometric_has_its_distribution(kernels, n_good, n_all, n_drawn):
+    """Chi-square test; values expected less than five times are pooled at each end."""
     n_times = 4000
     drawn = draw_hypergeometric(kernels, n_good, n_all, n_drawn, n_times)
-    law = stats.hypergeom(n_all, n_good, n_drawn)
-    least, most = law.support()
+    distribution = stats.hypergeom(n_all, n_good, n_drawn)
+    least, most = distribution.support()
     assert drawn.min() >= least
     assert drawn.max() <= most
     values = np.arange(least, most + 1)
-    expected = n_times * law.pmf(values)
+    expected = n_times * distribution.pmf(values)
     common = values[expected >= 5]
     observed = np.bincount(np.clip(drawn, common[0], common[-1]) - common[0])
     pooled = expected[common - least]
@@ -98,7 +98,7 @@ def test_hypergeometric_numbers_have_their_distribution(kernels, n_good, n_all, 
 
 
 @pytest.mark.parametrize(
-    ("n_good", "n_all", "n_drawn", "answer"),
+    ("n_good", "n_all", "n_drawn", "expected"),
     [
         (7, 7, 3, 3),  # all are good
         (7, 7, 7, 7),
@@ -110,13 +110,13 @@ def test_hypergeometric_numbers_have_their_distribution(kernels, n_good, n_all, 
         (1, 1, 1, 1),
     ],
 )
-def test_hypergeometric_numbers_without_choice(kernels, n_good, n_all, n_drawn, answer):
-    assert set(draw_hypergeometric(kernels, n_good, n_all, n_drawn, 20)) == {answer}
+def test_hypergeometric_of_certain_outcomes(kernels, n_good, n_all, n_drawn, expected):
+    assert set(draw_hypergeometric(kernels, n_good, n_all, n_drawn, 20)) == {expected}
 
 
-@pytest.mark.parametrize("chance", [0.0, 1 - 2.0**-53])
-def test_extreme_hypergeometric_numbers_are_possible_ones(plain, monkeypatch, chance):
-    monkeypatch.setattr(plain.rng, "uniform", lambda state: chance)
+@pytest.mark.parametrize("u", [0.0, 1 - 2.0**-53])
+def test_hypergeometric_of_extreme_uniform_numbers_is_possible(plain, monkeypatch, u):
+    monkeypatch.setattr(plain.random, "uniform", lambda state: u)
     for n_good, n_all, n_drawn in [(5, 20, 4), (15, 20, 12), (4000, 30000, 173), (1, 2, 1)]:
         (drawn,) = draw_hypergeometric(plain, n_good, n_all, n_drawn, 1)
         assert stats.hypergeom(n_all, n_good, n_drawn).pmf(drawn) > 0

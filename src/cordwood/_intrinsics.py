@@ -1,12 +1,12 @@
-"""Numba intrinsics and array views that kernels need beyond what numba offers.
+"""Array records, read-only views and numba intrinsics that kernels use.
 
-`borrow` strips the reference counts of a record of arrays for the length of one kernel call.
+`borrow` strips the reference counts of a record of arrays for the duration of one kernel call.
 Compiled code counts a reference, atomically, whenever it takes an array out of a record or passes
-one on. In inner loops that costs more than the work, and threads that share a record contend for
-its counters. The caller of a kernel holds the arrays anyway.
+one on. In inner loops that costs more than the work itself, and threads that share a record contend
+for its counters. The caller of a kernel keeps the arrays alive anyway.
 """
 
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from llvmlite import ir
@@ -21,11 +21,48 @@ Record = TypeVar("Record")
 _get_or_insert_function: Any = cgutils.get_or_insert_function
 
 
-def read_only(array: Array) -> Array:
-    """Give a view that cannot be written through.
+class CSRArrays(NamedTuple):
+    """The arrays of a canonical CSR matrix, read-only, as kernels take them.
 
-    Kernels are compiled once for arrays that can be written and once for those that cannot, such
-    as memory maps. What they only read is always handed to them like this.
+    Parameters
+    ----------
+    indptr : int64 array of shape (n_samples + 1,)
+    indices : int32 array of shape (n_entries,)
+    data : float32 array of shape (n_entries,)
+    shape : tuple of int
+        (n_samples, n_features).
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float32]
+    shape: tuple[int, int]
+
+
+class CSCArrays(NamedTuple):
+    """The arrays of a canonical CSC matrix, read-only, as kernels take them.
+
+    Parameters
+    ----------
+    indptr : int64 array of shape (n_features + 1,)
+    indices : int32 array of shape (n_entries,)
+    data : float32 array of shape (n_entries,)
+    shape : tuple of int
+        (n_samples, n_features).
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float32]
+    shape: tuple[int, int]
+
+
+def read_only(array: Array) -> Array:
+    """Return a read-only view.
+
+    numba compiles a kernel once for writable and once for read-only arrays, such as memory maps.
+    Arrays that a kernel only reads are always passed as read-only views, so that it is compiled
+    once.
     """
     view = array.view()
     view.flags.writeable = False
@@ -33,110 +70,113 @@ def read_only(array: Array) -> Array:
 
 
 def borrow(record: Record) -> Record:
-    """Give the same record, its arrays without owners; they must not outlive the kernel call."""
+    """Return the record with arrays that are not reference-counted.
+
+    They must not outlive the kernel call.
+    """
     return record
 
 
-def _disown(context: Any, record: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _borrow_intrinsic(context: Any, record: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         (kind,) = signature.args
         (value,) = arguments
-        for place, member in enumerate(kind.types):
+        for index, member in enumerate(kind.types):
             if isinstance(member, types.Array):
                 array = context.make_array(member)(
-                    context, builder, builder.extract_value(value, place)
+                    context, builder, builder.extract_value(value, index)
                 )
                 array.meminfo = ir.Constant(array.meminfo.type, None)
                 array.parent = ir.Constant(array.parent.type, None)
-                value = builder.insert_value(value, array._getvalue(), place)
+                value = builder.insert_value(value, array._getvalue(), index)
         return value
 
-    return record(record), generate
+    return record(record), codegen
 
 
-_disowned: Any = intrinsic(_disown)
+_borrow: Any = intrinsic(_borrow_intrinsic)
 
 
 @overload(borrow)
-def _compile_borrow(record: Any) -> Any:
+def _overload_borrow(record: Any) -> Any:
     if not isinstance(record, types.NamedTuple):
         return None
 
-    # numba wants the same annotations here as above.
-    def disown(record: Any) -> Any:
-        return _disowned(record)
+    # numba requires the same annotations as in the overloaded function.
+    def implementation(record: Any) -> Any:
+        return _borrow(record)
 
-    return disown
+    return implementation
 
 
 def count_bits(word: Any) -> Any:
-    """Count the bits that are set in a word of 64."""
+    """Return the number of set bits of a 64-bit integer."""
     return np.uint64(int(word).bit_count())
 
 
 def lowest_bit(word: Any) -> Any:
-    """Give the position of the lowest bit that is set in a word of 64, which must not be zero."""
+    """Return the position of the lowest set bit of a 64-bit integer, which must not be zero."""
     return np.uint64((int(word) & -int(word)).bit_length() - 1)
 
 
-def _count(context: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _count_bits_intrinsic(context: Any, word: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
-    return types.uint64(types.uint64), generate
+    return types.uint64(types.uint64), codegen
 
 
-def _find(context: Any, word: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _lowest_bit_intrinsic(context: Any, word: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(1))
 
-    return types.uint64(types.uint64), generate
+    return types.uint64(types.uint64), codegen
 
 
-_counted: Any = intrinsic(_count)
-_found: Any = intrinsic(_find)
+_count_bits: Any = intrinsic(_count_bits_intrinsic)
+_lowest_bit: Any = intrinsic(_lowest_bit_intrinsic)
 
 
 @overload(count_bits)
-def _compile_count(word: Any) -> Any:
-    def count(word: Any) -> Any:
-        return _counted(word)
+def _overload_count_bits(word: Any) -> Any:
+    def implementation(word: Any) -> Any:
+        return _count_bits(word)
 
-    return count
+    return implementation
 
 
 @overload(lowest_bit)
-def _compile_find(word: Any) -> Any:
-    def find(word: Any) -> Any:
-        return _found(word)
+def _overload_lowest_bit(word: Any) -> Any:
+    def implementation(word: Any) -> Any:
+        return _lowest_bit(word)
 
-    return find
-
-
-def prefetch(array: Any, place: Any) -> None:
-    """Ask for an element of a one-dimensional array, without waiting for it."""
+    return implementation
 
 
-def _ask(context: Any, array: Any, place: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def prefetch(array: Any, index: Any) -> None:
+    """Request an element of a one-dimensional array from memory without waiting for it."""
+
+
+def _prefetch_intrinsic(context: Any, array: Any, index: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind, _ = signature.args
         data = context.make_array(kind)(context, builder, arguments[0]).data
-        byte, word = ir.PointerType(ir.IntType(8)), ir.IntType(32)
-        kind_of_hint = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        hint = _get_or_insert_function(builder.module, kind_of_hint, "llvm.prefetch.p0")
+        byte, int32 = ir.PointerType(ir.IntType(8)), ir.IntType(32)
+        function_type = ir.FunctionType(ir.VoidType(), [byte, int32, int32, int32])
+        function = _get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        builder.call(hint, [address, word(0), word(3), word(1)])
+        builder.call(function, [address, int32(0), int32(3), int32(1)])
         return context.get_dummy_value()
 
-    return types.void(array, place), generate
+    return types.void(array, index), codegen
 
 
-_asked: Any = intrinsic(_ask)
+_prefetch: Any = intrinsic(_prefetch_intrinsic)
 
 
 @overload(prefetch)
-def _compile_prefetch(array: Any, place: Any) -> Any:
-    def ask(array: Any, place: Any) -> None:
-        _asked(array, place)
+def _overload_prefetch(array: Any, index: Any) -> Any:
+    def implementation(array: Any, index: Any) -> None:
+        _prefetch(array, index)
 
-    return ask
+    return implementation

@@ -1,12 +1,13 @@
-"""Random numbers from a one-word state array, so that a seed alone decides a tree.
+"""Random numbers for kernels, from a state array of one 64-bit integer.
 
 The generator is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): one addition and two
-multiplications a draw, and every 64-bit seed is a good one.
+multiplications per number, and every 64-bit seed is equally good. A tree's seed alone determines
+all of its random choices, so results do not depend on the number of threads.
 """
 
 import numpy as np
 
-from cordwood._jit import Float, Floats, Int, Seed, piece
+from cordwood._jit import Float, Float64Array, Int, RngState, helper
 
 MAX_SEED = 2**63 - 1
 
@@ -17,8 +18,8 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 _UNIT = 2.0**-53
 
 
-@piece
-def uniform(state: Seed) -> Float:
+@helper
+def uniform(state: RngState) -> Float:
     """Draw a float from [0, 1)."""
     z = state[0] + _STEP
     state[0] = z
@@ -28,58 +29,58 @@ def uniform(state: Seed) -> Float:
     return np.float64(z >> _S11) * _UNIT
 
 
-@piece
-def below(state: Seed, n: Int) -> Int:
+@helper
+def randbelow(state: RngState, n: Int) -> Int:
     """Draw an integer from 0 to n - 1."""
     return np.int64(uniform(state) * n)
 
 
-@piece
+@helper
 def hypergeometric(
-    state: Seed,
-    log_factorial: Floats,
+    state: RngState,
+    log_factorial: Float64Array,
     n_good: Int,
     n_all: Int,
     n_drawn: Int,
 ) -> Int:
-    """Count the good ones among `n_drawn` that are taken without replacement from `n_all`.
+    """Draw the number of good items among `n_drawn` items taken without replacement from `n_all`.
 
-    Inverts the distribution function from its peak outwards, which takes one random number and
+    Inverts the distribution function from the mode outwards, which takes one random number and
     about as many steps as the standard deviation.
     """
     n_bad = n_all - n_good
     if n_bad == 0 or n_drawn >= n_all:
         return min(n_good, n_drawn)
     least, most = max(0, n_drawn - n_bad), min(n_good, n_drawn)
-    peak = np.int64((n_drawn + 1.0) * (n_good + 1.0) / (n_all + 2.0))
-    peak = min(max(peak, least), most)
-    at_peak = np.exp(
+    mode = np.int64((n_drawn + 1.0) * (n_good + 1.0) / (n_all + 2.0))
+    mode = min(max(mode, least), most)
+    p_mode = np.exp(
         log_factorial[n_good]
-        - log_factorial[peak]
-        - log_factorial[n_good - peak]
+        - log_factorial[mode]
+        - log_factorial[n_good - mode]
         + log_factorial[n_bad]
-        - log_factorial[n_drawn - peak]
-        - log_factorial[n_bad - n_drawn + peak]
+        - log_factorial[n_drawn - mode]
+        - log_factorial[n_bad - n_drawn + mode]
         + log_factorial[n_drawn]
         + log_factorial[n_all - n_drawn]
         - log_factorial[n_all]
     )
-    rest = uniform(state) - at_peak
-    below, above = peak, peak
-    p_below, p_above = at_peak, at_peak
-    while rest >= 0.0 and (below > least or above < most):
+    remaining = uniform(state) - p_mode
+    below, above = mode, mode
+    p_below, p_above = p_mode, p_mode
+    while remaining >= 0.0 and (below > least or above < most):
         if above < most:
             p_above *= (n_good - above) * (n_drawn - above)
             above += 1
             p_above /= np.float64(above) * (n_bad - n_drawn + above)
-            rest -= p_above
-            if rest < 0.0:
+            remaining -= p_above
+            if remaining < 0.0:
                 return above
         if below > least:
             p_below *= np.float64(below) * (n_bad - n_drawn + below)
             below -= 1
             p_below /= np.float64(n_good - below) * (n_drawn - below)
-            rest -= p_below
-            if rest < 0.0:
+            remaining -= p_below
+            if remaining < 0.0:
                 return below
-    return peak
+    return mode

@@ -1,4 +1,4 @@
-"""One tree without bootstrap has nothing random in it where there is one column to cut."""
+"""Lazy trees against scikit-learn: with one feature and no bootstrap, nothing is random."""
 
 import numpy as np
 import pytest
@@ -7,33 +7,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from cordwood._csr import check_rows
-from cordwood.ensemble._tree_engine.lazy_trees import PathRules, allocate, collect, vote
+from cordwood._csr import check_labelled_csr, csr_arrays
+from cordwood.ensemble._tree_engine.lazy_trees import (
+    LazyTreeParams,
+    allocate_lazy_workspace,
+    label_rows,
+    lazy_vote,
+)
 
 N_CLASSES = 3
 
 
-def make_rules(n_trees=1, n_columns=1, **changes):
-    rules = PathRules(
+def make_params(n_trees=1, n_features=1, **changes):
+    params = LazyTreeParams(
         n_trees=n_trees,
         bootstrap=False,
-        random_cut=False,
+        random_split=False,
         entropy=False,
-        quota=np.arange(n_columns + 1),
-        log_factorial=np.cumsum(np.log(np.maximum(np.arange(n_columns + 1), 1))),
+        max_features=np.arange(n_features + 1),
+        log_factorial=np.cumsum(np.log(np.maximum(np.arange(n_features + 1), 1))),
         x_log_x=np.arange(500) * np.log2(np.maximum(np.arange(500), 1)),
     )
-    return rules._replace(**changes)
+    return params._replace(**changes)
 
 
-def answer(X, codes, queries, rules, seed=0):
-    """Answer queries by trees on all rows."""
-    X, queries = (sp.csr_matrix(np.asarray(part, np.float32)) for part in (X, queries))
-    rows = collect(X, codes.astype(np.uint32))
-    n_rows, n_queries = X.shape[0], queries.shape[0]
-    neighbors = np.tile(np.arange(n_rows, dtype=np.int32), (n_queries, 1))
+def predict_proba(X, y, queries, params, seed=0):
+    """Predict queries by lazy trees on all samples."""
+    X, queries = (csr_arrays(sp.csr_matrix(np.asarray(a, np.float32))) for a in (X, queries))
+    train = label_rows(X, y.astype(np.uint32))
+    n_samples, n_queries = X.shape[0], queries.shape[0]
+    neighbors = np.tile(np.arange(n_samples, dtype=np.int32), (n_queries, 1))
+    workspace = allocate_lazy_workspace(train, N_CLASSES, n_samples)
     votes = np.zeros((n_queries, N_CLASSES))
-    vote(rows, rules, allocate(rows, N_CLASSES, n_rows), queries, neighbors, seed, votes)
+    lazy_vote(train, params, workspace, queries, neighbors, seed, votes)
     return votes
 
 
@@ -45,50 +51,50 @@ def answer(X, codes, queries, rules, seed=0):
         max_size=90,
     )
 )
-def test_a_tree_on_one_column_is_scikit_learns(documents):
-    X, codes = np.array([[x] for x, _ in documents]), np.array([code for _, code in documents])
+def test_tree_on_one_feature_matches_scikit_learn(samples):
+    X, y = np.array([[x] for x, _ in samples]), np.array([label for _, label in samples])
     queries = np.array([[-9], [-3], [-2], [-0.7], [-0.1], [0], [0.4], [1.2], [1.6], [3], [9.0]])
-    tree = DecisionTreeClassifier().fit(X, codes)
+    tree = DecisionTreeClassifier().fit(X, y)
     expected = np.zeros((len(queries), N_CLASSES))
     expected[:, tree.classes_] = tree.predict_proba(queries)
-    np.testing.assert_allclose(answer(X, codes, queries, make_rules()), expected, atol=1e-12)
+    np.testing.assert_allclose(predict_proba(X, y, queries, make_params()), expected, atol=1e-12)
 
 
-def test_long_lists_and_many_values_too():
+def test_tree_on_many_values_matches_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 1)).round(2)
-    codes = ((X[:, 0] * 2).astype(int) + rng.integers(0, 2, 400)) % 3
+    y = ((X[:, 0] * 2).astype(int) + rng.integers(0, 2, 400)) % 3
     queries = rng.normal(size=(60, 1)).round(2)
-    tree = DecisionTreeClassifier().fit(X.astype(np.float32), codes)
+    tree = DecisionTreeClassifier().fit(X.astype(np.float32), y)
     expected = tree.predict_proba(queries.astype(np.float32))
-    np.testing.assert_allclose(answer(X, codes, queries, make_rules()), expected, atol=1e-12)
+    np.testing.assert_allclose(predict_proba(X, y, queries, make_params()), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("entropy", [False, True])
-@pytest.mark.parametrize("random_cut", [False, True])
-def test_equal_documents_of_different_classes_share_the_answer(entropy, random_cut):
-    X, codes = np.ones((8, 300)), np.array([0, 0, 0, 0, 0, 1, 1, 2])
+@pytest.mark.parametrize("random_split", [False, True])
+def test_duplicates_of_different_classes_share_a_leaf(entropy, random_split):
+    X, y = np.ones((8, 300)), np.array([0, 0, 0, 0, 0, 1, 1, 2])
     X[0] = 2
-    rules = make_rules(50, 300, entropy=entropy, random_cut=random_cut)
-    votes = answer(X, codes, np.ones((1, 300)), rules)
+    params = make_params(50, 300, entropy=entropy, random_split=random_split)
+    votes = predict_proba(X, y, np.ones((1, 300)), params)
     np.testing.assert_allclose(votes, [[4 / 7, 2 / 7, 1 / 7]])
 
 
-def test_words_that_no_neighbour_has_take_their_share_of_the_draws():
-    """One word tells the classes, one tells nothing, and 98 more are the query's alone.
+def test_features_of_the_query_alone_count_as_constant():
+    """One feature separates the classes, one is noise, and 98 are nonzero in the query only.
 
-    A node that draws two of the hundred words goes on until one can be cut. So the telling word is
-    taken in half of the trees, or a little more often: whenever both are drawn at once. And where
-    the other one is taken, the telling word is next.
+    A node that draws two of the hundred features draws again until one is not constant. If this is
+    the noise feature, the informative one follows in the next node, so that the predictions are
+    those of nodes that draw all features.
     """
     X = np.zeros((40, 100))
     X[:20, 0], X[::2, 1] = 1, 1
-    codes = np.repeat([0, 1], 20)
-    codes[[0, 39]] = 2
+    y = np.repeat([0, 1], 20)
+    y[[0, 39]] = 2
     query = np.ones((1, 100))
-    rules = make_rules(4000, 100, quota=np.minimum(2, np.arange(101)))
-    few = answer(X, codes, query, rules, seed=1)
-    many = answer(X, codes, query, rules._replace(quota=np.arange(101)), seed=1)
+    params = make_params(4000, 100, max_features=np.minimum(2, np.arange(101)))
+    few = predict_proba(X, y, query, params, seed=1)
+    many = predict_proba(X, y, query, params._replace(max_features=np.arange(101)), seed=1)
     np.testing.assert_allclose(many, few, atol=0.02)
     assert few[0, 1] < 0.05
 
@@ -119,8 +125,8 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "array", "message"), BAD)
-def test_arrays_of_a_stranger_are_checked(name, array, message):
-    copies = check_rows(**GOOD, n_columns=5, n_classes=2)
+def test_invalid_csr_arrays_raise(name, array, message):
+    copies = check_labelled_csr(**GOOD, n_features=5, n_classes=2)
     assert all(copy is not given for copy, given in zip(copies, GOOD.values(), strict=True))
     with pytest.raises(ValueError, match=message):
-        check_rows(**{**GOOD, name: array}, n_columns=5, n_classes=2)
+        check_labelled_csr(**{**GOOD, name: array}, n_features=5, n_classes=2)

@@ -2,64 +2,65 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood.ensemble._tree_engine.binning import encode
-from cordwood.ensemble._tree_engine.workspace import allocate
+from cordwood._csr import csc_arrays
+from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble._tree_engine.grower import allocate_grow_workspace
 
 BITS = np.uint32(10)
 MASK = np.uint32(1023)
 
 
-def entries_of(ranks, docs):
-    return (np.asarray(ranks, np.uint32) << BITS) | np.asarray(docs, np.uint32)
+def make_entries(bins, samples):
+    return (np.asarray(bins, np.uint32) << BITS) | np.asarray(samples, np.uint32)
 
 
-def spans(pairs):
-    """Lay out starts and lengths of lists as the kernels have them."""
+def make_span(pairs):
+    """Interleave starts and lengths of lists, as the kernels store them."""
     return np.array(pairs, np.uint32).ravel()
 
 
 # --- reading a list ---------------------------------------------------------------------------
 
 
-def test_an_unread_list_is_copied_from_its_column_without_what_is_not_alive(kernels):
-    column = entries_of([1, 1, 2, 3, 5], [4, 0, 3, 1, 2])
+def test_unread_list_is_copied_from_its_column(kernels):
+    column = make_entries([1, 1, 2, 3, 5], [4, 0, 3, 1, 2])
     column = np.concatenate([np.full(2, 99, np.uint32), column, np.full(2, 99, np.uint32)])
-    live = np.array([7, 0, 1, 0, 255], np.uint8)
-    span = spans([[kernels.postings.UNREAD] * 2] * 3)
+    weight_level = np.array([7, 0, 1, 0, 255], np.uint8)
+    span = make_span([[kernels.postings.UNREAD] * 2] * 3)
     entry = np.zeros(9, np.uint32)
-    n, mass = kernels.postings.fetch(
-        span, entry, column, live, np.uint32(1), np.uint32(2), np.uint32(7), MASK
+    n, levels = kernels.postings.read_postings(
+        span, entry, column, weight_level, np.uint32(1), np.uint32(2), np.uint32(7), MASK
     )
-    assert (n, mass) == (3, 7 + 1 + 255)
-    assert span.tolist() == spans([[2**32 - 1] * 2, [2, 3], [2**32 - 1] * 2]).tolist()
-    assert entry[2:5].tolist() == entries_of([1, 1, 5], [4, 0, 2]).tolist()
+    assert (n, levels) == (3, 7 + 1 + 255)
+    assert span.tolist() == make_span([[2**32 - 1] * 2, [2, 3], [2**32 - 1] * 2]).tolist()
+    assert entry[2:5].tolist() == make_entries([1, 1, 5], [4, 0, 2]).tolist()
 
 
-def test_a_list_is_cleaned_in_place_and_keeps_its_order(kernels):
+def test_reading_removes_samples_in_place_and_keeps_the_order(kernels):
     rng = np.random.default_rng(0)
-    docs, ranks = rng.permutation(300).astype(np.uint32), rng.integers(0, 9, 300)
-    span = spans([[50, 300]])
+    samples, bins = rng.permutation(300).astype(np.uint32), rng.integers(0, 9, 300)
+    span = make_span([[50, 300]])
     entry = np.zeros(400, np.uint32)
-    entry[50:350] = entries_of(ranks, docs)
-    live = rng.integers(0, 3, 300).astype(np.uint8)
+    entry[50:350] = make_entries(bins, samples)
+    weight_level = rng.integers(0, 3, 300).astype(np.uint8)
     column = np.zeros(0, np.uint32)
     for _ in range(3):
         expected = entry[50 : 50 + span[1]]
-        expected = expected[live[expected & MASK] > 0].tolist()
-        n, mass = kernels.postings.fetch(
-            span, entry, column, live, np.uint32(0), np.uint32(0), np.uint32(0), MASK
+        expected = expected[weight_level[expected & MASK] > 0].tolist()
+        n, levels = kernels.postings.read_postings(
+            span, entry, column, weight_level, np.uint32(0), np.uint32(0), np.uint32(0), MASK
         )
         assert entry[50 : 50 + n].tolist() == expected
-        assert mass == live[np.array(expected) & MASK].sum(dtype=int)
+        assert levels == weight_level[np.array(expected) & MASK].sum(dtype=int)
         assert span.tolist() == [50, len(expected)]
-        live[rng.integers(0, 300, 80)] = 0
+        weight_level[rng.integers(0, 300, 80)] = 0
 
 
-def test_the_mass_of_a_long_list_does_not_overflow(kernels):
-    docs = np.arange(1000, dtype=np.uint32)
-    n, mass = kernels.postings.fetch(
-        spans([[0, 1000]]),
-        entries_of(np.ones(1000), docs),
+def test_sum_of_levels_does_not_overflow(kernels):
+    samples = np.arange(1000, dtype=np.uint32)
+    n, levels = kernels.postings.read_postings(
+        make_span([[0, 1000]]),
+        make_entries(np.ones(1000), samples),
         np.zeros(0, np.uint32),
         np.full(1000, 255, np.uint8),
         np.uint32(0),
@@ -67,71 +68,71 @@ def test_the_mass_of_a_long_list_does_not_overflow(kernels):
         np.uint32(0),
         MASK,
     )
-    assert (n, mass) == (1000, 255_000)
+    assert (n, levels) == (1000, 255_000)
 
 
-def test_a_dense_feature_lists_the_node_without_zeros(kernels):
-    order = np.array([5, 2, 9, 0, 7, 1, 3, 4, 6, 8], np.uint32)
-    ranks = np.array([3, 1, 1, 0, 2, 1, 4, 0, 1, 2], np.uint32)
-    dense = np.stack([np.zeros(10, np.uint32), ranks << BITS])
+def test_gather_dense_skips_zeros(kernels):
+    samples = np.array([5, 2, 9, 0, 7, 1, 3, 4, 6, 8], np.uint32)
+    bins = np.array([3, 1, 1, 0, 2, 1, 4, 0, 1, 2], np.uint32)
+    dense = np.stack([np.zeros(10, np.uint32), bins << BITS])
     buffer = np.empty(11, np.uint32)
-    n = kernels.postings.gather(
-        order, dense, buffer, np.uint32(1), np.uint32(1) << BITS, np.uint32(2), np.uint32(8)
+    n = kernels.postings.gather_dense(
+        samples, dense, buffer, np.uint32(1), np.uint32(1) << BITS, np.uint32(2), np.uint32(8)
     )
-    docs = [doc for doc in order[2:8] if ranks[doc] != 1]
-    assert buffer[:n].tolist() == entries_of(ranks[docs], docs).tolist()
+    nonzero = [sample for sample in samples[2:8] if bins[sample] != 1]
+    assert buffer[:n].tolist() == make_entries(bins[nonzero], nonzero).tolist()
 
 
 @pytest.mark.parametrize(
-    ("ranks", "even"), [([3], True), ([3, 3, 3], True), ([3, 3, 2], False), ([4, 3, 3], False)]
+    ("bins", "constant"), [([3], True), ([3, 3, 3], True), ([3, 3, 2], False), ([4, 3, 3], False)]
 )
-def test_a_list_of_one_value_is_even(kernels, ranks, even):
-    entries = entries_of([9, *ranks, 9], [0, 1, 2, 3, 4, 5][: len(ranks) + 2])
-    answer = kernels.postings.is_even(entries, np.uint32(1), np.uint32(len(ranks)), BITS)
-    assert answer == even
+def test_is_constant(kernels, bins, constant):
+    entries = make_entries([9, *bins, 9], [0, 1, 2, 3, 4, 5][: len(bins) + 2])
+    found = kernels.postings.is_constant(entries, np.uint32(1), np.uint32(len(bins)), BITS)
+    assert found == constant
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 39, 40, 41, 257, 900])
-@pytest.mark.parametrize("n_ranks", [1, 2, 200, 300, 70_000, 4_000_000])
-def test_a_list_is_sorted_by_value_and_documents_keep_their_order(kernels, n, n_ranks):
+@pytest.mark.parametrize("n_bins", [1, 2, 200, 300, 70_000, 4_000_000])
+def test_sort_by_bin_is_a_stable_sort(kernels, n, n_bins):
     rng = np.random.default_rng(n)
-    ranks = rng.integers(0, n_ranks, n).astype(np.uint32)
-    docs = rng.permutation(1000)[:n]
-    strange = np.array([5, 4, 3], np.uint32)
-    entries = np.concatenate([strange, entries_of(ranks, docs), strange])
-    spare, tally = np.zeros(1000, np.uint32), np.zeros(256, np.uint32)
-    kernels.postings.sort(entries, np.uint32(3), np.uint32(n), spare, tally, BITS)
-    places = np.argsort(ranks, kind="stable")
-    assert entries[3 : 3 + n].tolist() == entries_of(ranks[places], docs[places]).tolist()
-    assert entries[:3].tolist() == entries[3 + n :].tolist() == strange.tolist()
+    bins = rng.integers(0, n_bins, n).astype(np.uint32)
+    samples = rng.permutation(1000)[:n]
+    outside = np.array([5, 4, 3], np.uint32)
+    entries = np.concatenate([outside, make_entries(bins, samples), outside])
+    spare, digit_start = np.zeros(1000, np.uint32), np.zeros(256, np.uint32)
+    kernels.postings.sort_by_bin(entries, np.uint32(3), np.uint32(n), spare, digit_start, BITS)
+    order = np.argsort(bins, kind="stable")
+    assert entries[3 : 3 + n].tolist() == make_entries(bins[order], samples[order]).tolist()
+    assert entries[:3].tolist() == entries[3 + n :].tolist() == outside.tolist()
 
 
-# --- making lists anew ------------------------------------------------------------------------
+# --- building lists ---------------------------------------------------------------------------
 
 
-def test_lists_made_from_rows_are_the_columns_of_the_node(kernels):
+def test_built_lists_are_the_columns_of_the_node(kernels):
     rng = np.random.default_rng(4)
     X = sp.csc_matrix(rng.poisson(0.1, size=(90, 40)).astype(np.float32))
-    table = encode(X)
-    scratch = allocate(table, 2)
-    scratch.order[:] = rng.permutation(90)
-    scratch.span[:] = 0
+    binned = bin_matrix(csc_arrays(X))
+    workspace = allocate_grow_workspace(binned, 2)
+    workspace.samples[:] = rng.permutation(90)
+    workspace.span[:] = 0
     n_listed = 0
     for start, end in [(0, 90), (10, 30), (5, 6), (40, 90)]:
-        n_listed = kernels.postings.build(
-            table, scratch, np.uint32(start), np.uint32(end), n_listed
+        n_listed = kernels.postings.build_postings(
+            binned, workspace, np.uint32(start), np.uint32(end), n_listed
         )
-        docs = scratch.order[start:end]
-        part = X[docs][:, table.column].toarray()
-        words = scratch.active[:n_listed]
-        assert sorted(words) == np.flatnonzero(part.any(axis=0)).tolist()
-        lists = scratch.span.reshape(-1, 2)
-        for feature in words:
+        samples = workspace.samples[start:end]
+        part = X[samples][:, binned.column].toarray()
+        features = workspace.active[:n_listed]
+        assert sorted(features) == np.flatnonzero(part.any(axis=0)).tolist()
+        lists = workspace.span.reshape(-1, 2)
+        for feature in features:
             at, n = lists[feature]
-            found = scratch.entry[at : at + n]
+            found = workspace.entry[at : at + n]
             present = np.flatnonzero(part[:, feature])
-            assert (found & table.doc_mask).tolist() == docs[present].tolist()
-            ranks = (found >> table.doc_bits) + table.value_start[feature]
-            assert table.least[ranks].tolist() == part[present, feature].tolist()
-        absent = np.setdiff1d(np.arange(40), words)
+            assert (found & binned.sample_mask).tolist() == samples[present].tolist()
+            bins = (found >> binned.sample_bits) + binned.bin_start[feature]
+            assert binned.bin_min[bins].tolist() == part[present, feature].tolist()
+        absent = np.setdiff1d(np.arange(40), features)
         assert not lists[absent, 1].any()

@@ -4,62 +4,94 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.ensemble._tree_engine import _kernels_row_blocks as kernels
-from cordwood.ensemble._tree_engine.bootstrap import pack
-from cordwood.ensemble._tree_engine.grower import reach
-from cordwood.ensemble._tree_engine.row_blocks import _allocate, reach_turned, turn_rows
+from cordwood._csr import csr_arrays
+from cordwood.ensemble._tree_engine.apply import allocate_row_block, apply, as_mask
+from cordwood.ensemble._tree_engine.bootstrap import pack_in_bag
+from cordwood.ensemble._tree_engine.row_blocks import (
+    RowBlocks,
+    _allocate,
+    apply_blocks,
+    to_row_blocks,
+)
 from cordwood.ensemble.forests import ExtraTreesClassifier
+from synthetic_data import make_counts, make_numbers
 
 
-def ask(forest, X, seed):
-    bags = pack(range(seed, seed + forest.n_trees), X.shape[0], X.shape[0])
-    rows = sp.csr_matrix(X)
-    turned = turn_rows(rows)
-    for given_bags in (None, bags):
-        expected = reach(forest, rows, bags=given_bags)
+def to_arrays(X):
+    return csr_arrays(sp.csr_matrix(X))
+
+
+def check_leaves(forest, X, seed):
+    masks = pack_in_bag(range(seed, seed + forest.n_trees), X.shape[0], X.shape[0])
+    arrays = to_arrays(X)
+    blocks = to_row_blocks(arrays)
+    for in_bag in (None, masks):
+        expected = apply(forest, arrays, in_bag=in_bag)
         for n_jobs in (1, 2):
-            found = reach_turned(forest, turned, bags=given_bags, n_jobs=n_jobs)
+            found = apply_blocks(forest, blocks, in_bag=in_bag, n_jobs=n_jobs)
             assert np.array_equal(found, expected)
-    return turned
 
 
-@pytest.mark.parametrize("n_rows", [1, 8, 63, 64, 65, 2047, 2048, 2049])
-def test_leaves_are_those_that_rows_reach(words, n_rows):
-    X, y = words(2049, 30, 3, seed=2)
+@pytest.mark.parametrize("n_samples", [1, 8, 63, 64, 65, 2047, 2048, 2049])
+def test_leaves_are_those_of_apply(n_samples):
+    X, y = make_counts(2049, 30, 3, seed=2)
     forest = ExtraTreesClassifier(4, random_state=0).fit(X, y).forest_
-    ask(forest, X[:n_rows], seed=0)
+    check_leaves(forest, X[:n_samples], seed=0)
 
 
-def test_numbers_of_all_signs_reach_their_leaves(numbers):
-    X, y = numbers(200, 9, 3, 4)
-    ask(ExtraTreesClassifier(6, random_state=0).fit(X, y).forest_, X, seed=3)
+def test_leaves_of_values_of_both_signs():
+    X, y = make_numbers(200, 9, 3, 4)
+    check_leaves(ExtraTreesClassifier(6, random_state=0).fit(X, y).forest_, X, seed=3)
 
 
 @given(st.integers(0, 2**31), st.floats(0, 1))
 @settings(max_examples=25, deadline=None)
-def test_any_rows_are_laid_out_column_by_column(seed, share):
+def test_blocks_store_the_matrix(seed, density):
     rng = np.random.default_rng(seed)
-    n_rows = rng.integers(1, 200)
-    X = (rng.normal(size=(n_rows, 7)) * (rng.random((n_rows, 7)) < share)).astype(np.float32)
-    turned = turn_rows(sp.csr_matrix(X))
-    again = np.zeros_like(X)
-    for block in range(len(turned.column_start) - 1):
-        for i in range(*turned.column_start[block : block + 2]):
-            bits = np.array([int(turned.present[i]) >> bit & 1 for bit in range(64)])
-            rows = 64 * block + np.flatnonzero(bits)
-            values = turned.value[turned.start[i] : turned.start[i] + len(rows)]
-            again[rows, turned.column[i]] = values
-            assert values.min() == turned.least[i]
-    assert np.array_equal(again, X)
+    n_samples = rng.integers(1, 200)
+    X = rng.normal(size=(n_samples, 7)) * (rng.random((n_samples, 7)) < density)
+    X = X.astype(np.float32)
+    blocks = to_row_blocks(to_arrays(X))
+    decoded = np.zeros_like(X)
+    for block in range(len(blocks.column_start) - 1):
+        for i in range(*blocks.column_start[block : block + 2]):
+            bits = np.array([int(blocks.present[i]) >> bit & 1 for bit in range(64)])
+            samples = 64 * block + np.flatnonzero(bits)
+            values = blocks.value[blocks.start[i] : blocks.start[i] + len(samples)]
+            decoded[samples, blocks.column[i]] = values
+            assert values.min() == blocks.min_value[i]
+    assert np.array_equal(decoded, X)
 
 
-def test_plain_python_finds_the_same_leaves(words):
-    X, y = words(90, 20, 3, seed=2)
+def test_plain_and_compiled_kernels_agree(plain, compiled):
+    X, y = make_counts(90, 20, 3, seed=2)
     forest = ExtraTreesClassifier(2, random_state=0).fit(X, y).forest_
-    turned = turn_rows(sp.csr_matrix(X))
-    leaves = np.full((2, 90), -1, np.int32)
-    nobody = np.empty((0, 0), np.uint8)
-    block = _allocate(turned)
-    kernels.reach.py_func(forest, turned, 0, 90, nobody, block, leaves)
-    assert np.array_equal(leaves, reach(forest, sp.csr_matrix(X)))
-    assert not block.present.any()
+    arrays = to_arrays(X)
+    expected = to_row_blocks(arrays)
+    for kernels in (plain, compiled):
+        nnz = len(arrays.data)
+        blocks = RowBlocks(
+            column_start=np.zeros(3, np.int64),
+            column=np.empty(nnz, np.int32),
+            present=np.empty(nnz, np.uint64),
+            start=np.empty(nnz, np.int64),
+            min_value=np.empty(nnz, np.float32),
+            value=np.empty(nnz, np.float32),
+            n_samples=90,
+            n_features=20,
+        )
+        block = allocate_row_block(arrays)
+        n_columns = kernels.row_blocks.transpose_rows(arrays, block, blocks)
+        assert not block.present.any()
+        assert n_columns == len(expected.column)
+        for name in ("column", "present", "start", "min_value"):
+            written, stored = getattr(blocks, name)[:n_columns], getattr(expected, name)
+            assert np.array_equal(written, stored), name
+        assert np.array_equal(blocks.column_start, expected.column_start)
+        assert np.array_equal(blocks.value, expected.value)
+
+        leaves = np.full((2, 90), -1, np.int32)
+        block = _allocate(expected)
+        kernels.row_blocks.apply_block_range(forest, expected, 0, 90, as_mask(None), block, leaves)
+        assert np.array_equal(leaves, apply(forest, arrays))
+        assert not block.present.any()

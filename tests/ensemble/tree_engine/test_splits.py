@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cordwood.ensemble._tree_engine.binning import encode
+from cordwood._csr import csc_arrays
+from cordwood.ensemble._tree_engine.binning import bin_matrix
 
-DOC_BITS = np.uint32(8)
-DOC_MASK = np.uint32(255)
+SAMPLE_BITS = np.uint32(8)
+SAMPLE_MASK = np.uint32(255)
 NO_LOGS = np.empty(0)
 LOGS = np.arange(40.0)
 LOGS[1:] *= np.log2(LOGS[1:])
@@ -21,7 +22,7 @@ def x_log_x(x):
 
 
 def score_of(entropy, left, right):
-    """What a cut scores: less the children's weighted impurity, but for a constant of the node."""
+    """Score of a split: minus the children's weighted impurity, up to a constant of the node."""
     if entropy:
         return sum(x_log_x(side).sum() - x_log_x(side.sum()) for side in (left, right))
     return sum((side**2).sum() / side.sum() for side in (left, right))
@@ -31,12 +32,12 @@ def score_of(entropy, left, right):
 
 
 @pytest.mark.parametrize("x", [0.0, 1.0, 2.0, 39.0, 40.0, 1000.0, 0.5, 2.5, 1e-9])
-def test_x_log_x_is_the_same_from_table_and_formula(kernels, x):
+def test_x_log_x_from_table_and_formula(kernels, x):
     assert kernels.splits.x_log_x(x, LOGS) == pytest.approx(float(x_log_x(x)), rel=1e-15)
     assert kernels.splits.x_log_x(x, NO_LOGS) == pytest.approx(float(x_log_x(x)), rel=1e-15)
 
 
-def test_what_rounding_leaves_of_a_class_counts_for_nothing(kernels):
+def test_x_log_x_of_rounding_residues_is_zero(kernels):
     assert kernels.splits.x_log_x(-1e-17, LOGS) == 0
     assert kernels.splits.x_log_x(-1e-17, NO_LOGS) == 0
 
@@ -44,25 +45,25 @@ def test_what_rounding_leaves_of_a_class_counts_for_nothing(kernels):
 @criteria
 @settings(deadline=None, max_examples=150)
 @given(data=st.data())
-def test_documents_added_one_by_one_give_the_score_of_their_cut(plain, entropy, data):
+def test_moving_samples_one_by_one_gives_the_score_of_their_split(plain, entropy, data):
     splits = plain.splits
     whole = data.draw(st.booleans())
     weight = st.integers(1, 4).map(float) if whole else st.floats(0.01, 10)
-    docs = data.draw(st.lists(st.tuples(st.integers(0, 3), weight), min_size=2, max_size=12))
-    labels, weights = (np.array(column) for column in zip(*docs, strict=True))
-    n_side = data.draw(st.integers(1, len(docs) - 1))
+    samples = data.draw(st.lists(st.tuples(st.integers(0, 3), weight), min_size=2, max_size=12))
+    labels, weights = (np.array(column) for column in zip(*samples, strict=True))
+    n_side = data.draw(st.integers(1, len(samples) - 1))
     count = np.bincount(labels, weights, minlength=4)
     side = np.zeros(4)
     pure = change = 0.0
-    for label, w in docs[:n_side]:
-        more, less = splits.add(entropy, LOGS, side[label], w, count[label])
+    for label, w in samples[:n_side]:
+        more, less = splits.move_weight(entropy, LOGS, side[label], w, count[label])
         pure += more
         change += less
         side[label] += w
     pure_node = splits.purity(entropy, LOGS, count)
     expected = x_log_x(count).sum() if entropy else (count**2).sum()
     assert pure_node == pytest.approx(expected, rel=1e-12, abs=1e-12)
-    scored = splits.score(entropy, LOGS, pure_node, count.sum(), side.sum(), pure, change)
+    scored = splits.split_score(entropy, LOGS, pure_node, count.sum(), side.sum(), pure, change)
     scale = count.sum() * (1 + np.log2(1 + count.sum()))
     assert scored == pytest.approx(
         score_of(entropy, side, count - side), rel=1e-9, abs=1e-11 * scale
@@ -70,7 +71,7 @@ def test_documents_added_one_by_one_give_the_score_of_their_cut(plain, entropy, 
 
 
 def bound(entropy, purity, total, weight):
-    """The most that a cut can score whose short side, of one class, takes all of it along."""
+    """The score if the sparse side consists of all samples of one class."""
     if 4 * weight >= total:
         return np.inf
     if entropy:
@@ -81,18 +82,15 @@ def bound(entropy, purity, total, weight):
 @criteria
 @settings(deadline=None, max_examples=400)
 @given(data=st.data())
-def test_no_side_lighter_than_a_quarter_scores_above_its_bound(plain, entropy, data):
+def test_scores_are_at_most_the_bound(plain, entropy, data):
     side = np.array(data.draw(st.lists(st.integers(0, 9), min_size=2, max_size=5)), float)
-    if not side.any():
-        side[0] = 1.0
     rest = np.array([data.draw(st.integers(0, 40)) for _ in side], float)
+    assume(side.any() and rest.any())
     scale = data.draw(st.sampled_from([1.0, 0.1, 1 / 3, 1e6 / 7]))
     side, rest = side * scale, rest * scale
     count = side + rest
-    # A list may weigh more than the side that is cut off it.
+    # A list may weigh more than the side that a split separates from it.
     heavier = side.sum() * data.draw(st.floats(1, 3))
-    if not rest.any():
-        return
     pure_node = plain.splits.purity(entropy, LOGS, count)
     limit = bound(entropy, pure_node, count.sum(), heavier)
     reached = score_of(entropy, side, rest)
@@ -104,7 +102,7 @@ def test_no_side_lighter_than_a_quarter_scores_above_its_bound(plain, entropy, d
 @criteria
 @settings(deadline=None, max_examples=400)
 @given(data=st.data())
-def test_what_is_called_hopeless_is(plain, entropy, data):
+def test_pruned_splits_cannot_improve_the_best_score(plain, entropy, data):
     side = np.array([data.draw(st.integers(0, 9)) for _ in range(3)], float)
     rest = np.array([data.draw(st.integers(1, 40)) for _ in range(3)], float)
     side[0] += 1.0
@@ -114,13 +112,13 @@ def test_what_is_called_hopeless_is(plain, entropy, data):
     about = entropy, LOGS, pure_node, count.sum(), side.sum()
     reached = score_of(entropy, side, count - side)
     limit = bound(entropy, *about[2:])
-    assert not plain.splits.is_hopeless(*about, reached - 1e-9 * abs(reached))
-    assert plain.splits.is_hopeless(*about, limit + 1e-6 * abs(limit)) == np.isfinite(limit)
-    assert not plain.splits.is_hopeless(*about, limit - 1e-6 * abs(limit))
+    assert not plain.splits.cannot_improve(*about, reached - 1e-9 * abs(reached))
+    assert plain.splits.cannot_improve(*about, limit + 1e-6 * abs(limit)) == np.isfinite(limit)
+    assert not plain.splits.cannot_improve(*about, limit - 1e-6 * abs(limit))
 
 
 @criteria
-def test_the_bound_is_reached_by_a_class_that_leaves_for_good(plain, entropy):
+def test_the_bound_is_attained_by_a_side_of_all_samples_of_one_class(plain, entropy):
     count = np.array([3.0, 20.0, 5.0])
     pure_node = plain.splits.purity(entropy, LOGS, count)
     limit = bound(entropy, pure_node, 28.0, 3.0)
@@ -128,101 +126,108 @@ def test_the_bound_is_reached_by_a_class_that_leaves_for_good(plain, entropy):
     assert limit == pytest.approx(score_of(entropy, side, count - side), rel=1e-9)
 
 
-def test_among_equal_scores_the_feature_drawn_first_wins(kernels):
+def test_ties_are_won_by_the_feature_drawn_first(kernels):
     best = np.array([-np.inf, 0, -1, 0, 0, 0])
-    assert kernels.splits.offer(best, 1.0, 4)
-    assert not kernels.splits.offer(best, 1.0, 4)
-    assert not kernels.splits.offer(best, 1.0, 5)
-    assert kernels.splits.offer(best, 1.0, 3)
-    assert not kernels.splits.offer(best, 0.5, 0)
-    assert kernels.splits.offer(best, 1.5, 9)
+    assert kernels.splits.update_best(best, 1.0, 4)
+    assert not kernels.splits.update_best(best, 1.0, 4)
+    assert not kernels.splits.update_best(best, 1.0, 5)
+    assert kernels.splits.update_best(best, 1.0, 3)
+    assert not kernels.splits.update_best(best, 0.5, 0)
+    assert kernels.splits.update_best(best, 1.5, 9)
     assert best[:2].tolist() == [1.5, 9]
 
 
-# --- cuts of one feature ----------------------------------------------------------------------
+# --- splits of one feature --------------------------------------------------------------------
 
 
 class Column:
-    """One feature of a node, as the kernels see it: entries by rank, documents with zero absent."""
+    """One feature of a node, as the kernels read it: entries sorted by bin, without zeros."""
 
     def __init__(self, values, labels, weights, n_classes=3):
         self.values = np.asarray(values, np.float32)
-        self.labels = np.asarray(labels, np.uint32)
+        self.y = np.asarray(labels, np.uint32)
         self.weights = np.asarray(weights, float)
-        self.count = np.bincount(self.labels, self.weights, minlength=n_classes)
-        self.ranked = np.unique(np.append(self.values, np.float32(0)))
-        self.zero = np.uint32(np.searchsorted(self.ranked, 0))
-        docs = np.flatnonzero(self.values)
-        docs = docs[np.argsort(self.values[docs], kind="stable")]
-        ranks = np.searchsorted(self.ranked, self.values[docs]).astype(np.uint32)
-        # Other features' entries stand around them.
-        strange = np.full(3, 0xFFFFFFFF, np.uint32)
-        self.entries = np.concatenate([strange, (ranks << DOC_BITS) | docs.astype(np.uint32)])
-        self.entries = np.concatenate([self.entries, strange])
-        self.n = len(docs)
+        self.class_weights = np.bincount(self.y, self.weights, minlength=n_classes)
+        self.bins = np.unique(np.append(self.values, np.float32(0)))
+        self.zero_bin = np.uint32(np.searchsorted(self.bins, 0))
+        samples = np.flatnonzero(self.values)
+        samples = samples[np.argsort(self.values[samples], kind="stable")]
+        bins = np.searchsorted(self.bins, self.values[samples]).astype(np.uint32)
+        # The entries of other features are before and after them.
+        outside = np.full(3, 0xFFFFFFFF, np.uint32)
+        entries = (bins << SAMPLE_BITS) | samples.astype(np.uint32)
+        self.entries = np.concatenate([outside, entries, outside])
+        self.n = len(samples)
 
-    def node(self, splits, entropy, side, best, min_leaf, min_weight):
+    def node(self, splits, entropy, side, best, min_samples_leaf, min_weight_leaf):
         return splits.Node(
             entropy=entropy,
             logs=LOGS,
-            counts=self.count,
-            side=side,
+            class_weights=self.class_weights,
+            side_weights=side,
             best=best,
-            labels=self.labels,
+            y=self.y,
             weights=self.weights,
             n=np.uint32(len(self.values)),
-            purity=splits.purity(entropy, LOGS, self.count),
-            total=self.count.sum(),
-            min_leaf=min_leaf,
-            min_weight=min_weight,
-            doc_bits=DOC_BITS,
-            doc_mask=DOC_MASK,
+            purity=splits.purity(entropy, LOGS, self.class_weights),
+            total=self.class_weights.sum(),
+            min_samples_leaf=min_samples_leaf,
+            min_weight_leaf=min_weight_leaf,
+            sample_bits=SAMPLE_BITS,
+            sample_mask=SAMPLE_MASK,
         )
 
-    def arguments(self, feature=17, turn=2):
-        return np.uint32(feature), turn, self.zero, self.entries, np.uint32(3), np.uint32(self.n)
+    def arguments(self, feature=17, draw=2):
+        return (
+            np.uint32(feature),
+            draw,
+            self.zero_bin,
+            self.entries,
+            np.uint32(3),
+            np.uint32(self.n),
+        )
 
-    def cuts(self, entropy, min_leaf, min_weight):
-        """All cuts that are allowed, by brute force: score, lower and upper rank."""
+    def all_splits(self, entropy, min_leaf, min_weight):
+        """Yield score, lower and upper bin of all splits that are allowed, by brute force."""
         present = np.unique(self.values)
         for lower, upper in zip(present[:-1], present[1:], strict=True):
             left = self.values <= lower
             if min(left.sum(), (~left).sum()) < min_leaf:
                 continue
             sides = [
-                np.bincount(self.labels[part], self.weights[part], minlength=len(self.count))
+                np.bincount(self.y[part], self.weights[part], minlength=len(self.class_weights))
                 for part in (left, ~left)
             ]
             if min(side.sum() for side in sides) < min_weight:
                 continue
-            ranks = np.searchsorted(self.ranked, [lower, upper])
-            yield score_of(entropy, *sides), *ranks
+            yield score_of(entropy, *sides), *np.searchsorted(self.bins, [lower, upper])
 
 
-def judge(splits, column, entropy, min_leaf, min_weight):
+def find_best_split(splits, column, entropy, min_leaf, min_weight):
     best = np.array([-np.inf, 0, -1, -1, -1, -1])
-    side = np.zeros(len(column.count))
+    side = np.zeros(len(column.class_weights))
     node = column.node(splits, entropy, side, best, min_leaf, min_weight)
-    splits.judge_cuts(node, *column.arguments())
-    assert not side.any()  # left clean for the next feature
+    splits.score_all_splits(node, *column.arguments())
+    assert not side.any()  # cleared for the next feature
     return best
 
 
 def check_best(column, best, entropy, min_leaf, min_weight):
-    cuts = {
-        (lower, upper): score for score, lower, upper in column.cuts(entropy, min_leaf, min_weight)
+    splits = {
+        (lower, upper): score
+        for score, lower, upper in column.all_splits(entropy, min_leaf, min_weight)
     }
-    if not cuts:
+    if not splits:
         assert best[2] == -1
         return
     assert best[1:3].tolist() == [2, 17]
-    assert best[0] == pytest.approx(max(cuts.values()), rel=1e-9, abs=1e-9)
-    chosen = cuts[int(best[3]), int(best[4])]
+    assert best[0] == pytest.approx(max(splits.values()), rel=1e-9, abs=1e-9)
+    chosen = splits[int(best[3]), int(best[4])]
     assert chosen == pytest.approx(best[0], rel=1e-9, abs=1e-9)
 
 
 SIGNS = {
-    "words": [0, 0, 0, 1, 2],
+    "counts": [0, 0, 0, 1, 2],
     "negative": [-2, -1, 0, 0],
     "mixed": [-1.5, -1, 0, 0.5, 2, 3],
     "no zero": [-3, -1, 1, 2],
@@ -235,55 +240,58 @@ SIGNS = {
 @pytest.mark.parametrize("values", SIGNS)
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
-def test_the_best_of_all_cuts_is_found(plain, entropy, values, data):
+def test_best_split_matches_brute_force(plain, entropy, values, data):
     n = data.draw(st.integers(2, 14))
     whole = data.draw(st.booleans())
     weight = st.integers(1, 3).map(float) if whole else st.floats(0.05, 5)
 
-    def some(strategy):
+    def draw_list(strategy):
         return data.draw(st.lists(strategy, min_size=n, max_size=n))
 
-    column = Column(some(st.sampled_from(SIGNS[values])), some(st.integers(0, 2)), some(weight))
+    sampled = st.sampled_from(SIGNS[values])
+    column = Column(draw_list(sampled), draw_list(st.integers(0, 2)), draw_list(weight))
     min_leaf = data.draw(st.integers(1, 4))
-    min_weight = data.draw(st.sampled_from([0.0, 0.1, 0.3])) * column.count.sum()
-    best = judge(plain.splits, column, entropy, min_leaf, min_weight)
+    min_weight = data.draw(st.sampled_from([0.0, 0.1, 0.3])) * column.class_weights.sum()
+    best = find_best_split(plain.splits, column, entropy, min_leaf, min_weight)
     check_best(column, best, entropy, min_leaf, min_weight)
 
 
 @criteria
 @pytest.mark.parametrize("values", SIGNS)
-def test_the_compiled_kernel_finds_the_best_cut_too(compiled, entropy, values):
+def test_best_split_of_the_compiled_kernel_matches_brute_force(compiled, entropy, values):
     rng = np.random.default_rng(1)
     for min_leaf in (1, 3):
         column = Column(
             rng.choice(SIGNS[values], 30), rng.integers(0, 3, 30), rng.integers(1, 4, 30)
         )
-        best = judge(compiled.splits, column, entropy, min_leaf, 4.0)
+        best = find_best_split(compiled.splits, column, entropy, min_leaf, 4.0)
         check_best(column, best, entropy, min_leaf, 4.0)
 
 
-def test_a_better_cut_of_an_earlier_feature_stays(plain):
+def test_a_lower_score_does_not_replace_the_best_split(plain):
     column = Column([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 1])
     best = np.array([100.0, 0, 5, 1, 2, 0])
     node = column.node(plain.splits, False, np.zeros(3), best, 1, 0.0)
-    plain.splits.judge_cuts(node, *column.arguments())
+    plain.splits.score_all_splits(node, *column.arguments())
     assert best.tolist() == [100.0, 0, 5, 1, 2, 0]
 
 
-# --- one random cut ---------------------------------------------------------------------------
+# --- random splits ----------------------------------------------------------------------------
 
 
-def judge_at(splits, column, entropy, chance, monkeypatch, min_leaf=1, least=None, greatest=None):
-    monkeypatch.setattr(splits, "uniform", lambda state: chance)
+def score_at(splits, column, entropy, u, monkeypatch, min_leaf=1, bin_min=None, bin_max=None):
+    """Score the random split at the uniform number u."""
+    monkeypatch.setattr(splits, "uniform", lambda state: u)
     best = np.array([-np.inf, 0, -1, -1, -1, -1])
-    side = np.zeros(len(column.count))
-    ranked = column.ranked if least is None else least
-    first = np.float32([-9, -9])  # another feature's values
-    splits.judge_random_cut(
+    side = np.zeros(len(column.class_weights))
+    bin_min = column.bins if bin_min is None else bin_min
+    bin_max = column.bins if bin_max is None else bin_max
+    before = np.float32([-9, -9])  # bins of another feature
+    splits.score_random_split(
         column.node(splits, entropy, side, best, min_leaf, 0.0),
         *column.arguments(),
-        np.concatenate([first, ranked]),
-        np.concatenate([first, column.ranked if greatest is None else greatest]),
+        np.concatenate([before, bin_min]),
+        np.concatenate([before, bin_max]),
         np.int64(2),
         np.zeros(1, np.uint64),
     )
@@ -293,10 +301,8 @@ def judge_at(splits, column, entropy, chance, monkeypatch, min_leaf=1, least=Non
 
 @criteria
 @pytest.mark.parametrize("values", SIGNS)
-@pytest.mark.parametrize("chance", [0.0, 0.2, 0.5, 0.77, 1 - 2.0**-53])
-def test_a_random_cut_lies_between_the_least_and_greatest_value(
-    plain, monkeypatch, entropy, values, chance
-):
+@pytest.mark.parametrize("u", [0.0, 0.2, 0.5, 0.77, 1 - 2.0**-53])
+def test_random_thresholds_are_between_the_extreme_values(plain, monkeypatch, entropy, values, u):
     rng = np.random.default_rng(2)
     for _ in range(20):
         column = Column(
@@ -305,39 +311,43 @@ def test_a_random_cut_lies_between_the_least_and_greatest_value(
         low, high = float(column.values.min()), float(column.values.max())
         if low == high:
             continue
-        best = judge_at(plain.splits, column, entropy, chance, monkeypatch)
+        best = score_at(plain.splits, column, entropy, u, monkeypatch)
         threshold = best[5]
         left = column.values <= threshold
         assert left.any()
         assert not left.all()
-        drawn = low + chance * (high - low)
-        # A cut at the very top goes down to the next value, which parts the documents.
+        drawn = low + u * (high - low)
+        # A threshold at the largest value is lowered, so that it separates the samples.
         assert threshold == np.float32(drawn) or (np.float32(drawn) == high and threshold < high)
-        assert column.ranked[int(best[3])] == column.ranked[column.ranked <= threshold].max()
+        assert column.bins[int(best[3])] == column.bins[column.bins <= threshold].max()
         sides = [
-            np.bincount(column.labels[part], column.weights[part], minlength=3)
-            for part in (left, ~left)
+            np.bincount(column.y[part], column.weights[part], minlength=3) for part in (left, ~left)
         ]
         assert best[0] == pytest.approx(score_of(entropy, *sides), rel=1e-9, abs=1e-9)
 
 
-def test_a_random_cut_heeds_the_least_size_of_leaves(plain, monkeypatch):
+def test_random_splits_respect_min_samples_leaf(plain, monkeypatch):
     column = Column([0, 0, 0, 0, 3], [0, 1, 0, 1, 0], [1, 1, 1, 1, 1])
-    assert judge_at(plain.splits, column, False, 0.5, monkeypatch)[2] == 17
-    assert judge_at(plain.splits, column, False, 0.5, monkeypatch, min_leaf=2)[2] == -1
+    assert score_at(plain.splits, column, False, 0.5, monkeypatch)[2] == 17
+    assert score_at(plain.splits, column, False, 0.5, monkeypatch, min_leaf=2)[2] == -1
 
 
-@pytest.mark.parametrize("chance", np.linspace(0, 1, 21, endpoint=False))
-def test_a_random_cut_never_parts_values_of_one_rank(plain, monkeypatch, chance):
+@pytest.mark.parametrize("u", np.linspace(0, 1, 21, endpoint=False))
+def test_random_splits_never_separate_values_of_one_bin(plain, monkeypatch, u):
     values = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] * 2, np.float32)
-    table = encode(sp.csc_matrix(values[:, None]), max_ranks=8)
-    ranks = np.searchsorted(table.greatest, values)
-    assert len(set(ranks)) < 12
-    column = Column(table.least[ranks], np.arange(24) % 2, np.ones(24))
-    column.ranked = np.unique(np.append(table.least[ranks], np.float32(0)))
-    best = judge_at(
-        plain.splits, column, False, chance, monkeypatch, least=table.least, greatest=table.greatest
+    binned = bin_matrix(csc_arrays(sp.csc_matrix(values[:, None])), max_bins=8)
+    bins = np.searchsorted(binned.bin_max, values)
+    assert len(set(bins)) < 12
+    column = Column(binned.bin_min[bins], np.arange(24) % 2, np.ones(24))
+    best = score_at(
+        plain.splits,
+        column,
+        False,
+        u,
+        monkeypatch,
+        bin_min=binned.bin_min,
+        bin_max=binned.bin_max,
     )
     left = values <= best[5]
     assert 0 < left.sum() < 24
-    assert set(ranks[left]).isdisjoint(ranks[~left])
+    assert set(bins[left]).isdisjoint(bins[~left])

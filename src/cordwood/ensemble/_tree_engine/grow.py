@@ -1,123 +1,138 @@
-"""One tree, grown along chains of larger children.
+"""The kernel that grows one tree.
 
-A tree on text is not balanced: a split peels the few documents with one word off a large rest. So
-the rest goes on with the node's own posting lists, and only the peeled side, when its turn comes,
-has lists made for it. At any time one set of lists is alive, and the lists that are made hold
-about as many entries, all together, as the data set.
+Trees on text are not balanced: a split separates the few samples that contain one term from a large
+rest. The larger child therefore continues with the posting lists of its parent, and only the
+smaller child, when it is taken from the stack, has lists built for it. One set of lists exists at
+any time, and all lists that are built for a tree have about as many entries as the data set.
 """
 
 import numpy as np
 
 from cordwood._intrinsics import borrow, prefetch
-from cordwood._jit import Float, Floats, Int, Record, Seed, Words, inlined, kernel, piece
-from cordwood._random import below, hypergeometric
+from cordwood._jit import (
+    Float,
+    Float64Array,
+    Int,
+    Record,
+    RngState,
+    UInt32Array,
+    helper,
+    inlined,
+    kernel,
+)
+from cordwood._random import hypergeometric, randbelow
 from cordwood.ensemble._tree_engine.postings import (
     UNREAD,
-    build,
-    fetch,
-    gather,
-    is_even,
-    length_of,
-    sort,
-    start_of,
+    build_postings,
+    gather_dense,
+    is_constant,
+    length_slot,
+    read_postings,
+    sort_by_bin,
+    start_slot,
 )
 from cordwood.ensemble._tree_engine.splits import (
-    CUT,
     FEATURE,
     LOWER,
     SCORE,
+    THRESHOLD,
     UPPER,
     Node,
-    is_hopeless,
-    judge_cuts,
-    judge_random_cut,
-    judge_single,
+    cannot_improve,
     purity,
+    score_all_splits,
+    score_random_split,
+    score_single_entry,
 )
 
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
 
-# Lists are made anew for a node this many times smaller than the one that they were made for:
-# by then most of what a drawn word's list holds has left.
-_SHRUNK = 8
+# Lists are rebuilt for a node that is this many times smaller than the one that they were built
+# for: by then most entries of a drawn feature's list have left the node.
+_REBUILD_RATIO = 8
 
-# Lists lie far apart in memory; so many turns ahead the next one is asked for.
-_AHEAD = 3
+# Lists are far apart in memory: each is prefetched this many iterations ahead.
+_PREFETCH_DISTANCE = 3
 
-# The lists at hand belong to no node that this one is a part of.
-_NOBODY = np.int64(2**62)
+# The size of the node that the lists were built for, if they belong to another branch.
+_STALE = np.int64(2**62)
+
+# Fields of `workspace.tree_size`.
+_N_NODES, _N_LEAVES, _N_IMPURE = range(3)
 
 
 @kernel
-def grow(
-    table: Record,
-    rules: Record,
-    scratch: Record,
-    labels: Words,
-    weights: Floats,
+def grow_tree(
+    binned: Record,
+    params: Record,
+    workspace: Record,
+    y: UInt32Array,
+    weights: Float64Array,
     unit: Float,
     seed: Int,
 ) -> tuple[Int, Int, Int]:
-    """Grow one tree into the scratch arrays; count its nodes, leaves and mixed leaves.
+    """Grow one tree into the workspace; return its numbers of nodes, leaves and impure leaves.
 
-    `weights` are the documents' weights in this tree, zero for those that it must not see, and
-    `unit` is what a level of the eight-bit bounds on them stands for: one where all of them are
+    `weights` are the sample weights of this tree, zero for samples that it does not use. `unit` is
+    the weight of one level of the eight-bit upper bounds on the weights: one if all weights are
     integers up to 255.
     """
-    table, rules, scratch = borrow(table), borrow(rules), borrow(scratch)
+    binned, params, workspace = borrow(binned), borrow(params), borrow(workspace)
     state = np.empty(1, np.uint64)
     state[0] = np.uint64(seed)
-    order, position, stack = scratch.order, scratch.position, scratch.stack
-    n_docs = _ZERO
-    for doc in range(_ZERO, np.uint32(len(weights))):
-        scratch.live[doc] = 0
-        if weights[doc] > 0.0:
-            order[n_docs] = doc
-            position[doc] = n_docs
-            n_docs = np.uint32(n_docs + _ONE)
-    scratch.span[1::2] = UNREAD
-    scratch.mixed_start[0] = 0
-    tally = scratch.made
-    tally[:] = 0
+    samples, position, stack = workspace.samples, workspace.position, workspace.stack
+    n_samples = _ZERO
+    for sample in range(_ZERO, np.uint32(len(weights))):
+        workspace.weight_level[sample] = 0
+        if weights[sample] > 0.0:
+            samples[n_samples] = sample
+            position[sample] = n_samples
+            n_samples = np.uint32(n_samples + _ONE)
+    workspace.span[1::2] = UNREAD
+    workspace.impure_entry_start[0] = 0
+    tree_size = workspace.tree_size
+    tree_size[:] = 0
     n_listed: Int = 0
     min_weight = 0.0
     stack[0, 0] = 0
-    stack[0, 1] = n_docs
+    stack[0, 1] = n_samples
     stack[0, 2] = 0
-    n_waiting = 1
-    while n_waiting > 0:
-        n_waiting -= 1
-        start = stack[n_waiting, 0]
-        end = stack[n_waiting, 1]
-        depth = np.int64(stack[n_waiting, 2])
-        if tally[0] > 0:
-            scratch.node_other[stack[n_waiting, 3]] = tally[0]
-        total = enter(scratch, labels, weights, unit, start, end)
-        at_root = tally[0] == 0
-        n_owner = _NOBODY
+    n_stacked = 1
+    while n_stacked > 0:
+        n_stacked -= 1
+        start = stack[n_stacked, 0]
+        end = stack[n_stacked, 1]
+        depth = np.int64(stack[n_stacked, 2])
+        if tree_size[_N_NODES] > 0:
+            workspace.node_far_child[stack[n_stacked, 3]] = tree_size[_N_NODES]
+        total = load_node(workspace, y, weights, unit, start, end)
+        at_root = tree_size[_N_NODES] == 0
+        list_owner_size = _STALE
         n_active = 0
         if at_root:
-            min_weight = total * rules.min_weight_share
-            n_owner = np.int64(n_docs)
-            n_active = table.n_used
+            min_weight = total * params.min_weight_fraction_leaf
+            list_owner_size = np.int64(n_samples)
+            n_active = binned.n_nonempty
             for feature in range(n_active):
-                scratch.active[feature] = feature
+                workspace.active[feature] = feature
         while True:
-            scratch.best[SCORE] = -np.inf
-            scratch.best[FEATURE] = -1
-            if total >= 2.0 * min_weight and may_split(table, rules, scratch, start, end, depth):
+            workspace.best[SCORE] = -np.inf
+            workspace.best[FEATURE] = -1
+            if total >= 2.0 * min_weight and is_splittable(
+                binned, params, workspace, start, end, depth
+            ):
                 n_node = np.int64(end - start)
-                if n_node * _SHRUNK < n_owner:
+                if n_node * _REBUILD_RATIO < list_owner_size:
                     if at_root:
-                        scratch.span[1::2] = _ZERO
+                        workspace.span[1::2] = _ZERO
                         at_root = False
-                    n_listed = n_active = renew(table, scratch, start, end, n_listed)
-                    n_owner = n_node
-                n_active = search(
-                    table,
-                    rules,
-                    scratch,
-                    labels,
+                    n_listed = n_active = rebuild_postings(binned, workspace, start, end, n_listed)
+                    list_owner_size = n_node
+                n_active = find_best_split(
+                    binned,
+                    params,
+                    workspace,
+                    y,
                     weights,
                     unit,
                     state,
@@ -128,135 +143,138 @@ def grow(
                     n_active,
                     at_root,
                 )
-            if scratch.best[FEATURE] < 0:
-                put_leaf(scratch, labels, weights, start, end)
+            if workspace.best[FEATURE] < 0:
+                add_leaf_node(workspace, y, weights, start, end)
                 break
-            border, zero_is_left = part(table, scratch, start, end)
-            peel_tail = end - border <= border - start
-            first, last = (border, end) if peel_tail else (start, border)
-            next_is_right = zero_is_left != peel_tail
-            node = tally[0]
-            scratch.node_split[node] = 2 * np.int32(scratch.best[FEATURE]) + next_is_right
-            scratch.node_threshold[node] = threshold(table, rules, scratch)
-            tally[0] += 1
+            border, zero_is_left = partition(binned, workspace, start, end)
+            far_is_tail = end - border <= border - start
+            first, last = (border, end) if far_is_tail else (start, border)
+            next_is_right = zero_is_left != far_is_tail
+            node = tree_size[_N_NODES]
+            workspace.node_feature_and_side[node] = (
+                2 * np.int32(workspace.best[FEATURE]) + next_is_right
+            )
+            workspace.node_threshold[node] = split_threshold(binned, params, workspace)
+            tree_size[_N_NODES] += 1
             depth += 1
-            pure, weight, total = leave(scratch, labels, weights, first, last)
+            pure, weight, total = remove_samples(workspace, y, weights, first, last)
             if pure:
-                put_pure_leaf(scratch, labels, node, first, last, weight)
+                add_pure_leaf(workspace, y, node, first, last, weight)
             else:
-                stack[n_waiting, 0] = first
-                stack[n_waiting, 1] = last
-                stack[n_waiting, 2] = depth
-                stack[n_waiting, 3] = node
-                n_waiting += 1
-            if peel_tail:
+                stack[n_stacked, 0] = first
+                stack[n_stacked, 1] = last
+                stack[n_stacked, 2] = depth
+                stack[n_stacked, 3] = node
+                n_stacked += 1
+            if far_is_tail:
                 end = border
             else:
                 start = border
         if at_root:
-            scratch.span[1::2] = _ZERO
-    return tally[0], tally[1], tally[2]
+            workspace.span[1::2] = _ZERO
+    return tree_size[_N_NODES], tree_size[_N_LEAVES], tree_size[_N_IMPURE]
 
 
 @inlined
-def enter(
-    scratch: Record,
-    labels: Words,
-    weights: Floats,
+def load_node(
+    workspace: Record,
+    y: UInt32Array,
+    weights: Float64Array,
     unit: Float,
     start: Int,
     end: Int,
 ) -> Float:
-    """Make the documents live and total their classes; returns the node's weight."""
-    count, size = scratch.counts, scratch.sizes
-    count[:] = 0.0
-    size[:] = 0
+    """Set the weight levels of the node's samples and its class weights; return its weight."""
+    class_weights, class_sizes = workspace.class_weights, workspace.class_sizes
+    class_weights[:] = 0.0
+    class_sizes[:] = 0
     total = 0.0
     for k in range(start, end):
-        doc = scratch.order[k]
-        weight = weights[doc]
-        scratch.live[doc] = np.uint8(np.ceil(weight / unit))
-        count[labels[doc]] += weight
-        size[labels[doc]] += 1
+        sample = workspace.samples[k]
+        weight = weights[sample]
+        workspace.weight_level[sample] = np.uint8(np.ceil(weight / unit))
+        class_weights[y[sample]] += weight
+        class_sizes[y[sample]] += 1
         total += weight
     return total
 
 
 @inlined
-def leave(
-    scratch: Record,
-    labels: Words,
-    weights: Floats,
+def remove_samples(
+    workspace: Record,
+    y: UInt32Array,
+    weights: Float64Array,
     first: Int,
     last: Int,
 ) -> tuple[bool, Float, Float]:
-    """Take the peeled documents out of the node.
+    """Remove the samples of the far child from the node, which becomes the next child.
 
-    Documents are counted beside their weights, so that a class which has left weighs exactly
-    nothing, whatever the rounding. Tells whether the documents are of one class, what they weigh,
-    and what the rest weighs.
+    Samples are counted in addition to their weights, so that the weight of a class without samples
+    is exactly zero, whatever the rounding. Returns whether the removed samples have a single class,
+    their weight, and the weight that remains.
     """
-    count, size, live, order = scratch.counts, scratch.sizes, scratch.live, scratch.order
+    class_weights, class_sizes = workspace.class_weights, workspace.class_sizes
+    weight_level, samples = workspace.weight_level, workspace.samples
     pure = True
     weight = 0.0
     for k in range(first, last):
-        doc = order[k]
-        label = labels[doc]
-        live[doc] = 0
-        weight += weights[doc]
-        count[label] -= weights[doc]
-        size[label] -= 1
-        pure = pure and label == labels[order[first]]
+        sample = samples[k]
+        label = y[sample]
+        weight_level[sample] = 0
+        weight += weights[sample]
+        class_weights[label] -= weights[sample]
+        class_sizes[label] -= 1
+        pure = pure and label == y[samples[first]]
     total = 0.0
-    for label in range(len(count)):
-        if size[label] == 0:
-            count[label] = 0.0
-        total += count[label]
+    for label in range(len(class_weights)):
+        if class_sizes[label] == 0:
+            class_weights[label] = 0.0
+        total += class_weights[label]
     return pure, weight, total
 
 
 @inlined
-def renew(table: Record, scratch: Record, start: Int, end: Int, n_listed: Int) -> Int:
-    """Make the node's lists anew, and list as active its words and all dense features."""
-    n_words = np.int64(build(table, scratch, start, end, n_listed))
-    for feature in range(table.n_dense):
-        scratch.active[n_words + feature] = feature
-    return n_words + table.n_dense
+def rebuild_postings(binned: Record, workspace: Record, start: Int, end: Int, n_listed: Int) -> Int:
+    """Build the node's lists and make its sparse features and all dense features active."""
+    n_sparse = np.int64(build_postings(binned, workspace, start, end, n_listed))
+    for feature in range(binned.n_dense):
+        workspace.active[n_sparse + feature] = feature
+    return n_sparse + binned.n_dense
 
 
 @inlined
-def may_split(
-    table: Record, rules: Record, scratch: Record, start: Int, end: Int, depth: Int
+def is_splittable(
+    binned: Record, params: Record, workspace: Record, start: Int, end: Int, depth: Int
 ) -> bool:
-    """Tell whether a split is allowed and possible: several classes, not all rows the same."""
+    """Return whether a split is allowed and possible: several classes, not all duplicates."""
     n_node = np.int64(end - start)
     if (
-        n_node < rules.min_samples_split
-        or n_node < 2 * rules.min_samples_leaf
-        or depth >= rules.max_depth
+        n_node < params.min_samples_split
+        or n_node < 2 * params.min_samples_leaf
+        or depth >= params.max_depth
     ):
         return False
     n_classes = 0
-    for label in range(len(scratch.sizes)):
-        n_classes += scratch.sizes[label] > 0
+    for label in range(len(workspace.class_sizes)):
+        n_classes += workspace.class_sizes[label] > 0
     if n_classes < 2:
         return False
-    twin = table.twin[scratch.order[start]]
+    duplicate_id = binned.duplicate_id[workspace.samples[start]]
     for k in range(start + _ONE, end):
-        if table.twin[scratch.order[k]] != twin:
+        if binned.duplicate_id[workspace.samples[k]] != duplicate_id:
             return True
     return False
 
 
 @inlined
-def search(
-    table: Record,
-    rules: Record,
-    scratch: Record,
-    labels: Words,
-    weights: Floats,
+def find_best_split(
+    binned: Record,
+    params: Record,
+    workspace: Record,
+    y: UInt32Array,
+    weights: Float64Array,
     unit: Float,
-    state: Seed,
+    state: RngState,
     start: Int,
     end: Int,
     total: Float,
@@ -264,232 +282,250 @@ def search(
     n_active: Int,
     sorted_lists: bool,
 ) -> Int:
-    """Draw features and leave the best cut in `scratch.best`; returns how many stay active.
+    """Draw features and write the best split to `workspace.best`; return the number still active.
 
-    scikit-learn's rule: take features in random order without replacement and stop after
-    `max_features`, constant ones included, but not before one that can be cut. The number of
-    active ones among the first `max_features` is hypergeometric, so the rest need not be drawn.
-    A feature found constant here is constant further down and is taken out of the active ones.
+    As in scikit-learn, features are drawn in random order without replacement until `max_features`
+    of them, constant ones included, have been drawn and at least one was not constant. The number
+    of active features among the first `max_features` is hypergeometric, so the others need not be
+    drawn. A feature that is constant in the node is constant in its descendants, and is removed
+    from the active ones.
     """
-    column_start, column_entry = table.column_start, table.column_entry
-    dense, zero_rank = table.dense_entry, table.zero_rank
-    least, greatest, value_start = table.least, table.greatest, table.value_start
-    order, span, entry, live = scratch.order, scratch.span, scratch.entry, scratch.live
-    active, mass, best = scratch.active, scratch.mass, scratch.best
-    buffer, spare, tally = scratch.buffer, scratch.spare, scratch.tally
-    counts, logs = scratch.counts, rules.x_log_x
-    entropy, random_cut = rules.entropy, rules.random_cut
-    doc_bits, doc_mask, n_dense = table.doc_bits, table.doc_mask, table.n_dense
+    column_start, column_entry = binned.column_start, binned.column_entry
+    dense, zero_bins = binned.dense_entry, binned.zero_bin
+    bin_min, bin_max, bin_start = binned.bin_min, binned.bin_max, binned.bin_start
+    samples, span, entry = workspace.samples, workspace.span, workspace.entry
+    weight_level, active = workspace.weight_level, workspace.active
+    list_level, best = workspace.list_level, workspace.best
+    buffer, spare, digit_start = workspace.buffer, workspace.spare, workspace.digit_start
+    class_weights, logs = workspace.class_weights, params.x_log_x
+    entropy, random_split = params.entropy, params.random_split
+    sample_bits, sample_mask, n_dense = binned.sample_bits, binned.sample_mask, binned.n_dense
 
-    pure = purity(entropy, logs, counts)
+    node_purity = purity(entropy, logs, class_weights)
     n_node = np.uint32(end - start)
     node = Node(
         entropy,
         logs,
-        counts,
-        scratch.side,
+        class_weights,
+        workspace.side_weights,
         best,
-        labels,
+        y,
         weights,
         n_node,
-        pure,
+        node_purity,
         total,
-        rules.min_samples_leaf,
+        params.min_samples_leaf,
         min_weight,
-        doc_bits,
-        doc_mask,
+        sample_bits,
+        sample_mask,
     )
     n_drawn = hypergeometric(
-        state, table.log_factorial, n_active, table.n_features, rules.max_features
+        state, binned.log_factorial, n_active, binned.n_features, params.max_features
     )
     if n_drawn == 0:
         n_drawn = 1
     n_useful: Int = 0
     while n_useful == 0 and n_active > 0:
         heaviest = -1
-        most = np.uint64(0)
-        for turn in range(n_drawn):
-            pick = np.uint32(turn + below(state, n_active - turn))
+        max_level = np.uint64(0)
+        for draw in range(n_drawn):
+            pick = np.uint32(draw + randbelow(state, n_active - draw))
             feature = active[pick]
-            active[pick] = active[turn]
-            active[turn] = feature
-            prefetch(span, start_of(feature))
-        for turn in range(n_drawn):
-            if turn + _AHEAD < n_drawn:
-                coming = active[turn + _AHEAD]
-                if span[length_of(coming)] == UNREAD:
-                    prefetch(column_entry, column_start[coming])
+            active[pick] = active[draw]
+            active[draw] = feature
+            prefetch(span, start_slot(feature))
+        for draw in range(n_drawn):
+            if draw + _PREFETCH_DISTANCE < n_drawn:
+                upcoming = active[draw + _PREFETCH_DISTANCE]
+                if span[length_slot(upcoming)] == UNREAD:
+                    prefetch(column_entry, column_start[upcoming])
                 else:
-                    prefetch(entry, span[start_of(coming)])
-            feature = active[turn]
+                    prefetch(entry, span[start_slot(upcoming)])
+            feature = active[draw]
             if feature < n_dense:
-                nothing = zero_rank[feature] << doc_bits
-                n = gather(order, dense, buffer, feature, nothing, start, end)
-                weight = np.uint64(n > 0)
-                if n == n_node and is_even(buffer, _ZERO, n, doc_bits):
-                    weight = np.uint64(0)
+                zero_entry = zero_bins[feature] << sample_bits
+                n = gather_dense(samples, dense, buffer, feature, zero_entry, start, end)
+                level = np.uint64(n > 0)
+                if n == n_node and is_constant(buffer, _ZERO, n, sample_bits):
+                    level = np.uint64(0)
             else:
-                n, weight = fetch(
+                n, level = read_postings(
                     span,
                     entry,
                     column_entry,
-                    live,
+                    weight_level,
                     feature,
                     column_start[feature],
                     column_start[np.uint32(feature + _ONE)],
-                    doc_mask,
+                    sample_mask,
                 )
-                if n == n_node and is_even(entry, span[start_of(feature)], n, doc_bits):
-                    weight = np.uint64(0)
-            mass[turn] = weight
-            n_useful += weight > 0
-            if weight > most:
-                most = weight
-                heaviest = turn
-        # The heaviest list goes first: below its score most others need not be judged.
+                if n == n_node and is_constant(entry, span[start_slot(feature)], n, sample_bits):
+                    level = np.uint64(0)
+            list_level[draw] = level
+            n_useful += level > 0
+            if level > max_level:
+                max_level = level
+                heaviest = draw
+        # The heaviest list is scored first: most others cannot reach its score and are pruned.
         for step in range(-1, n_drawn):
-            turn = heaviest if step < 0 else step
-            if turn < 0 or step == heaviest or mass[turn] == 0:
+            draw = heaviest if step < 0 else step
+            if draw < 0 or step == heaviest or list_level[draw] == 0:
                 continue
-            feature = active[turn]
+            feature = active[draw]
             if feature < n_dense:
-                nothing = zero_rank[feature] << doc_bits
-                n = gather(order, dense, buffer, feature, nothing, start, end)
+                zero_entry = zero_bins[feature] << sample_bits
+                n = gather_dense(samples, dense, buffer, feature, zero_entry, start, end)
                 entries = buffer
                 at = _ZERO
             else:
-                if is_hopeless(entropy, logs, pure, total, mass[turn] * unit, best[SCORE]):
+                max_weight = list_level[draw] * unit
+                if cannot_improve(entropy, logs, node_purity, total, max_weight, best[SCORE]):
                     continue
                 entries = entry
-                at = span[start_of(feature)]
-                n = span[length_of(feature)]
-            zero = zero_rank[feature]
+                at = span[start_slot(feature)]
+                n = span[length_slot(feature)]
+            zero_bin = zero_bins[feature]
             if n == 1:
-                judge_single(
+                score_single_entry(
                     node,
                     feature,
-                    turn,
-                    zero,
+                    draw,
+                    zero_bin,
                     entries[at],
-                    random_cut,
-                    least,
-                    greatest,
-                    value_start[feature],
+                    random_split,
+                    bin_min,
+                    bin_max,
+                    bin_start[feature],
                     state,
                 )
-            elif random_cut:
-                first_value = value_start[feature]
-                judge_random_cut(
-                    node, feature, turn, zero, entries, at, n, least, greatest, first_value, state
+            elif random_split:
+                score_random_split(
+                    node,
+                    feature,
+                    draw,
+                    zero_bin,
+                    entries,
+                    at,
+                    n,
+                    bin_min,
+                    bin_max,
+                    bin_start[feature],
+                    state,
                 )
             else:
                 if not sorted_lists or feature < n_dense:
-                    sort(entries, at, n, spare, tally, doc_bits)
-                judge_cuts(node, feature, turn, zero, entries, at, n)
-        for turn in range(n_drawn - 1, -1, -1):
-            if mass[turn] == 0:
+                    sort_by_bin(entries, at, n, spare, digit_start, sample_bits)
+                score_all_splits(node, feature, draw, zero_bin, entries, at, n)
+        for draw in range(n_drawn - 1, -1, -1):
+            if list_level[draw] == 0:
                 n_active -= 1
-                feature = active[turn]
-                active[turn] = active[n_active]
+                feature = active[draw]
+                active[draw] = active[n_active]
                 active[n_active] = feature
         n_drawn = 1
     return n_active
 
 
 @inlined
-def part(table: Record, scratch: Record, start: Int, end: Int) -> tuple[Int, bool]:
-    """Move the documents of the side without zero to the end; give the border and zero's side."""
-    order, position, best = scratch.order, scratch.position, scratch.best
+def partition(binned: Record, workspace: Record, start: Int, end: Int) -> tuple[Int, bool]:
+    """Move the samples of the side without zero to the end.
+
+    Returns where they begin, and whether zero is on the left side of the split.
+    """
+    samples, position, best = workspace.samples, workspace.position, workspace.best
     feature = np.uint32(best[FEATURE])
     lower = np.uint32(best[LOWER])
-    zero_is_left = table.zero_rank[feature] <= lower
+    zero_is_left = binned.zero_bin[feature] <= lower
     border = end
-    if feature >= table.n_dense:
-        at = scratch.span[start_of(feature)]
-        for i in range(at, np.uint32(at + scratch.span[length_of(feature)])):
-            e = scratch.entry[i]
-            if (e >> table.doc_bits > lower) == zero_is_left:
-                doc = e & table.doc_mask
+    if feature >= binned.n_dense:
+        at = workspace.span[start_slot(feature)]
+        for i in range(at, np.uint32(at + workspace.span[length_slot(feature)])):
+            e = workspace.entry[i]
+            if (e >> binned.sample_bits > lower) == zero_is_left:
+                sample = e & binned.sample_mask
                 border = np.uint32(border - _ONE)
-                swap(order, position, position[doc], border)
+                swap(samples, position, position[sample], border)
         return border, zero_is_left
-    column = table.dense_entry[feature]
+    column = binned.dense_entry[feature]
     k = start
     while k < border:
-        if (column[order[k]] >> table.doc_bits > lower) == zero_is_left:
+        if (column[samples[k]] >> binned.sample_bits > lower) == zero_is_left:
             border = np.uint32(border - _ONE)
-            swap(order, position, k, border)
+            swap(samples, position, k, border)
         else:
             k = np.uint32(k + _ONE)
     return border, zero_is_left
 
 
-@piece
-def swap(order: Words, position: Words, i: Int, j: Int) -> None:
-    """Let the documents at two places change places."""
-    a, b = order[i], order[j]
-    order[i], order[j] = b, a
+@helper
+def swap(samples: UInt32Array, position: UInt32Array, i: Int, j: Int) -> None:
+    """Swap the samples at two positions."""
+    a, b = samples[i], samples[j]
+    samples[i], samples[j] = b, a
     position[a], position[b] = j, i
 
 
 @inlined
-def threshold(table: Record, rules: Record, scratch: Record) -> Float:
-    """Find the value that the best cut compares with: what is not above it goes left."""
-    best = scratch.best
-    if rules.random_cut:
-        return np.float32(best[CUT])
-    first = table.value_start[np.int64(best[FEATURE])]
-    low = table.greatest[first + np.int64(best[LOWER])]
-    high = table.least[first + np.int64(best[UPPER])]
+def split_threshold(binned: Record, params: Record, workspace: Record) -> Float:
+    """Return the threshold of the best split: values less than or equal to it go left."""
+    best = workspace.best
+    if params.random_split:
+        return np.float32(best[THRESHOLD])
+    first = binned.bin_start[np.int64(best[FEATURE])]
+    low = binned.bin_max[first + np.int64(best[LOWER])]
+    high = binned.bin_min[first + np.int64(best[UPPER])]
     middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
     return middle if middle < high else low
 
 
 @inlined
-def put_leaf(scratch: Record, labels: Words, weights: Floats, start: Int, end: Int) -> None:
-    """End the chain with a leaf node."""
-    made, sizes, counts = scratch.made, scratch.sizes, scratch.counts
-    node, n_mixed = made[0], made[2]
-    scratch.node_split[node] = -1
-    scratch.node_threshold[node] = -np.inf
-    # Counted anew: weights that were taken away along the chain have left their rounding behind.
-    counts[:] = 0.0
+def add_leaf_node(
+    workspace: Record, y: UInt32Array, weights: Float64Array, start: Int, end: Int
+) -> None:
+    """Add a leaf node of the samples that remain."""
+    tree_size = workspace.tree_size
+    class_sizes, class_weights = workspace.class_sizes, workspace.class_weights
+    node, n_impure = tree_size[_N_NODES], tree_size[_N_IMPURE]
+    workspace.node_feature_and_side[node] = -1
+    workspace.node_threshold[node] = -np.inf
+    # Sum the weights again: subtracting the samples that left has accumulated rounding errors.
+    class_weights[:] = 0.0
     total = 0.0
     for k in range(start, end):
-        doc = scratch.order[k]
-        scratch.live[doc] = 0
-        counts[labels[doc]] += weights[doc]
-        total += weights[doc]
-    first = labels[scratch.order[start]]
+        sample = workspace.samples[k]
+        workspace.weight_level[sample] = 0
+        class_weights[y[sample]] += weights[sample]
+        total += weights[sample]
+    first = y[workspace.samples[start]]
     code = np.int64(first)
-    if sizes[first] != end - start:
-        code = len(sizes) + n_mixed
-        at = scratch.mixed_start[n_mixed]
-        for label in range(len(sizes)):
-            if sizes[label] > 0:
-                scratch.mixed_class[at] = label
-                scratch.mixed_weight[at] = counts[label]
+    if class_sizes[first] != end - start:
+        code = len(class_sizes) + n_impure
+        at = workspace.impure_entry_start[n_impure]
+        for label in range(len(class_sizes)):
+            if class_sizes[label] > 0:
+                workspace.impure_class[at] = label
+                workspace.impure_weight[at] = class_weights[label]
                 at += 1
-        scratch.mixed_start[n_mixed + 1] = at
-        made[2] += 1
-    refer_to_leaf(scratch, node, code, end - start, total)
-    made[0] += 1
+        workspace.impure_entry_start[n_impure + 1] = at
+        tree_size[_N_IMPURE] += 1
+    link_leaf(workspace, node, code, end - start, total)
+    tree_size[_N_NODES] += 1
 
 
 @inlined
-def put_pure_leaf(
-    scratch: Record, labels: Words, node: Int, first: Int, last: Int, weight: Float
+def add_pure_leaf(
+    workspace: Record, y: UInt32Array, node: Int, first: Int, last: Int, weight: Float
 ) -> None:
-    """Hang the peeled documents, all of one class, on their parent without a node of their own."""
-    code = np.int64(labels[scratch.order[first]])
-    refer_to_leaf(scratch, node, code, last - first, weight)
+    """Make the far child, whose samples have a single class, a leaf without a node of its own."""
+    code = np.int64(y[workspace.samples[first]])
+    link_leaf(workspace, node, code, last - first, weight)
 
 
 @inlined
-def refer_to_leaf(scratch: Record, node: Int, code: Int, size: Int, weight: Float) -> None:
-    """Let a node refer to a leaf, whose census is taken in the order of such nodes."""
-    leaf = scratch.made[1]
-    scratch.node_other[node] = ~code
-    scratch.leaf_size[leaf] = size
-    scratch.leaf_weight[leaf] = weight
-    scratch.made[1] += 1
+def link_leaf(workspace: Record, node: Int, code: Int, size: Int, weight: Float) -> None:
+    """Make a node refer to a leaf, and append the statistics of the leaf."""
+    leaf = workspace.tree_size[_N_LEAVES]
+    workspace.node_far_child[node] = ~code
+    workspace.leaf_size[leaf] = size
+    workspace.leaf_weight[leaf] = weight
+    workspace.tree_size[_N_LEAVES] += 1

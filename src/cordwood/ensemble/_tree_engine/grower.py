@@ -1,262 +1,234 @@
-"""Grow forests and take their votes, on as many threads as wanted, with the same bits on any."""
+"""Grow forests on several threads; the result does not depend on the number of threads."""
 
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import read_only
-from cordwood._jit import announced
-from cordwood.ensemble._tree_engine._kernels_apply import reach as reach_rows
-from cordwood.ensemble._tree_engine._kernels_apply import vote as vote_rows
-from cordwood.ensemble._tree_engine.grow import grow
-from cordwood.ensemble._tree_engine.records import NARROW, WIDE, Forest, Rows, Rules, Table
-from cordwood.ensemble._tree_engine.workspace import Block, Scratch, allocate, allocate_block
+from cordwood._jit import log_slow_compilation
+from cordwood.ensemble._tree_engine.binning import BinnedMatrix
+from cordwood.ensemble._tree_engine.forest import NARROW_DTYPES, WIDE_DTYPES, Forest, join
+from cordwood.ensemble._tree_engine.grow import grow_tree
+from cordwood.ensemble._tree_engine.threads import map_threads
 
-# The greatest level of the kernel's eight-bit weights.
-_LEVELS = 255
+# The highest level of the kernel's eight-bit upper bounds on weights.
+_MAX_LEVEL = 255
 
-# Features, nodes of a tree, and codes of its leaves that 16 bits can hold.
+# Maximum number of features, of nodes of a tree, and of leaf codes of a tree, in 16 bits.
 _NARROW_LIMIT = 2**15
 
-# Rows that a thread takes at a time, whole blocks of the kernel; few enough to share out, enough to
-# pay for the call.
-_ROWS = 512
 
-
-def grow_forest(
-    table: Table,
-    codes: NDArray[np.uint32],
-    n_classes: int,
-    rules: Rules,
-    seeds: Sequence[int] | NDArray[np.uint64],
-    weigh: Callable[[int], NDArray[np.float64]],
-    *,
-    n_jobs: int | None = None,
-) -> Forest:
-    """Grow one tree for each seed.
+class TreeParams(NamedTuple):
+    """Parameters of trees, with the names and meanings of scikit-learn's forests.
 
     Parameters
     ----------
-    table : Table
+    entropy : bool
+        Whether impurity is entropy rather than Gini impurity.
+    random_split : bool
+        Whether one random split is scored per feature, as in extra-trees, instead of all splits.
+    max_features, max_depth, min_samples_split, min_samples_leaf : int
+    min_weight_fraction_leaf : float
+        Fraction of the tree's total weight that a leaf must have.
+    x_log_x : float64 array
+        x log2 x of small integers; empty unless `entropy`.
+    """
+
+    entropy: bool
+    random_split: bool
+    max_features: int
+    max_depth: int
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_fraction_leaf: float
+    x_log_x: NDArray[np.float64]
+
+
+class GrowWorkspace(NamedTuple):
+    """Working arrays of the growing kernel, for one thread.
+
+    They take about 4 bytes per sparse entry of the data, 20 per feature, 90 per sample and 20 per
+    class. There is no histogram of class weights per feature, whose size would be classes times
+    features.
+
+    Parameters
+    ----------
+    samples : uint32 array of shape (n_samples,)
+        The samples, partitioned so that those of each node are contiguous.
+    position : uint32 array of shape (n_samples,)
+        Where each sample is in `samples`.
+    weight_level : uint8 array of shape (n_samples,)
+        Upper bound on the weight of each sample of the current node, in units; 0 for all others.
+    entry : uint32 array of shape (n_entries,)
+        The entries of the posting lists.
+    span : uint32 array of shape (2 * n_features,)
+        Start and length of each feature's list.
+    active : uint32 array of shape (n_features + 1,)
+        Features that are not known to be constant in the current node.
+    list_level : uint64 array of shape (n_features,)
+        Sum of the levels of each list that was drawn.
+    buffer, spare, digit_start : uint32 arrays
+        Entries of a dense feature, and temporary arrays of the radix sort.
+    stack : uint32 array of shape (n_samples + 1, 4)
+        Nodes still to be grown: first and last sample, depth, and parent.
+    class_weights, class_sizes, side_weights : arrays of shape (n_classes,)
+        Weights and numbers of samples of the current node by class; see also `splits.Node`.
+    best : float64 array of shape (6,)
+        The best split so far.
+    tree_size : int64 array of shape (3,)
+        Numbers of nodes, leaves and impure leaves.
+    node_feature_and_side, node_threshold, node_far_child : arrays
+        The nodes of the tree, as in `Forest`.
+    leaf_weight, leaf_size, impure_entry_start, impure_class, impure_weight : arrays
+        The leaves of the tree, as in `Forest`.
+    """
+
+    samples: NDArray[np.uint32]
+    position: NDArray[np.uint32]
+    weight_level: NDArray[np.uint8]
+    entry: NDArray[np.uint32]
+    span: NDArray[np.uint32]
+    active: NDArray[np.uint32]
+    list_level: NDArray[np.uint64]
+    buffer: NDArray[np.uint32]
+    spare: NDArray[np.uint32]
+    digit_start: NDArray[np.uint32]
+    stack: NDArray[np.uint32]
+    class_weights: NDArray[np.float64]
+    class_sizes: NDArray[np.int32]
+    side_weights: NDArray[np.float64]
+    best: NDArray[np.float64]
+    tree_size: NDArray[np.int64]
+    node_feature_and_side: NDArray[np.int32]
+    node_threshold: NDArray[np.float32]
+    node_far_child: NDArray[np.int32]
+    leaf_weight: NDArray[np.float32]
+    leaf_size: NDArray[np.int32]
+    impure_entry_start: NDArray[np.int64]
+    impure_class: NDArray[np.int32]
+    impure_weight: NDArray[np.float32]
+
+
+def allocate_grow_workspace(binned: BinnedMatrix, n_classes: int) -> GrowWorkspace:
+    """Allocate the workspace of one thread for growing trees on this data."""
+    n, d = binned.n_samples, binned.n_features
+    return GrowWorkspace(
+        samples=np.empty(n, np.uint32),
+        position=np.empty(n, np.uint32),
+        weight_level=np.zeros(n, np.uint8),
+        entry=np.empty(len(binned.column_entry), np.uint32),
+        span=np.zeros(2 * d, np.uint32),
+        # The branchless loop of `build_postings` writes one entry beyond the last.
+        active=np.empty(d + 1, np.uint32),
+        list_level=np.empty(d, np.uint64),
+        buffer=np.empty(n + 1, np.uint32),
+        spare=np.empty(n, np.uint32),
+        digit_start=np.empty(256, np.uint32),
+        stack=np.empty((n + 1, 4), np.uint32),
+        class_weights=np.zeros(n_classes),
+        class_sizes=np.zeros(n_classes, np.int32),
+        side_weights=np.zeros(n_classes),
+        best=np.zeros(6),
+        tree_size=np.zeros(3, np.int64),
+        node_feature_and_side=np.empty(2 * n, np.int32),
+        node_threshold=np.empty(2 * n, np.float32),
+        node_far_child=np.empty(2 * n, np.int32),
+        leaf_weight=np.empty(n, np.float32),
+        leaf_size=np.empty(n, np.int32),
+        impure_entry_start=np.empty(n + 1, np.int64),
+        impure_class=np.empty(n, np.int32),
+        impure_weight=np.empty(n, np.float32),
+    )
+
+
+def grow_forest(
+    binned: BinnedMatrix,
+    y: NDArray[np.uint32],
+    n_classes: int,
+    params: TreeParams,
+    seeds: Sequence[int] | NDArray[np.uint64],
+    get_weights: Callable[[int], NDArray[np.float64]],
+    *,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    on_tree: Callable[[list[Forest]], bool] | None = None,
+) -> Forest:
+    """Grow one tree per seed.
+
+    Parameters
+    ----------
+    binned : BinnedMatrix
         The training data.
-    codes : uint32 array of shape (n_docs,)
-        The documents' classes, from 0 to n_classes - 1.
+    y : uint32 array of shape (n_samples,)
+        Encoded classes, from 0 to n_classes - 1.
     n_classes : int
-    rules : Rules
+    params : TreeParams
     seeds : sequence of int
-        One for each tree; they alone decide on its randomness.
-    weigh : callable
-        The documents' weights in a tree, float64, given its position in `seeds`; documents of no
-        weight are not seen by the tree. Called from several threads.
-    n_jobs : int, optional
+        One per tree. A seed alone determines the randomness of its tree.
+    get_weights : callable
+        Returns the sample weights of a tree, float64, given its position in `seeds`. Samples of
+        weight zero are not used by the tree. Called from several threads.
+    n_jobs : int or None, default=None
         Number of threads.
+    verbose : int, default=0
+        Verbosity of joblib.
+    on_tree : callable, default=None
+        Called after each tree, in the order of `seeds`, with the list of trees so far. If it
+        returns True, the remaining trees are not grown.
 
     Returns
     -------
     Forest
     """
-    n_threads = min(effective_n_jobs(n_jobs), max(len(seeds), 1))
-    idle: SimpleQueue[Scratch] = SimpleQueue()
-    for _ in range(n_threads):
-        idle.put(allocate(table, n_classes))
 
-    def grow_tree(tree: int) -> Forest:
-        scratch = idle.get()
-        try:
-            weights = weigh(tree)
-            made = grow(table, rules, scratch, codes, weights, _unit(weights), int(seeds[tree]))
-            return _copy(table, scratch, *made)
-        finally:
-            idle.put(scratch)
+    def grow_one(workspace: GrowWorkspace, tree: int) -> Forest:
+        weights = get_weights(tree)
+        unit, seed = _weight_unit(weights), int(seeds[tree])
+        sizes = grow_tree(binned, params, workspace, y, weights, unit, seed)
+        return _extract_tree(binned, workspace, *sizes)
 
-    with announced(grow):
-        trees = Parallel(n_jobs=n_threads, require="sharedmem")(
-            delayed(grow_tree)(tree) for tree in range(len(seeds))
+    with log_slow_compilation(grow_tree):
+        trees = map_threads(
+            grow_one,
+            range(len(seeds)),
+            lambda: allocate_grow_workspace(binned, n_classes),
+            n_jobs=n_jobs,
+            verbose=verbose,
+            on_result=on_tree,
         )
     return join(trees)
 
 
-def join(forests: Sequence[Forest]) -> Forest:
-    """Put forests one behind the other.
-
-    The whole is wide if one of them is, and has a census if all have one.
-    """
-    codes, links = WIDE if any(forest.is_wide for forest in forests) else NARROW
-    counted = forests if all(forest.has_census for forest in forests) else []
-    return freeze(
-        Forest(
-            node_start=_chain([forest.node_start for forest in forests]),
-            leaf_start=_chain([forest.leaf_start for forest in forests]),
-            mixed_first=_chain([forest.mixed_first for forest in forests]),
-            split=_concatenate([forest.split for forest in forests], codes),
-            threshold=_concatenate([forest.threshold for forest in forests], np.float32),
-            other=_concatenate([forest.other for forest in forests], links),
-            leaf_weight=_concatenate([forest.leaf_weight for forest in counted], np.float32),
-            leaf_size=_concatenate([forest.leaf_size for forest in counted], np.int32),
-            mixed_start=_chain([forest.mixed_start for forest in forests]),
-            mixed_class=_concatenate([forest.mixed_class for forest in forests], np.int32),
-            mixed_weight=_concatenate([forest.mixed_weight for forest in forests], np.float32),
-        )
-    )
-
-
-def freeze(forest: Forest) -> Forest:
-    """Make the arrays read-only, so that one compiled version serves loaded and grown ones."""
-    return Forest._make(read_only(array) for array in forest)
-
-
-def drop_census(forest: Forest) -> Forest:
-    """Give the same trees, without the weights and the numbers of their documents."""
-    return freeze(
-        forest._replace(leaf_weight=np.empty(0, np.float32), leaf_size=np.empty(0, np.int32))
-    )
-
-
-def vote(
-    forest: Forest,
-    X: sp.csr_matrix,
-    n_classes: int,
-    *,
-    bags: NDArray[np.uint8] | None = None,
-    tree_weights: NDArray[np.float64] | None = None,
-    n_jobs: int | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sum over the trees the class frequencies of the leaves that the rows of X reach.
-
-    Parameters
-    ----------
-    forest : Forest
-    X : CSR matrix of float32 of shape (n_rows, n_features)
-    n_classes : int
-    bags : uint8 array of shape (n_trees, ceil(n_rows / 8)), optional
-        Bit i of a tree's row, counted from the lowest, is set where row i of X must get no vote
-        of the tree, because the tree has seen it.
-    tree_weights : float64 array of shape (n_trees,), optional
-        Factors on the trees' frequencies; all one by default.
-    n_jobs : int, optional
-        Number of threads.
-
-    Returns
-    -------
-    votes : float64 array of shape (n_rows, n_classes)
-        Sums, not means.
-    n_votes : int64 array of shape (n_rows,)
-        How many trees voted.
-    """
-    votes = np.zeros((X.shape[0], n_classes))
-    n_votes = np.zeros(X.shape[0], np.int64)
-    factors = read_only(np.ones(forest.n_trees) if tree_weights is None else tree_weights)
-
-    def vote_some(rows: Rows, first: int, last: int, bags: NDArray[np.uint8], block: Block) -> None:
-        vote_rows(forest, rows, first, last, bags, factors, block, votes, n_votes)
-
-    _share_out(vote_some, X, bags, n_jobs)
-    return votes, n_votes
-
-
-def reach(
-    forest: Forest,
-    X: sp.csr_matrix,
-    *,
-    bags: NDArray[np.uint8] | None = None,
-    n_jobs: int | None = None,
-) -> NDArray[np.int32]:
-    """Find the leaf that each row of X reaches in each tree, by the node that refers to it.
-
-    Parameters
-    ----------
-    forest, X, bags, n_jobs
-        As in `vote`.
-
-    Returns
-    -------
-    int32 array of shape (n_trees, n_rows)
-        Positions in `forest.other`; -1 where the row is in the tree's bag.
-    """
-    leaves = np.full((forest.n_trees, X.shape[0]), -1, np.int32)
-
-    def reach_some(
-        rows: Rows, first: int, last: int, bags: NDArray[np.uint8], block: Block
-    ) -> None:
-        reach_rows(forest, rows, first, last, bags, block, leaves)
-
-    _share_out(reach_some, X, bags, n_jobs)
-    return leaves
-
-
-def _share_out(
-    ask: Callable[[Rows, int, int, NDArray[np.uint8], Block], None],
-    X: sp.csr_matrix,
-    bags: NDArray[np.uint8] | None,
-    n_jobs: int | None,
-) -> None:
-    """Ask about all rows, some at a time, on several threads, each with a block of its own."""
-    n_rows = X.shape[0]
-    rows = Rows(
-        indptr=read_only(X.indptr.astype(np.int64)),
-        indices=read_only(X.indices),
-        data=read_only(X.data),
-    )
-    bags = read_only(np.empty((0, 0), np.uint8) if bags is None else bags)
-    n_threads = min(effective_n_jobs(n_jobs), max(-(-n_rows // _ROWS), 1))
-    idle: SimpleQueue[Block] = SimpleQueue()
-    for _ in range(n_threads):
-        idle.put(allocate_block(rows, X.shape[1]))
-
-    def ask_some(first: int) -> None:
-        block = idle.get()
-        try:
-            ask(rows, first, min(first + _ROWS, n_rows), bags, block)
-        finally:
-            idle.put(block)
-
-    Parallel(n_jobs=n_threads, require="sharedmem")(
-        delayed(ask_some)(first) for first in range(0, n_rows, _ROWS)
-    )
-
-
-def _unit(weights: NDArray[np.float64]) -> float:
-    """What one level of weight stands for in the kernel's eight-bit upper bounds."""
+def _weight_unit(weights: NDArray[np.float64]) -> float:
+    """Return the weight of one level of the kernel's eight-bit upper bounds."""
     heaviest = float(weights.max(initial=0.0))
-    if heaviest <= _LEVELS and np.array_equal(weights, np.rint(weights)):
+    if heaviest <= _MAX_LEVEL and np.array_equal(weights, np.rint(weights)):
         return 1.0
-    # Half a level more, because the quotient of the two, rounded, may exceed the greatest level.
-    return heaviest / (_LEVELS - 0.5)
+    # Half a level less, because the rounded quotient may otherwise exceed the highest level.
+    return heaviest / (_MAX_LEVEL - 0.5)
 
 
-def _copy(table: Table, scratch: Scratch, n_nodes: int, n_leaves: int, n_mixed: int) -> Forest:
-    """Take a grown tree out of the scratch, its features renamed to the input's columns."""
-    split, other = scratch.node_split[:n_nodes], scratch.node_other[:n_nodes]
-    renamed = np.where(split >= 0, 2 * table.column[split >> 1] + (split & 1), 0)
-    is_narrow = max(table.n_features, n_nodes, len(scratch.counts) + n_mixed) <= _NARROW_LIMIT
-    codes, links = NARROW if is_narrow else WIDE
-    n_entries = int(scratch.mixed_start[n_mixed])
+def _extract_tree(
+    binned: BinnedMatrix, workspace: GrowWorkspace, n_nodes: int, n_leaves: int, n_impure: int
+) -> Forest:
+    """Copy a grown tree from the workspace; its features become columns of the input."""
+    code = workspace.node_feature_and_side[:n_nodes]
+    feature_and_side = np.where(code >= 0, 2 * binned.column[code >> 1] + (code & 1), 0)
+    n_codes = len(workspace.class_weights) + n_impure
+    is_narrow = max(binned.n_features, n_nodes, n_codes) <= _NARROW_LIMIT
+    codes, links = NARROW_DTYPES if is_narrow else WIDE_DTYPES
+    n_entries = int(workspace.impure_entry_start[n_impure])
     return Forest(
         node_start=np.array([0, n_nodes]),
         leaf_start=np.array([0, n_leaves]),
-        mixed_first=np.array([0, n_mixed]),
-        split=renamed.astype(codes),
-        threshold=scratch.node_threshold[:n_nodes].copy(),
-        other=other.astype(links),
-        leaf_weight=scratch.leaf_weight[:n_leaves].copy(),
-        leaf_size=scratch.leaf_size[:n_leaves].copy(),
-        mixed_start=scratch.mixed_start[: n_mixed + 1].copy(),
-        mixed_class=scratch.mixed_class[:n_entries].copy(),
-        mixed_weight=scratch.mixed_weight[:n_entries].copy(),
+        impure_leaf_start=np.array([0, n_impure]),
+        feature_and_side=feature_and_side.astype(codes),
+        threshold=workspace.node_threshold[:n_nodes].copy(),
+        far_child=workspace.node_far_child[:n_nodes].astype(links),
+        leaf_weight=workspace.leaf_weight[:n_leaves].copy(),
+        leaf_size=workspace.leaf_size[:n_leaves].copy(),
+        impure_entry_start=workspace.impure_entry_start[: n_impure + 1].copy(),
+        impure_class=workspace.impure_class[:n_entries].copy(),
+        impure_weight=workspace.impure_weight[:n_entries].copy(),
     )
-
-
-def _chain(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Join arrays of starts, each of which begins at zero and ends with its length."""
-    offsets = np.cumsum([0, *(int(start[-1]) for start in starts)])
-    pieces = [start[:-1] + offset for start, offset in zip(starts, offsets[:-1], strict=True)]
-    return np.concatenate([*pieces, offsets[-1:]]).astype(np.int64)
-
-
-def _concatenate(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype, copy=False)

@@ -1,90 +1,111 @@
-"""One query's path through trees that are never built.
+"""The kernel of lazy forests: for each query, trees of which only the query's path is grown.
 
-A lazy forest answers one query and is thrown away, so of each of its trees only the nodes on the
-query's way are split: the side that the query does not take is dropped. What is left of the tree
-has the distribution that it has in the whole tree.
+The forest of a query is used once, so only the nodes on the query's path are split; the side that
+the query does not take is dropped. The leaf of the query has the same distribution as in the full
+tree.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cordwood._intrinsics import borrow
-from cordwood._jit import Float, Floats, Int, Record, Seed, Singles, Words, inlined, kernel, piece
-from cordwood._random import below, hypergeometric
-from cordwood.ensemble._tree_engine.lazy_splits import (
-    Crowd,
-    Ints,
-    add_up,
-    draw_cut,
-    falls_short,
-    halve,
-    judge_all_cuts,
-    judge_cut,
-    judge_presence,
-    keep,
-    lay,
-    weight_of,
+from cordwood._jit import (
+    Float,
+    Float32Array,
+    Float64Array,
+    Int,
+    Record,
+    RngState,
+    UInt32Array,
+    helper,
+    inlined,
+    kernel,
 )
-from cordwood.ensemble._tree_engine.local_index import N_STRATA, ask, leave, meet, settle
-from cordwood.ensemble._tree_engine.splits import is_hopeless, purity
+from cordwood._random import hypergeometric, randbelow
+from cordwood.ensemble._tree_engine.lazy_splits import (
+    IntArray,
+    LazyNode,
+    below_bound,
+    draw_threshold,
+    find_best_threshold,
+    gather_node_entries,
+    midpoint,
+    score_binary_split,
+    score_threshold,
+    sum_packed,
+    unpack_weight,
+    update_class_products,
+)
+from cordwood.ensemble._tree_engine.local_index import (
+    N_STRATA,
+    build_local_index,
+    load_query,
+    number_neighbors,
+    reset,
+)
+from cordwood.ensemble._tree_engine.splits import cannot_improve, purity
 
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
-_NOTHING = np.float32(0.0)
+_ZERO_VALUE = np.float32(0.0)
 _S32 = np.uint64(32)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
 
-# Places in the record of the best cut so far.
-SCORE, TIES, WORD, CUT = range(4)
+# Fields of the best split so far: its score, the number of splits of this score, its feature and
+# its threshold.
+SCORE, TIES, FEATURE, THRESHOLD = range(4)
 
 
 @kernel
-def vote(
-    rows: Record,
-    rules: Record,
-    hood: Record,
+def vote_queries(
+    train: Record,
+    params: Record,
+    workspace: Record,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    data: Singles,
+    data: Float32Array,
     neighbors: NDArray[np.int32],
     seed: Int,
-    votes: Floats,
+    votes: Float64Array,
 ) -> None:
-    """Let a forest on each query's neighbours vote; a query without neighbours gets no votes.
+    """Write the mean class frequencies of each query's forest; zeros if it has no neighbors.
 
-    Queries are CSR rows, their `neighbors` numbers of `rows`, -1 after the last. Votes are added
-    up tree by tree, then divided by the number of trees.
+    Queries are CSR rows; `neighbors` are indices of training samples, -1 after the last.
     """
-    rows, rules, hood = borrow(rows), borrow(rules), borrow(hood)
+    train, params, workspace = borrow(train), borrow(params), borrow(workspace)
     state = np.empty(1, np.uint64)
     for query in range(len(neighbors)):
-        n_docs, n_classes = meet(rows, hood, neighbors[query])
+        n_samples, n_classes = number_neighbors(train, workspace, neighbors[query])
         if n_classes == 1:
-            votes[query, hood.class_of[0]] = 1.0
+            votes[query, workspace.class_code[0]] = 1.0
         if n_classes < 2:
             continue
-        n_words = settle(rows, hood, n_docs)
+        n_local = build_local_index(train, workspace, n_samples)
         first, last = indptr[query], indptr[query + 1]
-        n_strange = ask(hood, indices, data, first, last, n_words)
+        n_query_only = load_query(workspace, indices, data, first, last, n_local)
         state[0] = fingerprint(indices, data, first, last, np.uint64(seed))
-        n_features = np.int64(n_words) + n_strange
-        for _ in range(rules.n_trees):
-            grow_path(rows, rules, hood, state, n_docs, n_classes, n_features, votes[query])
-        votes[query] /= rules.n_trees
-        leave(hood, n_words)
+        n_features = np.int64(n_local) + n_query_only
+        for _ in range(params.n_trees):
+            grow_path(
+                train, params, workspace, state, n_samples, n_classes, n_features, votes[query]
+            )
+        votes[query] /= params.n_trees
+        reset(workspace, n_local)
 
 
 @kernel
 def fingerprint_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], data: Singles, out: Seed
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], data: Float32Array, out: RngState
 ) -> None:
-    """Write each CSR row's fingerprint; rows of equal fingerprints count as equal."""
+    """Write the fingerprint of each CSR row; rows of equal fingerprints count as duplicates."""
     for row in range(len(out)):
         out[row] = fingerprint(indices, data, indptr[row], indptr[row + 1], np.uint64(0))
 
 
-@piece
-def fingerprint(indices: NDArray[np.int32], data: Singles, first: Int, last: Int, seed: Int) -> Int:
-    """Make a seed of a row's entries, so that what is asked beside it does not matter."""
+@helper
+def fingerprint(
+    indices: NDArray[np.int32], data: Float32Array, first: Int, last: Int, seed: Int
+) -> Int:
+    """Hash the entries of a row into a seed, so that predictions do not depend on other queries."""
     x = seed
     for i in range(first, last):
         bits = np.uint64(np.float32(data[i]).view(np.uint32))
@@ -95,269 +116,316 @@ def fingerprint(indices: NDArray[np.int32], data: Singles, first: Int, last: Int
 
 @inlined
 def grow_path(
-    rows: Record,
-    rules: Record,
-    hood: Record,
-    state: Seed,
-    n_docs: Int,
+    train: Record,
+    params: Record,
+    workspace: Record,
+    state: RngState,
+    n_samples: Int,
     n_classes: Int,
     n_features: Int,
-    answer: Floats,
+    votes: Float64Array,
 ) -> None:
-    """Grow one tree along the query's path, and add the leaf's class frequencies to the answer."""
-    live, best, label = hood.live, hood.best, hood.label
-    counts = hood.counts[:n_classes]
-    heaviest = fill_bag(live, counts, label, state, rules.bootstrap, n_docs)
-    total = np.int64(n_docs)
-    hood.laid[:n_classes] = -1
+    """Grow one tree along the query's path, and add the leaf's class frequencies to the votes."""
+    weight, best, label = workspace.weight, workspace.best, workspace.label
+    class_weights = workspace.class_weights[:n_classes]
+    max_weight = draw_weights(weight, class_weights, label, state, params.bootstrap, n_samples)
+    total = np.int64(n_samples)
+    workspace.packed_for[:n_classes] = -1
     for stratum in range(N_STRATA):
-        hood.alive[stratum] = hood.border[stratum + 1] - hood.border[stratum]
-    while count_classes(counts) > 1:
-        search(rows, rules, hood, state, counts, n_docs, total, heaviest, n_features)
-        if best[WORD] < 0.0:
+        workspace.n_active[stratum] = (
+            workspace.stratum_start[stratum + 1] - workspace.stratum_start[stratum]
+        )
+    while count_classes(class_weights) > 1:
+        find_best_split(
+            train, params, workspace, state, class_weights, n_samples, total, max_weight, n_features
+        )
+        if best[FEATURE] < 0.0:
             break
-        w, cut = np.uint32(best[WORD]), np.float32(best[CUT])
-        total = step(
-            hood.doc,
-            hood.value,
-            live,
-            counts,
+        f, threshold = np.uint32(best[FEATURE]), np.float32(best[THRESHOLD])
+        total = follow_query(
+            workspace.sample,
+            workspace.value,
+            weight,
+            class_weights,
             label,
-            hood.start[w],
-            hood.start[np.uint32(w + _ONE)],
-            cut,
-            hood.x[w] > cut,
+            workspace.start[f],
+            workspace.start[np.uint32(f + _ONE)],
+            threshold,
+            workspace.query_value[f] > threshold,
             total,
-            n_docs,
+            n_samples,
         )
     for c in range(n_classes):
-        answer[hood.class_of[c]] += counts[c] / total
+        votes[workspace.class_code[c]] += class_weights[c] / total
 
 
-@piece
-def fill_bag(
-    live: Ints, counts: Ints, label: Words, state: Seed, bootstrap: bool, n_docs: Int
+@helper
+def draw_weights(
+    weight: IntArray,
+    class_weights: IntArray,
+    label: UInt32Array,
+    state: RngState,
+    bootstrap: bool,
+    n_samples: Int,
 ) -> Int:
-    """Weigh the documents of a tree, and count their classes; returns the greatest weight."""
+    """Set the weights of a tree's samples and classes; return the largest weight of a sample."""
     if bootstrap:
-        live[:n_docs] = 0
-        for _ in range(n_docs):
-            live[np.uint32(below(state, n_docs))] += 1
+        weight[:n_samples] = 0
+        for _ in range(n_samples):
+            weight[np.uint32(randbelow(state, n_samples))] += 1
     else:
-        live[:n_docs] = 1
-    counts[:] = 0
-    heaviest = 0
-    for p in range(n_docs):
-        counts[label[p]] += live[p]
-        heaviest = max(heaviest, live[p])
-    return heaviest
+        weight[:n_samples] = 1
+    class_weights[:] = 0
+    max_weight = 0
+    for p in range(n_samples):
+        class_weights[label[p]] += weight[p]
+        max_weight = max(max_weight, weight[p])
+    return max_weight
 
 
 @inlined
-def count_classes(counts: Ints) -> Int:
-    """Count the classes that are left."""
+def count_classes(class_weights: IntArray) -> Int:
+    """Return the number of classes of the node."""
     n = 0
-    for count in counts:
-        n += count > 0
+    for weight in class_weights:
+        n += weight > 0
     return n
 
 
-@piece
-def step(
-    doc: Words,
-    value: Singles,
-    live: Ints,
-    counts: Ints,
-    label: Words,
+@helper
+def follow_query(
+    sample: UInt32Array,
+    value: Float32Array,
+    weight: IntArray,
+    class_weights: IntArray,
+    label: UInt32Array,
     first: Int,
     last: Int,
-    cut: Float,
-    goes_up: bool,
+    threshold: Float,
+    is_above: bool,
     total: Int,
-    n_docs: Int,
+    n_samples: Int,
 ) -> Int:
-    """Go with the query to its side of a cut; returns what the documents there weigh.
+    """Reduce the node to the query's side of a split; return the weight of this side.
 
-    The side without zero is known from the word's list; the other one is what remains.
+    `is_above` states whether the query's value is above the threshold. The side without zero is
+    read from the feature's list; the other side is what remains.
     """
-    takes_list = goes_up == (cut >= 0.0)
-    weight = 0
+    takes_list = is_above == (threshold >= 0.0)
+    side_weight = 0
     for i in range(first, last):
-        if (value[i] > cut) == (cut >= 0.0):
-            document = doc[i]
-            weight += live[document]
+        if (value[i] > threshold) == (threshold >= 0.0):
+            p = sample[i]
+            side_weight += weight[p]
             if takes_list:
-                live[document] = -live[document]
+                weight[p] = -weight[p]
             else:
-                counts[label[document]] -= live[document]
-                live[document] = 0
+                class_weights[label[p]] -= weight[p]
+                weight[p] = 0
     if not takes_list:
-        return total - weight
-    counts[:] = 0
-    for p in range(n_docs):  # what stays has been marked by a minus sign
-        live[p] = max(-live[p], 0)
-        counts[label[p]] += live[p]
-    return weight
+        return total - side_weight
+    class_weights[:] = 0
+    for p in range(n_samples):  # samples that stay have been marked by a minus sign
+        weight[p] = max(-weight[p], 0)
+        class_weights[label[p]] += weight[p]
+    return side_weight
 
 
 @inlined
-def search(
-    rows: Record,
-    rules: Record,
-    hood: Record,
-    state: Seed,
-    counts: Ints,
-    n_docs: Int,
+def find_best_split(
+    train: Record,
+    params: Record,
+    workspace: Record,
+    state: RngState,
+    class_weights: IntArray,
+    n_samples: Int,
     total: Int,
-    heaviest: Int,
+    max_weight: Int,
     n_features: Int,
 ) -> None:
-    """Draw words and leave the best cut in `hood.best`.
+    """Draw features and write the best split to `workspace.best`.
 
-    scikit-learn's rule, as in `grow.search`: features in random order, `max_features` of them,
-    constant ones included, but not before one that can be cut. How many of them fall into each
-    stratum is drawn first, and the strata are judged from the words of many documents to those of
-    one. Once the best cut beats whatever a stratum could offer, its words need not be drawn.
+    Features are drawn as in scikit-learn: in random order until `max_features` of them, constant
+    ones included, have been drawn and at least one was not constant. The number of features drawn
+    from each stratum is drawn first, and strata are processed from the longest lists to the
+    shortest. A stratum is skipped, with all that follow, if none of its splits can score higher
+    than the best one.
     """
-    entropy, random_cut, logs = rules.entropy, rules.random_cut, rules.x_log_x
-    alive, reach, start, best = hood.alive, hood.reach, hood.start, hood.best
-    pure = purity(entropy, logs, counts)
-    lay(hood.live, counts, hood.origin, hood.laid, hood.load)
-    node = Crowd(
+    entropy, random_split, logs = params.entropy, params.random_split, params.x_log_x
+    n_active_by_stratum, max_length = workspace.n_active, workspace.max_length
+    start, best = workspace.start, workspace.best
+    node_purity = purity(entropy, logs, class_weights)
+    update_class_products(
+        workspace.weight,
+        class_weights,
+        workspace.class_start,
+        workspace.packed_for,
+        workspace.packed_weight,
+    )
+    node = LazyNode(
         entropy,
         logs,
-        hood.doc,
-        hood.live,
-        hood.kept,
-        hood.kept_value,
-        hood.label,
-        counts,
-        hood.side,
-        pure,
+        workspace.sample,
+        workspace.weight,
+        workspace.node_sample,
+        workspace.node_value,
+        workspace.label,
+        class_weights,
+        workspace.side_weights,
+        node_purity,
         total,
     )
     best[SCORE] = -np.inf
-    best[WORD] = -1.0
-    n_others, n_left = n_features, rules.quota[n_features]
+    best[FEATURE] = -1.0
+    n_others, n_left = n_features, params.max_features[n_features]
     n_useful = 0
     turn = 0
     while True:
         stratum, n_drawn = turn, 1
         if turn < N_STRATA:
-            if is_hopeless(entropy, logs, pure, total, reach[stratum] * heaviest, best[SCORE]):
+            max_side = max_length[stratum] * max_weight
+            if cannot_improve(entropy, logs, node_purity, total, max_side, best[SCORE]):
                 break
-            n_active = alive[stratum]
+            n_active = n_active_by_stratum[stratum]
             n_drawn = 0
             if n_active > 0 and n_left > 0:
-                n_drawn = hypergeometric(state, rules.log_factorial, n_active, n_others, n_left)
+                n_drawn = hypergeometric(state, params.log_factorial, n_active, n_others, n_left)
             n_others -= n_active
             n_left -= n_drawn
         else:
-            n_active = alive[0] + alive[1] + alive[2]
+            n_active = n_active_by_stratum[0] + n_active_by_stratum[1] + n_active_by_stratum[2]
             if n_useful > 0 or n_active == 0:
                 break
-            if turn == N_STRATA and are_twins(rows, hood, n_docs):
+            if turn == N_STRATA and all_duplicates(train, workspace, n_samples):
                 break
-            pick = below(state, n_active)
+            pick = randbelow(state, n_active)
             stratum = 0
-            while pick >= alive[stratum]:
-                pick -= alive[stratum]
+            while pick >= n_active_by_stratum[stratum]:
+                pick -= n_active_by_stratum[stratum]
                 stratum += 1
-            n_active = alive[stratum]
+            n_active = n_active_by_stratum[stratum]
         turn += 1
-        n_found = sift(hood, state, stratum, n_active, n_drawn, total)
-        n_useful += n_found
-        for i in range(n_found):
-            w, load = hood.found[i], hood.found_load[i]
-            if falls_short(entropy, logs, pure, total, load, best[SCORE]):
+        n_candidates = draw_features(workspace, state, stratum, n_active, n_drawn, total)
+        n_useful += n_candidates
+        for i in range(n_candidates):
+            f, packed = workspace.candidate[i], workspace.candidate_weight[i]
+            if below_bound(entropy, logs, node_purity, total, packed, best[SCORE]):
                 continue
-            weight = weight_of(load)
-            first, last = start[w], start[np.uint32(w + _ONE)]
-            cut = _NOTHING
-            if hood.is_even[w]:
-                rating = judge_presence(node, first, last, weight)
-                if rating < best[SCORE]:
+            weight = unpack_weight(packed)
+            first, last = start[f], start[np.uint32(f + _ONE)]
+            threshold = _ZERO_VALUE
+            if workspace.is_single_valued[f]:
+                score = score_binary_split(node, first, last, weight)
+                if score < best[SCORE]:
                     continue
-                top = hood.value[first]
-                cut = draw_cut(state, cut, top) if random_cut else halve(cut, top)
+                value = workspace.value[first]
+                threshold = (
+                    draw_threshold(state, threshold, value)
+                    if random_split
+                    else midpoint(threshold, value)
+                )
             else:
                 has_zero = weight < total
-                n = keep(hood.doc, hood.value, hood.live, first, last, hood.kept, hood.kept_value)
-                if random_cut:
-                    low, high = hood.kept_value[np.uint32(n - _ONE)], hood.kept_value[0]
+                n = gather_node_entries(
+                    workspace.sample,
+                    workspace.value,
+                    workspace.weight,
+                    first,
+                    last,
+                    workspace.node_sample,
+                    workspace.node_value,
+                )
+                if random_split:
+                    low = workspace.node_value[np.uint32(n - _ONE)]
+                    high = workspace.node_value[0]
                     if has_zero:
-                        low, high = min(low, _NOTHING), max(high, _NOTHING)
-                    cut = draw_cut(state, low, high)
-                    rating = judge_cut(node, n, cut)
+                        low, high = min(low, _ZERO_VALUE), max(high, _ZERO_VALUE)
+                    threshold = draw_threshold(state, low, high)
+                    score = score_threshold(node, n, threshold)
                 else:
-                    rating, cut = judge_all_cuts(node, n, has_zero)
-            offer(best, rating, w, cut, state)
+                    score, threshold = find_best_threshold(node, n, has_zero)
+            update_best_split(best, score, f, threshold, state)
 
 
 @inlined
-def sift(hood: Record, state: Seed, stratum: Int, n_active: Int, n_drawn: Int, total: Int) -> Int:
-    """Draw words of a stratum, and find those that can be cut; count them.
+def draw_features(
+    workspace: Record, state: RngState, stratum: Int, n_active: Int, n_drawn: Int, total: Int
+) -> Int:
+    """Draw features of a stratum, and write the ones that can be split; return their number.
 
-    A word found constant is constant further down the path: it stays in front of the others, where
-    words are active no longer.
+    A feature that is constant in the node is constant further down the path: it is moved before
+    the active features of its stratum, which shrink by one.
     """
-    active, start, doc, live = hood.active, hood.start, hood.doc, hood.live
-    found, is_even = hood.found, hood.is_even
-    at = np.uint32(hood.border[stratum + 1] - hood.alive[stratum])
+    active, start = workspace.active, workspace.start
+    sample, weights = workspace.sample, workspace.weight
+    candidate, is_single_valued = workspace.candidate, workspace.is_single_valued
+    at = np.uint32(workspace.stratum_start[stratum + 1] - workspace.n_active[stratum])
     for i in range(np.uint32(n_drawn)):
-        here, there = np.uint32(at + i), np.uint32(at + i + below(state, n_active - i))
+        here, there = np.uint32(at + i), np.uint32(at + i + randbelow(state, n_active - i))
         active[here], active[there] = active[there], active[here]
-    n_found, n_constant = _ZERO, _ZERO
+    n_candidates, n_constant = _ZERO, _ZERO
     for i in range(np.uint32(n_drawn)):
-        w = active[np.uint32(at + i)]
-        first, last = start[w], start[np.uint32(w + _ONE)]
-        load = add_up(doc, hood.load, first, last)
-        weight = weight_of(load)
-        can_be_cut = weight > 0
-        if is_even[w]:
-            can_be_cut = can_be_cut and weight < total
+        f = active[np.uint32(at + i)]
+        first, last = start[f], start[np.uint32(f + _ONE)]
+        packed = sum_packed(sample, workspace.packed_weight, first, last)
+        weight = unpack_weight(packed)
+        can_split = weight > 0
+        if is_single_valued[f]:
+            can_split = can_split and weight < total
         elif weight == total:
-            n = keep(doc, hood.value, live, first, last, hood.kept, hood.kept_value)
-            can_be_cut = hood.kept_value[0] > hood.kept_value[np.uint32(n - _ONE)]
-        # Without a branch: the place is overwritten unless the word belongs there.
-        found[n_found] = w
-        hood.found_load[n_found] = load
-        n_found = np.uint32(n_found + np.uint32(can_be_cut))
-        active[np.uint32(at + n_constant)] = w
-        n_constant = np.uint32(n_constant + np.uint32(not can_be_cut))
-    for i in range(n_found):
-        active[np.uint32(at + n_constant + i)] = found[i]
-    hood.alive[stratum] -= n_constant
-    return n_found
+            n = gather_node_entries(
+                sample,
+                workspace.value,
+                weights,
+                first,
+                last,
+                workspace.node_sample,
+                workspace.node_value,
+            )
+            can_split = workspace.node_value[0] > workspace.node_value[np.uint32(n - _ONE)]
+        # Branchless: the entry is overwritten unless the feature belongs there.
+        candidate[n_candidates] = f
+        workspace.candidate_weight[n_candidates] = packed
+        n_candidates = np.uint32(n_candidates + np.uint32(can_split))
+        active[np.uint32(at + n_constant)] = f
+        n_constant = np.uint32(n_constant + np.uint32(not can_split))
+    for i in range(n_candidates):
+        active[np.uint32(at + n_constant + i)] = candidate[i]
+    workspace.n_active[stratum] -= n_constant
+    return n_candidates
 
 
 @inlined
-def offer(best: Floats, rating: Float, word: Int, cut: Float, state: Seed) -> None:
-    """Make a cut the best so far, if it is better; any of equal ones with the same probability.
+def update_best_split(
+    best: Float64Array, score: Float, feature: Int, threshold: Float, state: RngState
+) -> None:
+    """Make a split the best one if it scores higher; each of equal ones is equally likely.
 
-    In scikit-learn the word drawn first wins, and any may be: here they are not judged in turn.
+    In scikit-learn the feature that was drawn first wins. Here features are not scored in the order
+    of drawing, so ties are broken at random, which has the same distribution.
     """
-    if rating == best[SCORE]:
+    if score == best[SCORE]:
         best[TIES] += 1.0
-        if below(state, best[TIES]) > 0:
+        if randbelow(state, best[TIES]) > 0:
             return
-    elif rating > best[SCORE]:
+    elif score > best[SCORE]:
         best[TIES] = 1.0
     else:
         return
-    best[SCORE] = rating
-    best[WORD] = word
-    best[CUT] = cut
+    best[SCORE] = score
+    best[FEATURE] = feature
+    best[THRESHOLD] = threshold
 
 
 @inlined
-def are_twins(rows: Record, hood: Record, n_docs: Int) -> bool:
-    """Tell whether all documents of the node are the same."""
+def all_duplicates(train: Record, workspace: Record, n_samples: Int) -> bool:
+    """Return whether all samples of the node are duplicates of each other."""
+    duplicate_id, train_index = train.duplicate_id, workspace.train_index
     first = -1
-    for p in range(n_docs):
-        if hood.live[p] > 0:
+    for p in range(n_samples):
+        if workspace.weight[p] > 0:
             if first < 0:
                 first = p
-            elif rows.twin[hood.row[p]] != rows.twin[hood.row[first]]:
+            elif duplicate_id[train_index[p]] != duplicate_id[train_index[first]]:
                 return False
     return True

@@ -1,18 +1,19 @@
-"""How good the cuts of one word are, from the list of the documents that hold it.
+"""Scores of splits of a query's neighbors, from the posting list of one feature.
 
-A list also holds documents that are not in the node: these have no weight. A cut at zero or above
-parts documents of greater values from all others, a cut below zero those of lesser values. Either
-way the side without zero is in the list, and only that side is counted.
+A list also contains samples that are not in the node; these have weight zero. A threshold of zero
+or above separates samples of larger values from all others, a threshold below zero those of smaller
+values. Either way the side without zero is in the list, and only that side is counted.
 
-Before a list is looked at in earnest, what all of its documents weigh and change tells whether any
-cut of it can be the best. Both are added up at once: a document's `load` holds its weight, and
-above 16 bits what it changes, the weight times that of its class, as `count` has it. Neighbours are
-fewer than 2**16, and so is what they weigh together.
+Before a list is scanned, the weight and the change of all of its samples (see `splits.SparseSide`)
+decide whether any of its splits can be the best one. Both are summed at once: the packed weight of
+a sample has its weight in the low 16 bits and, above them, the change, which is its weight times
+the weight of its class. There are fewer than 2**16 neighbors, and so is their total weight.
 
-Lists are sorted by value, the greatest first. Most have one value only and are in the order of the
-documents, which are numbered class by class: counting these takes no table of classes.
+Lists are sorted by value, the largest first. Most have a single value, and their samples are in the
+order of the neighbors, which are numbered class by class: counting these needs no table of classes.
 
-What is done for each word is written into the kernel: a call takes as long as a short list.
+Functions that are called once per feature are inlined: a call takes as long as reading a short
+list.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -20,202 +21,235 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import Float, Floats, Int, Record, Seed, Singles, Words, inlined, piece
+from cordwood._jit import (
+    Float,
+    Float32Array,
+    Float64Array,
+    Int,
+    Record,
+    RngState,
+    UInt32Array,
+    helper,
+    inlined,
+)
 from cordwood._random import uniform
-from cordwood.ensemble._tree_engine.splits import is_hopeless, score
+from cordwood.ensemble._tree_engine.splits import cannot_improve, split_score
 
-Ints: TypeAlias = NDArray[np.int64]
+IntArray: TypeAlias = NDArray[np.int64]
 
 _ZERO, _NONE = np.float32(0.0), np.uint32(0)
 _BITS, _LOW = 16, 2**16 - 1
 
-# The bound on a score and the score are rounded differently.
+# A score and its bound are rounded differently.
 _SLACK = 1.0 + 1e-12
 
 
-class Crowd(NamedTuple):
-    """A node that is to be split; `side` has a zero for each class between two calls.
+class LazyNode(NamedTuple):
+    """The node on the query's path that is being split.
 
-    `live` are the documents' weights, `counts` those of the classes, `total` their sum, and
-    `purity` what `splits.purity` makes of them. `kept` are documents of a list that are in the
-    node, with their values.
+    Parameters
+    ----------
+    entropy : bool
+    logs : float64 array
+        x log2 x of small integers; empty unless `entropy`.
+    sample : uint16 array
+        The samples of all lists.
+    weight : int64 array of shape (n_neighbors + 1,)
+        Weights of the neighbors; zero for those that are not in the node.
+    node_sample, node_value : uint16 and float32 arrays
+        The samples of a list that are in the node, and their values.
+    label : uint32 array of shape (n_neighbors + 1,)
+    class_weights : int64 array of shape (n_classes,)
+    side_weights : int64 array of shape (n_classes,)
+        Class weights of the side without zero; all zeros between calls.
+    purity : float
+        `splits.purity` of `class_weights`.
+    total : int
+        Total weight.
     """
 
     entropy: bool
-    logs: Floats
-    doc: Words
-    live: Ints
-    kept: Words
-    kept_value: Singles
-    label: Words
-    counts: Ints
-    side: Ints
+    logs: Float64Array
+    sample: UInt32Array
+    weight: IntArray
+    node_sample: UInt32Array
+    node_value: Float32Array
+    label: UInt32Array
+    class_weights: IntArray
+    side_weights: IntArray
     purity: Float
     total: Int
 
 
-@piece
-def lay(live: Ints, counts: Ints, origin: Ints, laid: Ints, load: Ints) -> None:
-    """Write the load of each document, class by class; `laid` are the counts it was written for."""
-    for c in range(len(counts)):
-        if counts[c] != laid[c]:
-            laid[c] = counts[c]
-            factor = (counts[c] << _BITS) + 1
-            for p in range(np.uint32(origin[c]), np.uint32(origin[c + 1])):
-                load[p] = live[p] * factor
+@helper
+def update_class_products(
+    weight: IntArray,
+    class_weights: IntArray,
+    class_start: IntArray,
+    packed_for: IntArray,
+    packed_weight: IntArray,
+) -> None:
+    """Update the packed weights of the classes whose weight differs from `packed_for`."""
+    for c in range(len(class_weights)):
+        if class_weights[c] != packed_for[c]:
+            packed_for[c] = class_weights[c]
+            factor = (class_weights[c] << _BITS) + 1
+            for p in range(np.uint32(class_start[c]), np.uint32(class_start[c + 1])):
+                packed_weight[p] = weight[p] * factor
 
 
 @inlined
-def add_up(doc: Words, load: Ints, first: Int, last: Int) -> Int:
-    """Add up the loads of a list's documents."""
+def sum_packed(sample: UInt32Array, packed_weight: IntArray, first: Int, last: Int) -> Int:
+    """Sum the packed weights of the samples of a list."""
     total = 0
     for i in range(first, last):
-        total += load[doc[i]]
+        total += packed_weight[sample[i]]
     return total
 
 
-@piece
-def weight_of(load: Int) -> Int:
-    """Take the weight out of a load."""
-    return load & _LOW
+@helper
+def unpack_weight(packed: Int) -> Int:
+    """Return the weight of a sum of packed weights."""
+    return packed & _LOW
 
 
-@piece
-def falls_short(
-    entropy: bool, logs: Floats, purity: Float, total: Int, load: Int, best: Float
+@helper
+def below_bound(
+    entropy: bool, logs: Float64Array, purity: Float, total: Int, packed: Int, best: Float
 ) -> bool:
-    """Tell whether no cut of a list with this load can score as high as `best`.
+    """Return whether no split of a list with this packed weight can score `best`.
 
-    No side scores higher than if it were of one class: w + (purity - 2 change + w²) / (total - w),
-    for a weight of w. That grows with each document the side takes in, so that no part of the list
-    scores higher than this bound for all of it: where the document's class weighs n, and other
-    classes weigh u on the side, the slope has the sign of total² - 2n(total - w) + purity
-    - 2 change, which is at least (total - n)² - u² + 2nu, and u is at most total - n. For the
-    entropy there is only the bound by weight.
+    With w the weight of the list, no side scores higher than if it had a single class:
+    w + (purity - 2 change + w²) / (total - w). This bound increases with every sample that the side
+    takes in, so no part of the list scores higher than the bound for all of it: if the sample's
+    class weighs n in the node, and other classes weigh u on the side, the derivative has the sign
+    of total² - 2n(total - w) + purity - 2 change, which is at least (total - n)² - u² + 2nu, and u
+    is at most total - n. For the entropy only the bound by weight is used.
     """
-    weight = weight_of(load)
-    if is_hopeless(entropy, logs, purity, total, weight, best):
+    weight = unpack_weight(packed)
+    if cannot_improve(entropy, logs, purity, total, weight, best):
         return True
     if entropy:
         return False
-    change = load >> _BITS
-    # No room where the list holds all of the node, and then it is never hopeless.
-    room = (best / _SLACK - weight) * (total - weight)
-    hopeless: bool = (purity - 2 * change + weight * weight) * _SLACK < room
-    return hopeless
+    change = packed >> _BITS
+    # The gap is zero if the list contains the whole node, which is then never pruned.
+    gap = (best / _SLACK - weight) * (total - weight)
+    is_pruned: bool = (purity - 2 * change + weight * weight) * _SLACK < gap
+    return is_pruned
 
 
 @inlined
-def keep(
-    doc: Words,
-    value: Singles,
-    live: Ints,
+def gather_node_entries(
+    sample: UInt32Array,
+    value: Float32Array,
+    weight: IntArray,
     first: Int,
     last: Int,
-    kept: Words,
-    kept_value: Singles,
+    node_sample: UInt32Array,
+    node_value: Float32Array,
 ) -> Int:
-    """Copy from a list what is in the node; count it."""
+    """Copy the entries of a list that are in the node; return their number."""
     n = _NONE
     for i in range(first, last):
-        # Without a branch: the place is overwritten unless the document is in the node.
-        kept[n] = doc[i]
-        kept_value[n] = value[i]
-        n = np.uint32(n + np.uint32(live[doc[i]] > 0))
+        # Branchless: the entry is overwritten unless the sample is in the node.
+        node_sample[n] = sample[i]
+        node_value[n] = value[i]
+        n = np.uint32(n + np.uint32(weight[sample[i]] > 0))
     return n
 
 
 @inlined
-def halve(one: Float, other: Float) -> Float:
-    """Find the cut in the middle of two values: what is not above it is on the lower one's side."""
-    low, high = min(one, other), max(one, other)
+def midpoint(a: Float, b: Float) -> Float:
+    """Return the threshold halfway between two values: at least the lower, less than the higher."""
+    low, high = min(a, b), max(a, b)
     middle = np.float32(0.5 * (np.float64(low) + np.float64(high)))
     return middle if middle < high else low
 
 
 @inlined
-def draw_cut(state: Seed, one: Float, other: Float) -> Float:
-    """Draw a cut evenly between two values."""
-    low, high = min(one, other), max(one, other)
-    cut = np.float32(low + uniform(state) * (np.float64(high) - np.float64(low)))
-    return cut if cut < high else low
+def draw_threshold(state: RngState, a: Float, b: Float) -> Float:
+    """Draw a threshold uniformly between two values."""
+    low, high = min(a, b), max(a, b)
+    threshold = np.float32(low + uniform(state) * (np.float64(high) - np.float64(low)))
+    return threshold if threshold < high else low
 
 
-@piece
-def count(
-    entropy: bool, logs: Floats, had: Int, weight: Int, all_of_class: Int
+@helper
+def move_count(
+    entropy: bool, logs: Float64Array, before: Int, weight: Int, class_weight: Int
 ) -> tuple[Float, Float]:
-    """Move weight to a side that `had` so much of its class; as `splits.add`, for integers."""
+    """Move weight of one class to a side, as `splits.move_weight` does, for integer weights."""
     if entropy:
-        has = had + weight
+        after = before + weight
         return (
-            logs[np.uint64(has)] - logs[np.uint64(had)],
-            logs[np.uint64(all_of_class - has)] - logs[np.uint64(all_of_class - had)],
+            logs[np.uint64(after)] - logs[np.uint64(before)],
+            logs[np.uint64(class_weight - after)] - logs[np.uint64(class_weight - before)],
         )
-    return np.float64(weight * (2 * had + weight)), np.float64(weight * all_of_class)
+    return np.float64(weight * (2 * before + weight)), np.float64(weight * class_weight)
 
 
 @inlined
-def rate(node: Record, weight: Int, purity: Float, change: Float) -> Float:
-    """Score the cut that parts documents of this weight, purity and change from all others."""
-    return score(node.entropy, node.logs, node.purity, node.total, weight, purity, change)
+def score_split(node: Record, weight: Int, purity: Float, change: Float) -> Float:
+    """Score the split of the node whose side without zero has this weight, purity and change."""
+    return split_score(node.entropy, node.logs, node.purity, node.total, weight, purity, change)
 
 
 @inlined
-def judge_presence(node: Record, first: Int, last: Int, total: Int) -> Float:
-    """Score the only cut of a list of one value: those who hold the word from those who do not."""
+def score_binary_split(node: Record, first: Int, last: Int, side_weight: Int) -> Float:
+    """Score the only split of a list of a single value: nonzero from zero samples."""
     purity, change = 0.0, 0.0
-    here = node.label[node.doc[first]]
-    had = 0
+    current = node.label[node.sample[first]]
+    before = 0
     for i in range(first, last):
-        document = node.doc[i]
-        label, weight = node.label[document], node.live[document]
-        had = had if label == here else 0
-        here = label
-        more, less = count(node.entropy, node.logs, had, weight, node.counts[label])
-        had += weight
+        sample = node.sample[i]
+        label, weight = node.label[sample], node.weight[sample]
+        before = before if label == current else 0
+        current = label
+        more, less = move_count(node.entropy, node.logs, before, weight, node.class_weights[label])
+        before += weight
         purity += more
         change += less
-    return rate(node, total, purity, change)
+    return score_split(node, side_weight, purity, change)
 
 
 @inlined
-def judge_cut(node: Record, n: Int, cut: Float) -> Float:
-    """Score one cut between the n values kept, or between these and zero."""
-    kept, value, side = node.kept, node.kept_value, node.side
+def score_threshold(node: Record, n: Int, threshold: Float) -> Float:
+    """Score the split of the first n entries of `node_sample` at a threshold."""
+    node_sample, value, side_weights = node.node_sample, node.node_value, node.side_weights
     begin, end, step = np.int64(0), np.int64(n), 1
-    if cut < 0.0:
+    if threshold < 0.0:
         begin, end, step = np.int64(n) - 1, np.int64(-1), -1
     weight, purity, change = 0, 0.0, 0.0
     i = begin
-    while i != end and (value[np.uint32(i)] > cut) == (cut >= 0.0):
-        document = kept[np.uint32(i)]
-        label, moved = node.label[document], node.live[document]
-        had = side[label]
-        more, less = count(node.entropy, node.logs, had, moved, node.counts[label])
-        side[label] = had + moved
+    while i != end and (value[np.uint32(i)] > threshold) == (threshold >= 0.0):
+        sample = node_sample[np.uint32(i)]
+        label, moved = node.label[sample], node.weight[sample]
+        before = side_weights[label]
+        more, less = move_count(node.entropy, node.logs, before, moved, node.class_weights[label])
+        side_weights[label] = before + moved
         weight += moved
         purity += more
         change += less
         i += step
     while i != begin:
         i -= step
-        side[node.label[kept[np.uint32(i)]]] = 0
-    return rate(node, weight, purity, change)
+        side_weights[node.label[node_sample[np.uint32(i)]]] = 0
+    return score_split(node, weight, purity, change)
 
 
 @inlined
-def judge_all_cuts(node: Record, n: Int, has_zero: bool) -> tuple[Float, Float]:
-    """Find the best cut between the n values kept, and zero if the node has it; rate it.
+def find_best_threshold(node: Record, n: Int, has_zero: bool) -> tuple[Float, Float]:
+    """Return score and threshold of the best split of the first n entries of `node_sample`.
 
-    Cuts at zero or above are tried from the greatest value down, those below from the least one
-    up. Among equals the lowest cut is the best. Gives the score and the cut.
+    `has_zero` states whether the feature is zero in any sample of the node. Thresholds of zero and
+    above are tried from the largest value down, those below zero from the smallest value up. Of
+    equal scores the lowest threshold wins.
     """
-    kept, value, side = node.kept, node.kept_value, node.side
+    node_sample, value, side_weights = node.node_sample, node.node_value, node.side_weights
     border = np.int64(n)
     while border > 0 and value[np.uint32(border - 1)] < 0.0:
         border -= 1
-    best, best_cut = -np.inf, _ZERO
+    best, best_threshold = -np.inf, _ZERO
     for from_below in range(2):
         begin, end, step = np.int64(0), border, 1
         if from_below:
@@ -225,11 +259,13 @@ def judge_all_cuts(node: Record, n: Int, has_zero: bool) -> tuple[Float, Float]:
         while i != end:
             outer = value[np.uint32(i)]
             while i != end and value[np.uint32(i)] == outer:
-                document = kept[np.uint32(i)]
-                label, moved = node.label[document], node.live[document]
-                had = side[label]
-                more, less = count(node.entropy, node.logs, had, moved, node.counts[label])
-                side[label] = had + moved
+                sample = node_sample[np.uint32(i)]
+                label, moved = node.label[sample], node.weight[sample]
+                before = side_weights[label]
+                more, less = move_count(
+                    node.entropy, node.logs, before, moved, node.class_weights[label]
+                )
+                side_weights[label] = before + moved
                 weight += moved
                 purity += more
                 change += less
@@ -238,14 +274,14 @@ def judge_all_cuts(node: Record, n: Int, has_zero: bool) -> tuple[Float, Float]:
             if i != end:
                 inner = value[np.uint32(i)]
             elif not has_zero:
-                # Beyond the last value of one sign is the first of the other, if there is any.
+                # The last value of one sign is followed by the first of the other sign, if any.
                 if from_below or border == n:
                     break
                 inner = value[np.uint32(border)]
-            rating, cut = rate(node, weight, purity, change), halve(outer, inner)
-            if rating > best or (rating == best and cut < best_cut):
-                best, best_cut = rating, cut
+            score, threshold = score_split(node, weight, purity, change), midpoint(outer, inner)
+            if score > best or (score == best and threshold < best_threshold):
+                best, best_threshold = score, threshold
         while i != begin:
             i -= step
-            side[node.label[kept[np.uint32(i)]]] = 0
-    return best, best_cut
+            side_weights[node.label[node_sample[np.uint32(i)]]] = 0
+    return best, best_threshold

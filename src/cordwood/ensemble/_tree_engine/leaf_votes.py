@@ -1,84 +1,104 @@
-"""What a forest says of rows whose leaves are known, tree by tree and all together."""
+"""Predictions and votes of trees from leaves that are known, as a round of boosting needs them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import read_only
-from cordwood.ensemble._tree_engine._kernels_leaf_votes import add_votes, answer
-from cordwood.ensemble._tree_engine.grower import freeze
-from cordwood.ensemble._tree_engine.records import Forest
+from cordwood._intrinsics import borrow, read_only
+from cordwood._jit import Float64Array, Int, Record, kernel
+from cordwood.ensemble._tree_engine.apply import add_class_frequencies
+from cordwood.ensemble._tree_engine.forest import Forest
 
 
-def find_answers(forest: Forest, leaves: NDArray[np.int32], n_classes: int) -> NDArray[np.int32]:
-    """Find each tree's answer for each row: the heaviest class of the leaf, the first among equals.
+def predict_trees(forest: Forest, leaves: NDArray[np.int32], n_classes: int) -> NDArray[np.int32]:
+    """Return the class that each tree predicts for each sample.
+
+    A tree predicts the class of the largest weight in the leaf; the first of equal ones.
 
     Parameters
     ----------
     forest : Forest
-    leaves : int32 array of shape (n_trees, n_rows)
-        Leaves, as `reach` gives them; -1 where a tree is not asked.
+    leaves : int32 array of shape (n_trees, n_samples)
+        Leaves, as returned by `apply`; -1 where a tree makes no prediction.
     n_classes : int
 
     Returns
     -------
-    int32 array of shape (n_trees, n_rows)
-        Codes of classes; -1 where a tree was not asked.
+    int32 array of shape (n_trees, n_samples)
+        Encoded classes; -1 where a tree makes no prediction.
     """
-    answers = np.empty(leaves.shape, np.int32)
-    answer(forest, read_only(leaves), n_classes, answers)
-    return answers
+    predictions = np.empty(leaves.shape, np.int32)
+    predict_leaves(forest, read_only(leaves), n_classes, predictions)
+    return predictions
 
 
 def sum_votes(
     forest: Forest,
     leaves: NDArray[np.int32],
-    factors: NDArray[np.float64],
+    tree_weights: NDArray[np.float64],
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """Sum over the trees the class frequencies of the leaves, times a factor of the tree.
+    """Sum the class frequencies of the leaves, times the weight of the tree, over the trees.
 
     Parameters
     ----------
     forest : Forest
-    leaves : int32 array of shape (n_trees, n_rows)
-        Leaves, as `reach` gives them; -1 where a tree has no vote.
-    factors : float64 array of shape (n_trees,)
+    leaves : int32 array of shape (n_trees, n_samples)
+        Leaves, as returned by `apply`; -1 where a tree does not vote.
+    tree_weights : float64 array of shape (n_trees,)
     n_classes : int
 
     Returns
     -------
-    float64 array of shape (n_rows, n_classes)
-        Rows without any vote are zero.
+    float64 array of shape (n_samples, n_classes)
+        Zeros for samples without any vote.
     """
     votes = np.zeros((leaves.shape[1], n_classes))
-    add_votes(forest, read_only(leaves), read_only(factors), votes)
+    add_leaf_votes(forest, read_only(leaves), read_only(tree_weights), votes)
     return votes
 
 
-def number_leaves(forest: Forest, leaves: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Number leaves, as `reach` gives them, from zero to `forest.n_leaves`."""
-    return np.cumsum(forest.other < 0)[leaves] - 1
+@kernel
+def predict_leaves(
+    forest: Record, leaves: NDArray[np.int32], n_classes: Int, predictions: NDArray[np.int32]
+) -> None:
+    """Write the class of the largest weight in each leaf; -1 where there is no leaf."""
+    forest = borrow(forest)
+    start, weight = forest.impure_entry_start, forest.impure_weight
+    for tree in range(leaves.shape[0]):
+        first_impure = forest.impure_leaf_start[tree] - n_classes
+        for sample in range(leaves.shape[1]):
+            leaf = leaves[tree, sample]
+            code = np.int64(-1) if leaf < 0 else ~np.int64(forest.far_child[leaf])
+            if code >= n_classes:
+                impure = first_impure + code
+                best = start[impure]
+                for i in range(best + 1, start[impure + 1]):
+                    if weight[i] > weight[best]:
+                        best = i
+                code = np.int64(forest.impure_class[best])
+            predictions[tree, sample] = code
 
 
-def take_trees(forest: Forest, first: int, last: int) -> Forest:
-    """Give some trees of a forest, from first to before last, as a forest of their own."""
-    nodes, leaves, mixed = (
-        slice(start[first], start[last])
-        for start in (forest.node_start, forest.leaf_start, forest.mixed_first)
-    )
-    entries = slice(forest.mixed_start[mixed.start], forest.mixed_start[mixed.stop])
-    return freeze(
-        Forest(
-            node_start=forest.node_start[first : last + 1] - nodes.start,
-            leaf_start=forest.leaf_start[first : last + 1] - leaves.start,
-            mixed_first=forest.mixed_first[first : last + 1] - mixed.start,
-            split=forest.split[nodes],
-            threshold=forest.threshold[nodes],
-            other=forest.other[nodes],
-            leaf_weight=forest.leaf_weight[leaves],
-            leaf_size=forest.leaf_size[leaves],
-            mixed_start=forest.mixed_start[mixed.start : mixed.stop + 1] - entries.start,
-            mixed_class=forest.mixed_class[entries],
-            mixed_weight=forest.mixed_weight[entries],
-        )
-    )
+@kernel
+def add_leaf_votes(
+    forest: Record, leaves: NDArray[np.int32], tree_weights: Float64Array, votes: Float64Array
+) -> None:
+    """Add the class frequencies of each sample's leaves, times the trees' weights, to its votes.
+
+    Nothing is added where there is no leaf.
+    """
+    forest = borrow(forest)
+    start, classes, weight = forest.impure_entry_start, forest.impure_class, forest.impure_weight
+    n_classes = votes.shape[1]
+    for tree in range(leaves.shape[0]):
+        factor, first_impure = tree_weights[tree], forest.impure_leaf_start[tree] - n_classes
+        for row in range(leaves.shape[1]):
+            leaf = leaves[tree, row]
+            if leaf < 0:
+                continue
+            code = ~np.int64(forest.far_child[leaf])
+            if code < n_classes:
+                votes[row, code] += factor
+            else:
+                impure = first_impure + code
+                add_class_frequencies(start, classes, weight, impure, factor, votes, row)

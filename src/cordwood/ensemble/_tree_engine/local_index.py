@@ -1,205 +1,219 @@
-"""A query's neighbours as a data set of their own: the words they hold, and who holds each.
+"""The neighbors of a query as a small data set: an inverted index of their features.
 
-The average word of a neighbourhood is in two or three of its documents, so that a list of these
-is shorter than a mask over all of them. Lists are made once for a query and never change; a tree
-keeps what is its own, the documents of its node and their weights, beside them.
+The average feature of a set of neighbors is nonzero in two or three of them, so a list of these is
+shorter than a bit mask over all neighbors. The lists are built once per query and never change; the
+state of a tree, the samples of its node and their weights, is kept separately.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import Int, Record, Singles, Words, inlined, piece
+from cordwood._jit import Float32Array, Int, Record, UInt32Array, helper, inlined
 
 _ZERO, _ONE, _TWO = np.uint32(0), np.uint32(1), np.uint32(2)
 
-# Words are drawn in strata by how many documents hold them: four or more, two or three, one.
+# Features are drawn in strata by the length of their lists: four or more samples, two or three,
+# one.
 N_STRATA = 3
 
-# Up to this length an insertion sort does.
+# Up to this length insertion sort is used.
 _SHORT = 40
 
 
 @inlined
-def meet(rows: Record, hood: Record, neighbors: NDArray[np.int32]) -> tuple[Int, Int]:
-    """Number the neighbours' classes, and the neighbours class by class; count both.
+def number_neighbors(
+    train: Record, workspace: Record, neighbors: NDArray[np.int32]
+) -> tuple[Int, Int]:
+    """Number the neighbors' classes, and the neighbors class by class; return both numbers.
 
-    Document p of the neighbourhood is row `row[p]`, and of the class `class_of[label[p]]`, whose
-    first one is `origin[label[p]]`. One more document, which is none and never has a weight, fills
-    lists up.
+    Neighbor p is training sample `train_index[p]`; its class is `class_code[label[p]]`, and the
+    first neighbor of this class is `class_start[label[p]]`. One additional neighbor, which has no
+    weight, serves to pad lists.
     """
-    class_of, number, counts = hood.class_of, hood.number, hood.counts
-    n_docs, n_classes = 0, 0
-    while n_docs < len(neighbors) and neighbors[n_docs] >= 0:
-        code = rows.codes[neighbors[n_docs]]
-        if number[code] < 0:
-            number[code] = n_classes
-            class_of[n_classes] = code
-            counts[n_classes] = 0
+    class_code, class_number = workspace.class_code, workspace.class_number
+    class_sizes = workspace.class_weights
+    n_samples, n_classes = 0, 0
+    while n_samples < len(neighbors) and neighbors[n_samples] >= 0:
+        code = train.y[neighbors[n_samples]]
+        if class_number[code] < 0:
+            class_number[code] = n_classes
+            class_code[n_classes] = code
+            class_sizes[n_classes] = 0
             n_classes += 1
-        counts[number[code]] += 1
-        n_docs += 1
+        class_sizes[class_number[code]] += 1
+        n_samples += 1
     p = 0
     for label in range(n_classes):
-        number[class_of[label]] = p
-        p += counts[label]
-    for i in range(n_docs):
-        code = rows.codes[neighbors[i]]
-        hood.row[number[code]] = neighbors[i]
-        number[code] += 1
+        class_number[class_code[label]] = p
+        p += class_sizes[label]
+    for i in range(n_samples):
+        code = train.y[neighbors[i]]
+        workspace.train_index[class_number[code]] = neighbors[i]
+        class_number[code] += 1
     p = 0
     for label in range(n_classes):
-        hood.origin[label] = p
-        for _ in range(counts[label]):
-            hood.label[p] = label
+        workspace.class_start[label] = p
+        for _ in range(class_sizes[label]):
+            workspace.label[p] = label
             p += 1
-        number[class_of[label]] = -1
-    hood.origin[n_classes] = n_docs
-    hood.label[n_docs] = 0
-    hood.live[n_docs] = 0
-    hood.load[n_docs] = 0
-    return n_docs, n_classes
+        class_number[class_code[label]] = -1
+    workspace.class_start[n_classes] = n_samples
+    workspace.label[n_samples] = 0
+    workspace.weight[n_samples] = 0
+    workspace.packed_weight[n_samples] = 0
+    return n_samples, n_classes
 
 
 @inlined
-def settle(rows: Record, hood: Record, n_docs: Int) -> Int:
-    """List the neighbours' words, and for each the documents that hold it; count the words.
+def build_local_index(train: Record, workspace: Record, n_samples: Int) -> Int:
+    """Build the posting lists of the neighbors' features; return the number of these features.
 
-    Word w stands in the documents `doc[start[w]:start[w + 1]]`, with the values beside them, the
-    greatest first; `is_even[w]` tells whether they are all the same. Words are numbered stratum by
-    stratum, which keeps together what is drawn together. `place` leads from columns to words. It is
-    -1 for each column before and, once `leave` was called, after.
+    Feature f is nonzero in the samples `sample[start[f]:start[f + 1]]`. The values, the largest
+    first, are in `value`; `is_single_valued[f]` states whether they are all equal. Features are
+    numbered stratum by stratum, so that those that are drawn together are adjacent in memory.
+    `local_feature` maps columns to features. It is -1 for each column before, and again after
+    `reset`.
     """
-    place, column, start, doc, value = hood.place, hood.column, hood.start, hood.doc, hood.value
-    n_words = _ZERO
-    for p in range(n_docs):
-        row = hood.row[p]
-        for i in range(rows.indptr[row], rows.indptr[row + 1]):
-            c = np.uint32(rows.indices[i])
-            w = place[c]
-            if w < 0:
-                w = np.int32(n_words)
-                place[c] = w
-                column[n_words] = c
-                hood.length[n_words] = _ZERO
-                n_words = np.uint32(n_words + _ONE)
-            hood.length[np.uint32(w)] += _ONE
-    line_up(place, column, hood.length, start, hood.border, hood.reach, n_words)
-    for w in range(hood.border[1], hood.border[2]):
-        doc[np.uint32(start[w] + _TWO)] = n_docs
-    for p in range(n_docs):
-        row = hood.row[p]
-        for i in range(rows.indptr[row], rows.indptr[row + 1]):
-            w = np.uint32(place[np.uint32(rows.indices[i])])
-            at = hood.length[w]
-            doc[at] = p
-            value[at] = rows.data[i]
-            hood.length[w] = at + _ONE
-    for w in range(n_words):
-        first, last = start[w], start[np.uint32(w + _ONE)]
-        if hood.length[w] < last:
-            value[hood.length[w]] = value[first]
-        hood.is_even[w] = are_equal(value, first, last)
-        if not hood.is_even[w]:
-            sort(doc, value, first, last)
-        hood.active[w] = w
-    return n_words
+    local_feature, column = workspace.local_feature, workspace.column
+    start, sample, value = workspace.start, workspace.sample, workspace.value
+    n_features = _ZERO
+    for p in range(n_samples):
+        row = workspace.train_index[p]
+        for i in range(train.indptr[row], train.indptr[row + 1]):
+            c = np.uint32(train.indices[i])
+            f = local_feature[c]
+            if f < 0:
+                f = np.int32(n_features)
+                local_feature[c] = f
+                column[n_features] = c
+                workspace.length[n_features] = _ZERO
+                n_features = np.uint32(n_features + _ONE)
+            workspace.length[np.uint32(f)] += _ONE
+    order_by_stratum(
+        local_feature,
+        column,
+        workspace.length,
+        start,
+        workspace.stratum_start,
+        workspace.max_length,
+        n_features,
+    )
+    for f in range(workspace.stratum_start[1], workspace.stratum_start[2]):
+        sample[np.uint32(start[f] + _TWO)] = n_samples
+    for p in range(n_samples):
+        row = workspace.train_index[p]
+        for i in range(train.indptr[row], train.indptr[row + 1]):
+            f = np.uint32(local_feature[np.uint32(train.indices[i])])
+            at = workspace.length[f]
+            sample[at] = p
+            value[at] = train.data[i]
+            workspace.length[f] = at + _ONE
+    for f in range(n_features):
+        first, last = start[f], start[np.uint32(f + _ONE)]
+        if workspace.length[f] < last:
+            value[workspace.length[f]] = value[first]
+        workspace.is_single_valued[f] = all_equal(value, first, last)
+        if not workspace.is_single_valued[f]:
+            sort_descending(sample, value, first, last)
+        workspace.active[f] = f
+    return n_features
 
 
-@piece
-def are_equal(value: Singles, first: Int, last: Int) -> bool:
-    """Tell whether a list has only one value, as most have."""
+@helper
+def all_equal(value: Float32Array, first: Int, last: Int) -> bool:
+    """Return whether all values of a list are equal, as in most lists."""
     for i in range(first, last):
         if value[i] != value[first]:
             return False
     return True
 
 
-@piece
-def line_up(
-    place: NDArray[np.int32],
-    column: Words,
-    length: Words,
-    start: Words,
-    border: NDArray[np.int64],
-    reach: NDArray[np.int64],
-    n_words: Int,
+@helper
+def order_by_stratum(
+    local_feature: NDArray[np.int32],
+    column: UInt32Array,
+    length: UInt32Array,
+    start: UInt32Array,
+    stratum_start: NDArray[np.int64],
+    max_length: NDArray[np.int64],
+    n_features: Int,
 ) -> None:
-    """Number the words anew, stratum by stratum, and tell where the list of each begins.
+    """Renumber the features stratum by stratum, and set where the list of each begins.
 
-    `border` receives where each stratum begins, `reach` the length of its longest list; `length`
-    becomes where the next entry of each list goes. Lists of two are made as long as those of
-    three: a loop that is always as long is foreseen by the processor.
+    `stratum_start` receives where each stratum begins, `max_length` the length of its longest list;
+    `length` becomes where the next entry of each list goes. Lists of two are padded to three: the
+    branch predictor handles a loop of constant length better.
     """
-    border[:] = 0
-    reach[:] = 0
-    for w in range(n_words):
-        stratum = stratum_of(length[w])
-        border[stratum + 1] += 1
-        reach[stratum] = max(reach[stratum], np.int64(length[w]))
+    stratum_start[:] = 0
+    max_length[:] = 0
+    for f in range(n_features):
+        stratum = stratum_of(length[f])
+        stratum_start[stratum + 1] += 1
+        max_length[stratum] = max(max_length[stratum], np.int64(length[f]))
     for stratum in range(N_STRATA):
-        border[stratum + 1] += border[stratum]
-    following = border.copy()
-    for w in range(n_words):
-        stratum = stratum_of(length[w])
-        place[column[w]] = following[stratum]
-        start[following[stratum]] = length[w] + np.uint32(length[w] == _TWO)
+        stratum_start[stratum + 1] += stratum_start[stratum]
+    following = stratum_start.copy()
+    for f in range(n_features):
+        stratum = stratum_of(length[f])
+        local_feature[column[f]] = following[stratum]
+        start[following[stratum]] = length[f] + np.uint32(length[f] == _TWO)
         following[stratum] += 1
     at = _ZERO
-    for w in range(n_words):
-        room = start[w]
-        start[w] = at
-        length[w] = at
-        at = np.uint32(at + room)
-    start[n_words] = at
+    for f in range(n_features):
+        padded_length = start[f]
+        start[f] = at
+        length[f] = at
+        at = np.uint32(at + padded_length)
+    start[n_features] = at
 
 
-@piece
+@helper
 def stratum_of(length: Int) -> Int:
-    """Tell the stratum of a word by the length of its list."""
+    """Return the stratum of a feature with a list of this length."""
     return np.int64(length < 4) + np.int64(length < 2)
 
 
-@piece
-def sort(doc: Words, value: Singles, first: Int, last: Int) -> None:
-    """Sort a list by value, the greatest first; most lists are all ones."""
+@helper
+def sort_descending(sample: UInt32Array, value: Float32Array, first: Int, last: Int) -> None:
+    """Sort a list by value, the largest first."""
     if last - first > _SHORT:
-        values, docs = value[first:last], doc[first:last]
+        values, samples = value[first:last], sample[first:last]
         order = np.argsort(-values)
         values[:] = values[order]
-        docs[:] = docs[order]
+        samples[:] = samples[order]
         return
     for i in range(np.uint32(first + _ONE), last):
-        moved, v = doc[i], value[i]
+        moved, v = sample[i], value[i]
         j = np.uint32(i)
         while j > first and value[np.uint32(j - _ONE)] < v:
-            value[j], doc[j] = value[np.uint32(j - _ONE)], doc[np.uint32(j - _ONE)]
+            value[j], sample[j] = value[np.uint32(j - _ONE)], sample[np.uint32(j - _ONE)]
             j = np.uint32(j - _ONE)
-        value[j], doc[j] = v, moved
+        value[j], sample[j] = v, moved
 
 
 @inlined
-def ask(
-    hood: Record,
+def load_query(
+    workspace: Record,
     indices: NDArray[np.int32],
-    data: Singles,
+    data: Float32Array,
     first: Int,
     last: Int,
-    n_words: Int,
+    n_features: Int,
 ) -> Int:
-    """Lay out a query's values by the neighbours' words; count its words that none of them has."""
-    hood.x[:n_words] = np.float32(0.0)
-    n_strange = 0
+    """Write the query's values of the neighbors' features; return the number of its others."""
+    workspace.query_value[:n_features] = np.float32(0.0)
+    n_query_only = 0
     for i in range(first, last):
-        w = hood.place[np.uint32(indices[i])]
-        if w >= 0:
-            hood.x[w] = data[i]
+        f = workspace.local_feature[np.uint32(indices[i])]
+        if f >= 0:
+            workspace.query_value[f] = data[i]
         else:
-            n_strange += 1
-    return n_strange
+            n_query_only += 1
+    return n_query_only
 
 
 @inlined
-def leave(hood: Record, n_words: Int) -> None:
-    """Forget the words."""
-    for w in range(n_words):
-        hood.place[hood.column[w]] = np.int32(-1)
+def reset(workspace: Record, n_features: Int) -> None:
+    """Reset the map from columns to features."""
+    for f in range(n_features):
+        workspace.local_feature[workspace.column[f]] = np.int32(-1)

@@ -1,124 +1,185 @@
-"""Rows that forest after forest is asked about: made ready once, which else takes most of the time.
+"""Samples transposed into blocks once, to be passed down one forest after another.
 
-With few trees to a forest, turning rows into columns takes longer than sending them down the trees.
+With few trees per forest, as in a round of boosting, transposing the samples takes longer than
+passing them down the trees.
 """
 
-from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import read_only
-from cordwood.ensemble._tree_engine import _kernels_row_blocks as kernels
-from cordwood.ensemble._tree_engine._kernels_apply import BLOCK
-from cordwood.ensemble._tree_engine.records import Forest, Rows
-from cordwood.ensemble._tree_engine.workspace import Block, allocate_block
+from cordwood._intrinsics import CSRArrays, borrow, read_only
+from cordwood._jit import Int, Record, kernel
+from cordwood.ensemble._tree_engine.apply import (
+    BLOCK,
+    RowBlock,
+    allocate_row_block,
+    apply_block,
+    as_mask,
+    clear_block,
+    load_block,
+)
+from cordwood.ensemble._tree_engine.forest import Forest
+from cordwood.ensemble._tree_engine.threads import map_threads
 
-# Rows that a thread takes at a time, whole blocks of the kernel; few trees are soon done with them.
-_ROWS = 32 * BLOCK
+# Samples per task of a thread, a multiple of BLOCK: few trees take little time per sample.
+_CHUNK = 32 * BLOCK
 
 
-class TurnedRows(NamedTuple):
-    """Rows by columns, in blocks of 64; about 24 bytes for each column that a block has.
+class RowBlocks(NamedTuple):
+    """Samples in transposed blocks of 64; about 24 bytes per nonzero feature of a block.
 
     Parameters
     ----------
     column_start : int64 array of shape (n_blocks + 1,)
-        Where the columns of each block begin.
-    column : int32 array
-    present : uint64 array
-        Which rows of the block have a value in the column, from the lowest bit on.
-    start : int64 array
-        Where these values begin.
-    least : float32 array
-        The least of them.
+        Where the nonzero features of each block begin.
+    column : int32 array of shape (n_columns,)
+        The nonzero features, block after block.
+    present : uint64 array of shape (n_columns,)
+        Bit i is set if the feature is nonzero in sample i of the block.
+    start : int64 array of shape (n_columns,)
+        Where the values of the feature begin in `value`.
+    min_value : float32 array of shape (n_columns,)
+        The smallest of these values.
     value : float32 array of shape (n_entries,)
+    n_samples, n_features : int
     """
 
     column_start: NDArray[np.int64]
     column: NDArray[np.int32]
     present: NDArray[np.uint64]
     start: NDArray[np.int64]
-    least: NDArray[np.float32]
+    min_value: NDArray[np.float32]
     value: NDArray[np.float32]
-    n_rows: int
+    n_samples: int
     n_features: int
 
 
-def turn_rows(X: sp.csr_matrix) -> TurnedRows:
-    """Turn the rows of a CSR matrix of float32."""
-    n_rows, n_features = X.shape
-    rows = Rows(
-        indptr=read_only(X.indptr.astype(np.int64)),
-        indices=read_only(X.indices),
-        data=read_only(X.data),
-    )
-    turned = TurnedRows(
-        column_start=np.zeros(-(-n_rows // BLOCK) + 1, np.int64),
-        column=np.empty(X.nnz, np.int32),
-        present=np.empty(X.nnz, np.uint64),
-        start=np.empty(X.nnz, np.int64),
-        least=np.empty(X.nnz, np.float32),
-        value=np.empty(X.nnz, np.float32),
-        n_rows=n_rows,
+def to_row_blocks(X: CSRArrays) -> RowBlocks:
+    """Transpose samples into blocks."""
+    n_samples, n_features = X.shape
+    nnz = len(X.data)
+    blocks = RowBlocks(
+        column_start=np.zeros(-(-n_samples // BLOCK) + 1, np.int64),
+        column=np.empty(nnz, np.int32),
+        present=np.empty(nnz, np.uint64),
+        start=np.empty(nnz, np.int64),
+        min_value=np.empty(nnz, np.float32),
+        value=np.empty(nnz, np.float32),
+        n_samples=n_samples,
         n_features=n_features,
     )
-    n_columns = kernels.turn_all(rows, allocate_block(rows, n_features), turned)
-    return turned._replace(
-        column_start=read_only(turned.column_start),
-        column=read_only(turned.column[:n_columns].copy()),
-        present=read_only(turned.present[:n_columns].copy()),
-        start=read_only(turned.start[:n_columns].copy()),
-        least=read_only(turned.least[:n_columns].copy()),
-        value=read_only(turned.value),
+    n_columns = transpose_rows(X, allocate_row_block(X), blocks)
+    return blocks._replace(
+        column_start=read_only(blocks.column_start),
+        column=read_only(blocks.column[:n_columns].copy()),
+        present=read_only(blocks.present[:n_columns].copy()),
+        start=read_only(blocks.start[:n_columns].copy()),
+        min_value=read_only(blocks.min_value[:n_columns].copy()),
+        value=read_only(blocks.value),
     )
 
 
-def reach_turned(
+def apply_blocks(
     forest: Forest,
-    turned: TurnedRows,
+    blocks: RowBlocks,
     *,
-    bags: NDArray[np.uint8] | None = None,
+    in_bag: NDArray[np.uint8] | None = None,
     n_jobs: int | None = None,
 ) -> NDArray[np.int32]:
-    """Find the leaf that each row reaches in each tree, as `reach` does.
+    """Return the leaf that each sample reaches in each tree, as `apply` does.
 
     Parameters
     ----------
     forest : Forest
-    turned : TurnedRows
-    bags, n_jobs
-        As in `reach`.
+    blocks : RowBlocks
+    in_bag : uint8 array of shape (n_trees, ceil(n_samples / 8)), default=None
+        Packed in-bag masks, see `bootstrap.pack_in_bag`: a tree is not applied to the samples of
+        its mask. By default all trees are applied to all samples.
+    n_jobs : int or None, default=None
+        Number of threads.
 
     Returns
     -------
-    int32 array of shape (n_trees, n_rows)
-        Positions in `forest.other`; -1 where the row is in the tree's bag.
+    int32 array of shape (n_trees, n_samples)
+        Indices of `forest.far_child`; -1 where the sample is in the tree's in-bag mask.
     """
-    leaves = np.full((forest.n_trees, turned.n_rows), -1, np.int32)
-    bags = read_only(np.empty((0, 0), np.uint8) if bags is None else bags)
-    firsts = range(0, turned.n_rows, _ROWS)
-    n_threads = min(effective_n_jobs(n_jobs), len(firsts))
-    idle: SimpleQueue[Block] = SimpleQueue()
-    for _ in range(n_threads):
-        idle.put(_allocate(turned))
+    leaves = np.full((forest.n_trees, blocks.n_samples), -1, np.int32)
+    in_bag = as_mask(in_bag)
 
-    def reach_some(first: int) -> None:
-        block = idle.get()
-        try:
-            last = min(first + _ROWS, turned.n_rows)
-            kernels.reach(forest, turned, first, last, bags, block, leaves)
-        finally:
-            idle.put(block)
+    def apply_chunk(block: RowBlock, first: int) -> None:
+        last = min(first + _CHUNK, blocks.n_samples)
+        apply_block_range(forest, blocks, first, last, in_bag, block, leaves)
 
-    Parallel(n_jobs=n_threads, require="sharedmem")(delayed(reach_some)(first) for first in firsts)
+    chunks = range(0, blocks.n_samples, _CHUNK)
+    map_threads(apply_chunk, chunks, lambda: _allocate(blocks), n_jobs=n_jobs)
     return leaves
 
 
-def _allocate(turned: TurnedRows) -> Block:
-    """Allocate what one thread needs; the values themselves are shared."""
-    nothing = Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
-    return allocate_block(nothing, turned.n_features)._replace(value=turned.value)
+def _allocate(blocks: RowBlocks) -> RowBlock:
+    """Allocate the workspace of one thread; the values are shared."""
+    empty = CSRArrays(
+        np.zeros(1, np.int64),
+        np.empty(0, np.int32),
+        np.empty(0, np.float32),
+        (0, blocks.n_features),
+    )
+    return allocate_row_block(empty)._replace(value=blocks.value)
+
+
+@kernel
+def transpose_rows(X: Record, block: Record, blocks: Record) -> Int:
+    """Transpose all samples block by block into `blocks`; return the number of columns written.
+
+    `blocks` is allocated for as many columns as X has entries.
+    """
+    X, block, blocks = borrow(X), borrow(block), borrow(blocks)
+    n_columns = 0
+    for begin in range(0, blocks.n_samples, BLOCK):
+        end = min(begin + BLOCK, blocks.n_samples)
+        n_present = load_block(X, begin, end, block)
+        before = X.indptr[begin]
+        blocks.column_start[begin // BLOCK] = n_columns
+        for i in range(n_present):
+            column = np.uint64(block.feature[i])
+            blocks.column[n_columns] = block.feature[i]
+            blocks.present[n_columns] = block.present[column]
+            blocks.start[n_columns] = before + block.start[column]
+            blocks.min_value[n_columns] = block.min_value[column]
+            n_columns += 1
+        for i in range(X.indptr[end] - before):
+            blocks.value[before + i] = block.value[i]
+        clear_block(block, n_present)
+    blocks.column_start[len(blocks.column_start) - 1] = n_columns
+    return n_columns
+
+
+@kernel
+def apply_block_range(
+    forest: Record,
+    blocks: Record,
+    first: Int,
+    last: Int,
+    in_bag: NDArray[np.uint8],
+    block: Record,
+    leaves: NDArray[np.int32],
+) -> None:
+    """Write the leaf that each sample reaches in each tree, as `apply.apply_range` does.
+
+    `first` is a multiple of `BLOCK`, and so is `last`, unless it is the number of samples.
+    `block.value` holds the values of all samples.
+    """
+    forest, blocks, block = borrow(forest), borrow(blocks), borrow(block)
+    for begin in range(first, last, BLOCK):
+        end = min(begin + BLOCK, last)
+        column_begin = blocks.column_start[begin // BLOCK]
+        column_end = blocks.column_start[begin // BLOCK + 1]
+        for i in range(column_begin, column_end):
+            column = np.uint64(blocks.column[i])
+            block.present[column] = blocks.present[i]
+            block.start[column] = blocks.start[i]
+            block.min_value[column] = blocks.min_value[i]
+        apply_block(forest, in_bag, begin, end, block, leaves)
+        for i in range(column_begin, column_end):
+            block.present[np.uint64(blocks.column[i])] = 0

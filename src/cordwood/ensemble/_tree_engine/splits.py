@@ -1,51 +1,91 @@
-"""How good a cut is, judged from the documents on the side of it that is short.
+r"""Scores of splits, computed from the samples on the sparse side.
 
-A list of a feature's entries shows the documents where the feature is not zero. The scores need
-only those: whatever the lists do not show stays on the other side, whose share follows from the
-node's totals. Both scores grow as the weighted impurity of the children falls.
+A posting list contains the samples in which a feature is nonzero. The scores need only those: the
+other side of the split follows from the totals of the node. With the node's class weights
+:math:`n_c`, those of the sparse side :math:`r_c`, and totals :math:`n` and :math:`r`, the Gini
+score is
+
+.. math::
+
+    \frac{\sum_c r_c^2}{r} + \frac{\sum_c (n_c - r_c)^2}{n - r},
+    \qquad \sum_c (n_c - r_c)^2 = \sum_c n_c^2 - 2 \sum_c n_c r_c + \sum_c r_c^2,
+
+and all sums over classes are updated while the list is read. The entropy score has
+:math:`x \log_2 x` instead of squares. Both scores increase as the weighted impurity of the children
+decreases.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from cordwood._jit import Float, Floats, Int, Record, Seed, Singles, Words, inlined, piece
+from cordwood._jit import (
+    Float,
+    Float32Array,
+    Float64Array,
+    Int,
+    Record,
+    RngState,
+    UInt32Array,
+    helper,
+    inlined,
+)
 from cordwood._random import uniform
 
 _ONE = np.uint32(1)
 
-# Places in the record of the best cut so far.
-SCORE, TURN, FEATURE, LOWER, UPPER, CUT = range(6)
+# Fields of the best split so far: its score, the position of its feature in the order of drawing,
+# its feature, the bins below and above the threshold, and the threshold of a random split.
+SCORE, DRAW, FEATURE, LOWER, UPPER, THRESHOLD = range(6)
 
-# The bound on a score and the score are rounded differently when weights are not integers.
+# With weights that are not integers, a score and its bound are rounded differently.
 _SLACK = 1.0 + 1e-12
 
 
 class Node(NamedTuple):
-    """A node that is to be split, and how; `best` is the record of the best cut so far.
+    """The node that is being split.
 
-    `counts` are its classes' weights, `purity` what `purity` makes of them, `total` their sum and
-    `n` the number of its documents. `side` has a zero for each class between two calls.
+    Parameters
+    ----------
+    entropy : bool
+    logs : float64 array
+        x log2 x of small integers; empty unless `entropy`.
+    class_weights : float64 array of shape (n_classes,)
+    side_weights : float64 array of shape (n_classes,)
+        Class weights of the sparse side; all zeros between calls.
+    best : float64 array of shape (6,)
+        The best split so far.
+    y : uint32 array of shape (n_samples,)
+    weights : float64 array of shape (n_samples,)
+    n : int
+        Number of samples of the node.
+    purity : float
+        `purity` of `class_weights`.
+    total : float
+        Total weight.
+    min_samples_leaf : int
+    min_weight_leaf : float
+    sample_bits, sample_mask : uint32
     """
 
     entropy: bool
-    logs: Floats
-    counts: Floats
-    side: Floats
-    best: Floats
-    labels: Words
-    weights: Floats
+    logs: Float64Array
+    class_weights: Float64Array
+    side_weights: Float64Array
+    best: Float64Array
+    y: UInt32Array
+    weights: Float64Array
     n: Int
     purity: Float
     total: Float
-    min_leaf: Int
-    min_weight: Float
-    doc_bits: Int
-    doc_mask: Int
+    min_samples_leaf: Int
+    min_weight_leaf: Float
+    sample_bits: Int
+    sample_mask: Int
 
 
-class Short(NamedTuple):
-    """The short side of a cut: documents, weight, purity, and the change on the other side."""
+class SparseSide(NamedTuple):
+    """The sparse side of a split: its samples, weight and purity, and the other side's change."""
 
     n: Int
     weight: Float
@@ -53,101 +93,106 @@ class Short(NamedTuple):
     change: Float
 
 
-@piece
-def x_log_x(x: Float, logs: Floats) -> Float:
-    """Compute x log2 x, from a table where x is a small integer."""
+@helper
+def x_log_x(x: Float, logs: Float64Array) -> Float:
+    """Compute x log2 x, from a table if x is a small integer."""
     i = np.int64(x)
     if i == x and i < len(logs):
         return logs[i]
-    if x <= 0.0:  # a residue of real weights
+    if x <= 0.0:  # a rounding residue of real weights
         return 0.0
     return x * np.log2(x)
 
 
-@piece
-def purity(entropy: bool, logs: Floats, count: Floats) -> Float:
-    """Sum over the node's classes what the scores need: squares, or x log x."""
+@helper
+def purity(entropy: bool, logs: Float64Array, class_weights: Float64Array) -> Float:
+    """Sum the squares, or x log2 x, of class weights."""
     total = 0.0
-    for weight in count:
+    for weight in class_weights:
         total += x_log_x(weight, logs) if entropy else weight * weight
     return total
 
 
-@piece
-def is_hopeless(
-    entropy: bool, logs: Floats, purity: Float, total: Float, weight: Float, best: Float
+@helper
+def cannot_improve(
+    entropy: bool, logs: Float64Array, purity: Float, total: Float, weight: Float, best: Float
 ) -> bool:
-    """Tell whether no cut whose short side weighs at most `weight` can score as high as `best`.
+    """Return whether no split with a sparse side of at most this weight can score `best`.
 
-    No side scores higher than one of a single class that leaves its class for good. That bound
-    grows with the weight only up to a quarter of the node; beyond that there is none.
+    The score is highest if the sparse side consists of all samples of one class. This bound
+    increases with the weight only up to a quarter of the node; beyond that nothing is pruned.
     """
     if 4.0 * weight >= total:
         return False
-    hopeless: bool
+    is_pruned: bool
     if entropy:
-        most = purity - x_log_x(weight, logs) - x_log_x(total - weight, logs)
-        hopeless = most / _SLACK < best
+        bound = purity - x_log_x(weight, logs) - x_log_x(total - weight, logs)
+        is_pruned = bound / _SLACK < best
     else:
         # weight + (purity - weight²) / (total - weight) < best, without a division
-        room = (best / _SLACK - weight) * (total - weight)
-        hopeless = (purity - weight * weight) * _SLACK < room
-    return hopeless
+        gap = (best / _SLACK - weight) * (total - weight)
+        is_pruned = (purity - weight * weight) * _SLACK < gap
+    return is_pruned
 
 
-@piece
-def score(
+@helper
+def split_score(
     entropy: bool,
-    logs: Floats,
+    logs: Float64Array,
     purity: Float,
     total: Float,
     weight: Float,
-    side: Float,
+    side_purity: Float,
     change: Float,
 ) -> Float:
-    """Score a cut from its short side's weight, purity, and what it changes on the other."""
+    """Score a split from the node's purity and total and the fields of its sparse side."""
     if entropy:
-        return side - x_log_x(weight, logs) + purity + change - x_log_x(total - weight, logs)
-    return side / weight + (purity - 2.0 * change + side) / (total - weight)
+        return side_purity - x_log_x(weight, logs) + purity + change - x_log_x(total - weight, logs)
+    return side_purity / weight + (purity - 2.0 * change + side_purity) / (total - weight)
 
 
-@piece
-def add(
-    entropy: bool, logs: Floats, had: Float, weight: Float, count: Float
+@helper
+def move_weight(
+    entropy: bool, logs: Float64Array, before: Float, weight: Float, class_weight: Float
 ) -> tuple[Float, Float]:
-    """Move a document's weight to the short side, which `had` so much of its class already."""
+    """Move weight of one class to the sparse side, which holds the weight `before` of this class.
+
+    Returns what to add to the purity and to the change of the `SparseSide`.
+    """
     if entropy:
-        has = had + weight
+        after = before + weight
         return (
-            x_log_x(has, logs) - x_log_x(had, logs),
-            x_log_x(count - has, logs) - x_log_x(count - had, logs),
+            x_log_x(after, logs) - x_log_x(before, logs),
+            x_log_x(class_weight - after, logs) - x_log_x(class_weight - before, logs),
         )
-    return weight * (2.0 * had + weight), weight * count
+    return weight * (2.0 * before + weight), weight * class_weight
 
 
-@piece
-def offer(best: Floats, score: Float, turn: Int) -> bool:
-    """Tell whether a score beats the best so far; among equals the feature drawn first wins."""
-    if score > best[SCORE] or (score == best[SCORE] and turn < best[TURN]):
+@helper
+def update_best(best: Float64Array, score: Float, draw: Int) -> bool:
+    """Replace the best score if this one is higher; of equal ones, the feature drawn first wins."""
+    if score > best[SCORE] or (score == best[SCORE] and draw < best[DRAW]):
         best[SCORE] = score
-        best[TURN] = turn
+        best[DRAW] = draw
         return True
     return False
 
 
 @inlined
-def settle(node: Record, short: Record, feature: Int, turn: Int, lower: Int, upper: Int) -> bool:
-    """Make a cut the best so far, if it is allowed and better; tells whether it is."""
+def consider_split(
+    node: Record, side: Record, feature: Int, draw: Int, lower: Int, upper: Int
+) -> bool:
+    """Make a split the best one if it is allowed and scores higher; return whether it does."""
     if (
-        short.n < node.min_leaf
-        or node.n - short.n < node.min_leaf
-        or min(short.weight, node.total - short.weight) < node.min_weight
+        side.n < node.min_samples_leaf
+        or node.n - side.n < node.min_samples_leaf
+        or min(side.weight, node.total - side.weight) < node.min_weight_leaf
     ):
         return False
-    value = score(
-        node.entropy, node.logs, node.purity, node.total, short.weight, short.purity, short.change
+    score = split_score(
+        node.entropy, node.logs, node.purity, node.total, side.weight, side.purity, side.change
     )
-    if not offer(node.best, value, turn):
+    if not update_best(node.best, score, draw):
         return False
     node.best[FEATURE] = feature
     node.best[LOWER] = lower
@@ -156,155 +201,160 @@ def settle(node: Record, short: Record, feature: Int, turn: Int, lower: Int, upp
 
 
 @inlined
-def move(node: Record, short: Record, doc: Int) -> Record:
-    """Move a document to the short side."""
-    label = node.labels[doc]
-    weight = node.weights[doc]
-    more, less = add(node.entropy, node.logs, node.side[label], weight, node.counts[label])
-    node.side[label] += weight
-    return Short(short.n + 1, short.weight + weight, short.purity + more, short.change + less)
+def move_sample(node: Record, side: Record, sample: Int) -> Record:
+    """Move a sample to the sparse side."""
+    label = node.y[sample]
+    weight = node.weights[sample]
+    more, less = move_weight(
+        node.entropy, node.logs, node.side_weights[label], weight, node.class_weights[label]
+    )
+    node.side_weights[label] += weight
+    return SparseSide(side.n + 1, side.weight + weight, side.purity + more, side.change + less)
 
 
 @inlined
-def sweep(
+def scan_splits(
     node: Record,
     feature: Int,
-    turn: Int,
-    entries: Words,
+    draw: Int,
+    entries: UInt32Array,
     first: Int,
     last: Int,
     step: Int,
     beyond: Int,
 ) -> None:
-    """Try the cuts between the values of a sorted list, from its outer end inwards.
+    """Score the splits between the bins of a sorted list, from its outer end inwards.
 
-    Goes from `first` to just before `last`. `beyond` is the rank of the next value inwards, or
-    negative if there is none.
+    Scans from `first` to just before `last`. `beyond` is the next bin inwards, or negative if
+    there is none.
     """
-    short = Short(0, 0.0, 0.0, 0.0)
+    side = SparseSide(0, 0.0, 0.0, 0.0)
     i = first
     while i != last:
-        rank = entries[np.uint32(i)] >> node.doc_bits
-        while i != last and entries[np.uint32(i)] >> node.doc_bits == rank:
-            short = move(node, short, entries[np.uint32(i)] & node.doc_mask)
+        bin_idx = entries[np.uint32(i)] >> node.sample_bits
+        while i != last and entries[np.uint32(i)] >> node.sample_bits == bin_idx:
+            side = move_sample(node, side, entries[np.uint32(i)] & node.sample_mask)
             i += step
         inner = beyond
         if i != last:
-            inner = np.int64(entries[np.uint32(i)] >> node.doc_bits)
+            inner = np.int64(entries[np.uint32(i)] >> node.sample_bits)
         if inner >= 0:
-            settle(node, short, feature, turn, min(inner, rank), max(inner, rank))
+            consider_split(node, side, feature, draw, min(inner, bin_idx), max(inner, bin_idx))
     while i != first:
         i -= step
-        node.side[node.labels[entries[np.uint32(i)] & node.doc_mask]] = 0.0
+        node.side_weights[node.y[entries[np.uint32(i)] & node.sample_mask]] = 0.0
 
 
 @inlined
-def judge_cuts(
-    node: Record, feature: Int, turn: Int, zero: Int, entries: Words, at: Int, n: Int
+def score_all_splits(
+    node: Record, feature: Int, draw: Int, zero_bin: Int, entries: UInt32Array, at: Int, n: Int
 ) -> None:
-    """Try every cut of a sorted list: above zero from the top down, below it from the bottom up."""
+    """Score all splits of a sorted list: above zero from the top, below zero from the bottom."""
     first, end = np.int64(at), np.int64(at) + np.int64(n)
     border = first
-    while border < end and entries[np.uint32(border)] >> node.doc_bits < zero:
+    while border < end and entries[np.uint32(border)] >> node.sample_bits < zero_bin:
         border += 1
     above, below = np.int64(-1), np.int64(-1)
     if n < node.n:
-        above = below = np.int64(zero)
-    elif border > first:  # the cut between negative and positive values, from one side only
-        below = np.int64(entries[np.uint32(border - 1)] >> node.doc_bits)
+        above = below = np.int64(zero_bin)
+    elif border > first:  # the split between negative and positive values, from one side only
+        below = np.int64(entries[np.uint32(border - 1)] >> node.sample_bits)
     for upwards in range(2):
         if upwards:
             begin, stop, step, beyond = first, border, 1, above
         else:
             begin, stop, step, beyond = end - 1, border - 1, -1, below
-        sweep(node, feature, turn, entries, begin, stop, step, beyond)
+        scan_splits(node, feature, draw, entries, begin, stop, step, beyond)
 
 
 @inlined
-def judge_random_cut(
+def score_random_split(
     node: Record,
     feature: Int,
-    turn: Int,
-    zero: Int,
-    entries: Words,
+    draw: Int,
+    zero_bin: Int,
+    entries: UInt32Array,
     at: Int,
     n: Int,
-    least: Singles,
-    greatest: Singles,
-    first_value: Int,
-    state: Seed,
+    bin_min: Float32Array,
+    bin_max: Float32Array,
+    first_bin: Int,
+    state: RngState,
 ) -> None:
-    """Try one cut, drawn evenly between the least and the greatest value in the node."""
+    """Score one split at a threshold drawn uniformly between the node's extreme values."""
     end = np.uint32(at + n)
-    low = entries[at] >> node.doc_bits
+    low = entries[at] >> node.sample_bits
     high = low
     for i in range(at, end):
-        rank = entries[i] >> node.doc_bits
-        low = min(low, rank)
-        high = max(high, rank)
+        bin_idx = entries[i] >> node.sample_bits
+        low = min(low, bin_idx)
+        high = max(high, bin_idx)
     if n < node.n:
-        low = min(low, zero)
-        high = max(high, zero)
-    bottom = np.float64(least[np.uint64(first_value + low)])
-    top = np.float64(greatest[np.uint64(first_value + high)])
-    cut = np.float32(bottom + uniform(state) * (top - bottom))
-    while np.uint32(low + _ONE) < high:  # the highest rank that is not above the cut
+        low = min(low, zero_bin)
+        high = max(high, zero_bin)
+    smallest = np.float64(bin_min[np.uint64(first_bin + low)])
+    largest = np.float64(bin_max[np.uint64(first_bin + high)])
+    threshold = np.float32(smallest + uniform(state) * (largest - smallest))
+    while np.uint32(low + _ONE) < high:  # the highest bin that is not above the threshold
         middle = np.uint32((low + high) >> _ONE)
-        if greatest[np.uint64(first_value + middle)] <= cut:
+        if bin_max[np.uint64(first_bin + middle)] <= threshold:
             low = middle
         else:
             high = middle
-    # A cut must not part values of one rank, nor take in what is above it.
-    if cut < greatest[np.uint64(first_value + low)] or cut >= least[np.uint64(first_value + high)]:
-        cut = greatest[np.uint64(first_value + low)]
-    zero_is_left = zero <= low
-    short = Short(0, 0.0, 0.0, 0.0)
+    # A threshold must not separate values of one bin, nor include the bin above it.
+    lower_max = bin_max[np.uint64(first_bin + low)]
+    if threshold < lower_max or threshold >= bin_min[np.uint64(first_bin + high)]:
+        threshold = lower_max
+    zero_is_left = zero_bin <= low
+    side = SparseSide(0, 0.0, 0.0, 0.0)
     for i in range(at, end):
-        if (entries[i] >> node.doc_bits > low) == zero_is_left:
-            short = move(node, short, entries[i] & node.doc_mask)
+        if (entries[i] >> node.sample_bits > low) == zero_is_left:
+            side = move_sample(node, side, entries[i] & node.sample_mask)
     for i in range(at, end):
-        node.side[node.labels[entries[i] & node.doc_mask]] = 0.0
-    if settle(node, short, feature, turn, low, high):
-        node.best[CUT] = cut
+        node.side_weights[node.y[entries[i] & node.sample_mask]] = 0.0
+    if consider_split(node, side, feature, draw, low, high):
+        node.best[THRESHOLD] = threshold
 
 
 @inlined
-def judge_single(
+def score_single_entry(
     node: Record,
     feature: Int,
-    turn: Int,
-    zero: Int,
+    draw: Int,
+    zero_bin: Int,
     e: Int,
-    random_cut: bool,
-    least: Singles,
-    greatest: Singles,
-    first_value: Int,
-    state: Seed,
+    random_split: bool,
+    bin_min: Float32Array,
+    bin_max: Float32Array,
+    first_bin: Int,
+    state: RngState,
 ) -> None:
-    """Try the one cut of a feature that a single document has, as most have in small nodes."""
-    rank = e >> node.doc_bits
-    doc = e & node.doc_mask
-    low, high = min(rank, zero), max(rank, zero)
-    cut = np.float32(0.0)
-    if random_cut:
-        bottom = np.float64(least[np.uint64(first_value + low)])
-        top = np.float64(greatest[np.uint64(first_value + high)])
-        cut = np.float32(bottom + uniform(state) * (top - bottom))
-        inner = greatest[np.uint64(first_value + low)]
-        if cut < inner or cut >= least[np.uint64(first_value + high)]:
-            cut = inner
-    weight = node.weights[doc]
-    more, less = add(node.entropy, node.logs, 0.0, weight, node.counts[node.labels[doc]])
+    """Score the only split of a list of one entry, the most frequent case in small nodes."""
+    bin_idx = e >> node.sample_bits
+    sample = e & node.sample_mask
+    low, high = min(bin_idx, zero_bin), max(bin_idx, zero_bin)
+    threshold = np.float32(0.0)
+    if random_split:
+        smallest = np.float64(bin_min[np.uint64(first_bin + low)])
+        largest = np.float64(bin_max[np.uint64(first_bin + high)])
+        threshold = np.float32(smallest + uniform(state) * (largest - smallest))
+        lower_max = bin_max[np.uint64(first_bin + low)]
+        if threshold < lower_max or threshold >= bin_min[np.uint64(first_bin + high)]:
+            threshold = lower_max
+    weight = node.weights[sample]
+    more, less = move_weight(
+        node.entropy, node.logs, 0.0, weight, node.class_weights[node.y[sample]]
+    )
     if (
-        node.min_leaf <= 1
-        and min(weight, node.total - weight) >= node.min_weight
-        and offer(
+        node.min_samples_leaf <= 1
+        and min(weight, node.total - weight) >= node.min_weight_leaf
+        and update_best(
             node.best,
-            score(node.entropy, node.logs, node.purity, node.total, weight, more, less),
-            turn,
+            split_score(node.entropy, node.logs, node.purity, node.total, weight, more, less),
+            draw,
         )
     ):
         node.best[FEATURE] = feature
         node.best[LOWER] = low
         node.best[UPPER] = high
-        node.best[CUT] = cut
+        node.best[THRESHOLD] = threshold

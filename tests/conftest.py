@@ -1,0 +1,98 @@
+"""Fixtures with all numba kernels, compiled and as plain Python functions."""
+
+import functools
+import sys
+from importlib import import_module
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+
+ENGINE = "cordwood.ensemble._tree_engine"
+MODULES = {
+    "random": "cordwood._random",
+    "dual_solver": "cordwood.linear_model._dual_solver",
+    "knn": "cordwood.neighbors._knn",
+} | {
+    name: f"{ENGINE}.{name}"
+    for name in (
+        "apply",
+        "binning",
+        "bootstrap",
+        "grow",
+        "importances",
+        "lazy_grow",
+        "lazy_splits",
+        "leaf_votes",
+        "local_index",
+        "postings",
+        "row_blocks",
+        "splits",
+    )
+}
+
+# These rely on integer products that wrap around, about which numpy warns in plain Python.
+OVERFLOWING = ("uniform", "hash_rows", "fingerprint")
+
+
+def import_kernels():
+    return SimpleNamespace(**{name: import_module(module) for name, module in MODULES.items()})
+
+
+def is_reloaded(name):
+    """Whether a module contains kernels or is imported by modules that do."""
+    return (
+        name in ("cordwood._jit", "cordwood._intrinsics")
+        or name in MODULES.values()
+        or name.startswith(f"{ENGINE}.")
+    )
+
+
+def import_plain_kernels():
+    """Import the kernel modules again, uncompiled, next to those that other modules use."""
+    compiled = {name: module for name, module in sys.modules.items() if is_reloaded(name)}
+    for name in compiled:
+        del sys.modules[name]
+    disabled, numba.config.DISABLE_JIT = numba.config.DISABLE_JIT, 1
+    try:
+        return import_kernels()
+    finally:
+        numba.config.DISABLE_JIT = disabled
+        for name in [name for name in sys.modules if is_reloaded(name)]:
+            del sys.modules[name]
+        sys.modules.update(compiled)
+        for name, module in compiled.items():
+            parent, _, child = name.rpartition(".")
+            setattr(sys.modules[parent], child, module)
+
+
+def allow_overflow(function):
+    @functools.wraps(function)
+    def wrapped(*arguments):
+        with np.errstate(over="ignore"):
+            return function(*arguments)
+
+    return wrapped
+
+
+@pytest.fixture(scope="session")
+def compiled():
+    return import_kernels()
+
+
+@pytest.fixture(scope="session")
+def plain(compiled):
+    kernels = import_plain_kernels()
+    for name, module in vars(kernels).items():
+        functions = [value for value in vars(module).values() if hasattr(value, "py_func")]
+        assert not functions, f"{name} is compiled"
+        for function in OVERFLOWING:
+            if hasattr(module, function):
+                setattr(module, function, allow_overflow(getattr(module, function)))
+    return kernels
+
+
+@pytest.fixture(scope="session", params=["compiled", "plain"])
+def kernels(request):
+    return request.getfixturevalue(request.param)
