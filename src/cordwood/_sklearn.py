@@ -55,3 +55,24 @@ def make_tree(
     state["values"] = np.ascontiguousarray((counts / weight[:, None])[:, None, :])
     tree.__setstate__(state)
     return tree
+
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin, which is missing before version 1.9."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method unchanged."""
+        return method
+
+
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ImportError:  # scikit-learn < 1.7
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+
+VisualBlock = _VisualBlock
+"""Part of the HTML representation of an estimator."""
