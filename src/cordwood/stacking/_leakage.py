@@ -114,8 +114,7 @@ def _subsample(
     order = rng.permutation(duplicate_ids.max() + 1)[duplicate_ids].argsort(kind="stable")
     n_train = min(_N_TRAIN, 2 * len(order) // 3)
     while (
-        n_train < len(order)
-        and duplicate_ids[order[n_train]] == duplicate_ids[order[n_train - 1]]
+        n_train < len(order) and duplicate_ids[order[n_train]] == duplicate_ids[order[n_train - 1]]
     ):
         n_train += 1
     train, rest = order[:n_train], order[n_train:]

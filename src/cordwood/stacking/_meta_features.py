@@ -10,8 +10,8 @@ An estimator provides out-of-fold probabilities of its own training samples by t
     for a sample that was in every bootstrap sample. Either a property of the class, or set by
     `fit` if the estimator has the parameters ``oob_score=True`` and, if any, ``bootstrap=True``.
 ``oob_is_unbiased_``
-    Optional attribute, True by default, defined before `fit`. False if the out-of-bag probabilities are less accurate
-    than predictions of new samples, as those of a single boosting run are.
+    Optional attribute, True by default, defined before `fit`. False if the out-of-bag probabilities
+    are less accurate than predictions of new samples, as those of a single boosting run are.
 ``fit(..., groups=None)``
     Optional parameter. An estimator that accepts it excludes whole groups from its out-of-bag
     probabilities.

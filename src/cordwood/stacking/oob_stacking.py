@@ -306,7 +306,7 @@ class OOBStackingClassifier(
         self.classes_, class_codes = np.unique(y, return_inverse=True)
         if len(self.classes_) == 1:
             raise ValueError(
-                "y must contain at least two classes; all labels are "
+                "y must contain at least two classes; got one class, "
                 f"{self.classes_.tolist()[0]!r}."
             )
         routed = self._route_metadata(members, sample_weight, groups, params)
@@ -471,21 +471,22 @@ class OOBStackingClassifier(
         """Append the features of the samples to the probabilities if `passthrough` is True."""
         if not self.passthrough:
             return probas
-        if not _has_features(X):
-            raise ValueError(
-                "passthrough=True requires a two-dimensional numeric X; set passthrough=False or "
-                "pass vectorized samples."
-            )
         if sp.issparse(X):
             blocks: Any = [sp.csr_matrix(probas), X]
             return sp.hstack(blocks, format="csr")
-        return np.hstack([probas, np.asarray(X, np.float64)])
+        try:
+            return np.hstack([probas, np.asarray(X, np.float64)])
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "passthrough=True requires a two-dimensional numeric X; set passthrough=False or "
+                "pass vectorized samples."
+            ) from error
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, ...]:
         """Validate the arguments of `fit`."""
         _check_samples(X)
         if y is not None:
-            _check_labels(X, y)
+            _check_labels(*indexable(X), *indexable(y))
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         if _has_features(X):
             validate_data(self, X, skip_check_array=True)
