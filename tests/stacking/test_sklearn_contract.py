@@ -55,7 +55,7 @@ def _no_recorded_fits(monkeypatch):
 @parametrize_with_checks(
     [
         OOBStackingClassifier(
-            [("forest", RandomForestClassifier(5, random_state=0)), ("linear", LogisticRegression())],
+            [("rf", RandomForestClassifier(5, random_state=0)), ("linear", LogisticRegression())],
             cv=3,
             random_state=0,
             passthrough=passthrough,

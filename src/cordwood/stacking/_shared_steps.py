@@ -29,7 +29,7 @@ class SharedSteps(NamedTuple):
         Fitted transformers, one entry for each distinct preprocessing. The first entry is empty.
     inputs : list
         The training samples, transformed by each entry of `steps`.
-    index : list of int
+    step_index : list of int
         For each base estimator, the position of its preprocessing in `steps`.
     estimators : list of estimators
         What remains of each base estimator, unfitted: the last step of a pipeline that was split,
@@ -40,7 +40,7 @@ class SharedSteps(NamedTuple):
 
     steps: list[Steps]
     inputs: list[Any]
-    index: list[int]
+    step_index: list[int]
     estimators: list[Any]
     fit_params: list[dict[str, Any]]
 
@@ -78,7 +78,7 @@ def fit_shared_steps(
     >>> from sklearn.naive_bayes import MultinomialNB
     >>> pipeline = Pipeline([("vectorizer", CountVectorizer()), ("nb", MultinomialNB())])
     >>> shared = fit_shared_steps([pipeline, pipeline], ["to be", "or not to be"])
-    >>> len(shared.steps), shared.index, shared.estimators[0]
+    >>> len(shared.steps), shared.step_index, shared.estimators[0]
     (2, [1, 1], MultinomialNB())
     """
     fit = cache(fit_steps)
@@ -95,7 +95,7 @@ def fit_shared_steps(
             fitted.append(fit(steps, X))
         if fitted[position] is None:
             position, last, last_params = 0, estimator, params
-        shared.index.append(position)
+        shared.step_index.append(position)
         shared.estimators.append(last)
         shared.fit_params.append(last_params)
     for entry in fitted:

@@ -300,7 +300,7 @@ class OOBStackingClassifier(
         -------
         self : OOBStackingClassifier
         """
-        X, y, sample_weight, groups = self._check_data(X, y, sample_weight, groups)
+        X, y, weights, groups = self._check_data(X, y, sample_weight, groups)
         members = self._check_params()
         self._names = [name for name, _ in members]
         self.classes_, class_codes = np.unique(y, return_inverse=True)
@@ -309,7 +309,7 @@ class OOBStackingClassifier(
                 "y must contain at least two classes; got one class, "
                 f"{self.classes_.tolist()[0]!r}."
             )
-        routed = self._route_metadata(members, sample_weight, groups, params)
+        routed = self._route_metadata(members, weights, groups, params)
         callbacks = FitCallbacks(self, max_subtasks=4 if self.check_leakage else 3)
         callbacks.begin(X, y)
         fold_seed, final_seed, leakage_seed = check_random_state(self.random_state).randint(
@@ -320,7 +320,7 @@ class OOBStackingClassifier(
         else:
             folds = self._make_folds(class_codes, groups, routed["cv"], int(fold_seed))
             data = _meta.TrainingSet(y, groups, self.classes_, folds)
-            prior = np.bincount(class_codes, sample_weight, len(self.classes_))
+            prior = np.bincount(class_codes, weights, len(self.classes_))
             self._fit_base_estimators(
                 members, X, data, [routed[name] for name, _ in members], prior, callbacks
             )
@@ -613,7 +613,7 @@ class OOBStackingClassifier(
             shared = fit_shared_steps([member for _, member in members], X, fit_params, cache)
         fitted, sources, oof_probas = _meta.fit_with_oof(
             list(zip(self._names, shared.estimators, strict=True)),
-            [shared.inputs[position] for position in shared.index],
+            [shared.inputs[position] for position in shared.step_index],
             shared.fit_params,
             data,
             oob_policy=self._find_oob_policy(),
@@ -626,10 +626,12 @@ class OOBStackingClassifier(
                 Pipeline([*shared.steps[position], (member.steps[-1][0], last)])
                 if isinstance(member, Pipeline) and not isinstance(last, Pipeline)
                 else last
-                for (_, member), last, position in zip(members, fitted, shared.index, strict=True)
+                for (_, member), last, position in zip(
+                    members, fitted, shared.step_index, strict=True
+                )
             ],
             shared.steps,
-            shared.index,
+            shared.step_index,
         )
         self.oof_source_ = dict(zip(self._names, sources, strict=True))
         prior = class_weight / class_weight.sum()
