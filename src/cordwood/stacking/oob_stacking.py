@@ -40,8 +40,15 @@ from cordwood._sklearn import (
     check_sample_weight,
     with_callbacks,
 )
-from cordwood.stacking import _meta_features as _meta
 from cordwood.stacking._leakage import measure_oof_optimism
+from cordwood.stacking._meta_features import (
+    Fold,
+    TrainingSet,
+    find_stack_method,
+    fit_with_oof,
+    impute_prior,
+    predict_proba,
+)
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
 from cordwood.stacking._routing import (
     check_sample_weight_support,
@@ -208,7 +215,7 @@ class OOBStackingClassifier(
         estimators: list[tuple[str, Any]],
         final_estimator: Any = None,
         *,
-        cv: int | str | BaseCrossValidator | Iterable[_meta.Fold] = 5,
+        cv: int | str | BaseCrossValidator | Iterable[Fold] = 5,
         use_oob: bool | Iterable[str] = True,
         passthrough: bool = False,
         check_leakage: bool = True,
@@ -319,7 +326,7 @@ class OOBStackingClassifier(
             self._use_prefit(members, X)
         else:
             folds = self._make_folds(class_codes, groups, routed["cv"], int(fold_seed))
-            data = _meta.TrainingSet(y, groups, self.classes_, folds)
+            data = TrainingSet(y, groups, self.classes_, folds)
             prior = np.bincount(class_codes, weights, len(self.classes_))
             self._fit_base_estimators(
                 members, X, data, [routed[name] for name, _ in members], prior, callbacks
@@ -357,9 +364,7 @@ class OOBStackingClassifier(
         _check_samples(X)
         if _has_features(X):
             validate_data(self, X, skip_check_array=True, reset=False)
-        transform, predict = map(
-            check_memory(self.memory).cache, (transform_steps, _meta.predict_proba)
-        )
+        transform, predict = map(check_memory(self.memory).cache, (transform_steps, predict_proba))
         inputs = [transform(steps, X) if steps else X for steps in self._shared_steps]
         last_steps = [
             estimator[-1] if position else estimator
@@ -579,7 +584,7 @@ class OOBStackingClassifier(
 
     def _make_folds(
         self, class_codes: NDArray[np.intp], groups: Any, split_params: dict[str, Any], seed: int
-    ) -> list[_meta.Fold]:
+    ) -> list[Fold]:
         """Return the folds of the cross-validation."""
         if not isinstance(self.cv, Integral):
             return list(check_cv(self.cv).split(class_codes, class_codes, **split_params))
@@ -602,7 +607,7 @@ class OOBStackingClassifier(
         self,
         members: list[tuple[str, Any]],
         X: Any,
-        data: _meta.TrainingSet,
+        data: TrainingSet,
         fit_params: list[dict[str, Any]],
         class_weight: NDArray[Any],
         callbacks: FitCallbacks,
@@ -611,7 +616,7 @@ class OOBStackingClassifier(
         cache = check_memory(self.memory).cache
         with callbacks.task("fit-shared-steps"):
             shared = fit_shared_steps([member for _, member in members], X, fit_params, cache)
-        fitted, sources, oof_probas = _meta.fit_with_oof(
+        fitted, sources, oof_probas = fit_with_oof(
             list(zip(self._names, shared.estimators, strict=True)),
             [shared.inputs[position] for position in shared.step_index],
             shared.fit_params,
@@ -635,9 +640,7 @@ class OOBStackingClassifier(
         )
         self.oof_source_ = dict(zip(self._names, sources, strict=True))
         prior = class_weight / class_weight.sum()
-        imputed, counts = zip(
-            *(_meta.impute_prior(proba, prior) for proba in oof_probas), strict=True
-        )
+        imputed, counts = zip(*(impute_prior(proba, prior) for proba in oof_probas), strict=True)
         self.n_imputed_ = dict(zip(self._names, counts, strict=True))
         self.meta_features_ = np.hstack(imputed)
 
@@ -661,7 +664,7 @@ class OOBStackingClassifier(
         self.estimators_ = estimators
         self._shared_steps = shared_steps
         self._step_index = step_index
-        self.stack_method_ = [_meta.find_stack_method(estimator) for estimator in estimators]
+        self.stack_method_ = [find_stack_method(estimator) for estimator in estimators]
 
     def _get_final_estimator(self, seed: int | None = None) -> Any:
         """Return `final_estimator` or its default, unfitted."""
