@@ -60,7 +60,7 @@ class FitCallbacks:
     @contextmanager
     def task(self, name: str) -> Iterator[None]:
         """Report one task: the body of the `with` statement."""
-        with _reported(self._estimator, self._root and self._root.subcontext(name)):
+        with _reported(self._estimator, self._root and self._root.subcontext(task_name=name)):
             yield
 
     @contextmanager
@@ -69,10 +69,12 @@ class FitCallbacks:
         if self._root is None:
             yield tasks
             return
-        parent = self._root.subcontext(name, max_subtasks=len(tasks), sequential_subtasks=False)
+        parent = self._root.subcontext(
+            task_name=name, max_subtasks=len(tasks), sequential_subtasks=False
+        )
 
         def report(number: int, task: Task) -> Task:
-            context = parent.subcontext(task.name, task_id=number)
+            context = parent.subcontext(task_name=task.name, task_id=number)
 
             def run() -> Any:
                 with _reported(self._estimator, context):
