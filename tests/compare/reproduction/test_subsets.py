@@ -101,7 +101,7 @@ def test_a_class_that_was_never_learnt_counts_as_an_error():
         ({"meta_test": META_TEST[:, :-1]}, r"meta_test is of shape \(60, 11\)"),
         ({"y_test": Y_TEST[:-1]}, r"meta_test has 60 rows, and its labels are of shape \(59,\)"),
         ({"meta": np.where(META == META[7, 2], np.nan, META)}, "meta has a NaN .* in row 7"),
-        ({"y_test": np.arange(60)}, "text, such as .*, where y has numbers"),
+        ({"y_test": np.arange(60)}, "strings, e.g. .*, and numbers"),
     ],
 )
 def test_wrong_input_is_said_in_a_sentence(given, sentence):
