@@ -353,7 +353,6 @@ default="real.mh"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # On the checks' data, the two classes share all present features, and the constant rule
-        # has the largest margin.
+        # scikit-learn's checks have data on which a constant rule has the largest soft margin.
         tags.classifier_tags.poor_score = True
         return tags
