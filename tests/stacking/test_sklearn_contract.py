@@ -59,6 +59,7 @@ def _no_recorded_fits(monkeypatch):
             cv=3,
             random_state=0,
             passthrough=passthrough,
+            check_leakage=not passthrough,
         )
         for passthrough in (False, True)
     ],

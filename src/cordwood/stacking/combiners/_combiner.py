@@ -38,8 +38,8 @@ class BaseCombiner(ClassifierMixin, BaseEstimator, ABC):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights. Samples with weight zero are ignored, but their labels are still
-            members of `classes_`, with probability zero.
+            Sample weights. Samples with weight zero are ignored, but their labels are in
+            `classes_`, with probability zero.
 
         Returns
         -------
