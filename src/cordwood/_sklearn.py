@@ -15,10 +15,18 @@ try:
 except ImportError:  # scikit-learn < 1.9
     callback = None
 
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ImportError:  # scikit-learn < 1.7
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 BaseComposition = _BaseComposition
 """Base class that exposes the parameters of named estimators as ``name__parameter``."""
+
+VisualBlock = _VisualBlock
+"""Part of the HTML representation of an estimator."""
 
 
 class NoCallbackContext:
