@@ -54,7 +54,6 @@ TYPES = (
     "cordwood.stacking.combiners.voting.Voting",
     "cordwood.ensemble.adaboost_m2.AdaBoostM2Classifier",
     "cordwood.naive_bayes.NaiveBayesClassifier",
-    "cordwood.naive_bayes._GaussianBayes",
     "cordwood.ensemble.boosted_forest.BoostedForestClassifier",
     "cordwood.ensemble.forests.ExtraTreesClassifier",
     "cordwood.ensemble.forests.RandomForestClassifier",
@@ -64,7 +63,7 @@ TYPES = (
     "cordwood.stacking.oob_stacking.OOBStackingClassifier",
     "cordwood.rules.estimators.AdaUBoostClassifier",
     "cordwood.rules.estimators.LPUBoostClassifier",
-    "cordwood.rules._records.WordRules",
+    "cordwood.rules._records.RuleSet",
     "cordwood.text.vectorizer.TextVectorizer",
     "cordwood.ensemble._tree_engine.records.Forest",
 )

@@ -1,56 +1,58 @@
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier
 
-from cordwood.neighbors.k_neighbors import NeighborsClassifier
+from cordwood.neighbors import NeighborsClassifier
 
-IRIS, KINDS = load_iris(return_X_y=True)
+X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_neighbours_vote_as_scikit_learns_do(weights, metric, container):
+def test_probabilities_match_scikit_learn(weights, metric, container):
     rng = np.random.default_rng(0)
     X = container(np.round(rng.exponential(size=(200, 30)) * (rng.random((200, 30)) < 0.4), 3))
     y = rng.choice(["a", "b", "c"], 150)
     ours, theirs = (
-        kind(7, metric=metric, weights=weights).fit(X[:150], y)
-        for kind in (NeighborsClassifier, KNeighborsClassifier)
+        estimator(7, metric=metric, weights=weights).fit(X[:150], y)
+        for estimator in (NeighborsClassifier, KNeighborsClassifier)
     )
-    found, expected = ours.predict_proba(X[150:]), theirs.predict_proba(X[150:])
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    assert ours.predict(X[150:]).tolist() == ours.classes_[found.argmax(axis=1)].tolist()
+    proba, expected = ours.predict_proba(X[150:]), theirs.predict_proba(X[150:])
+    np.testing.assert_allclose(proba, expected, atol=1e-5)
+    assert ours.predict(X[150:]).tolist() == ours.classes_[proba.argmax(axis=1)].tolist()
 
 
-def test_a_training_row_is_answered_without_itself():
-    X, y = IRIS[::2], KINDS[::2]
+def test_loo_probabilities_equal_refitting_without_the_sample():
+    X, y = X_IRIS[::2], Y_IRIS[::2]
     model = NeighborsClassifier(5, metric="euclidean").fit(X, y)
-    left_out = [
+    expected = [
         NeighborsClassifier(5, metric="euclidean")
-        .fit(np.delete(X, row, axis=0), np.delete(y, row))
-        .predict_proba(X[row : row + 1])[0]
-        for row in range(len(X))
+        .fit(np.delete(X, i, axis=0), np.delete(y, i))
+        .predict_proba(X[i : i + 1])[0]
+        for i in range(len(X))
     ]
-    np.testing.assert_allclose(model.loo_decision_function(), left_out, atol=1e-12)
+    np.testing.assert_allclose(model.loo_decision_function(), expected, atol=1e-12)
 
 
-def test_copies_outvote_all_others():
+def test_duplicates_outvote_other_neighbors():
     X = np.array([[1.0, 2.0], [2.0, 4.0], [1.0, 2.1], [1.1, 2.0], [5.0, 1.0]])
     model = NeighborsClassifier(4).fit(X, ["a", "b", "c", "c", "c"])
     np.testing.assert_allclose(model.predict_proba([[3.0, 6.0]]), [[0.5, 0.5, 0.0]])
 
 
-def test_only_rows_with_something_in_common_are_neighbours():
+def test_query_without_neighbors_gets_class_frequencies():
     X = sp.csr_array(np.array([[1.0, 0, 0], [1.0, 1, 0], [0, 0, 1.0], [0, 0, 2.0], [0, 0, 3.0]]))
     model = NeighborsClassifier(5, weights="uniform").fit(X, ["a", "a", "b", "b", "b"])
     assert model.predict_proba(sp.csr_array([[1.0, 0.0, 0.0]])).tolist() == [[1.0, 0.0]]
     assert model.predict_proba(sp.csr_array((1, 3))).tolist() == [[0.4, 0.6]]
 
 
-def test_more_neighbours_than_rows_are_all_rows():
+def test_n_neighbors_above_n_samples_uses_all_samples():
     X = [[1.0, 0.1], [0.9, 0.1], [0.1, 1.0]]
     model = NeighborsClassifier(300, weights="uniform").fit(X, ["a", "a", "b"])
     np.testing.assert_allclose(model.predict_proba([[0.0, 2.0]]), [[2 / 3, 1 / 3]])
@@ -58,8 +60,50 @@ def test_more_neighbours_than_rows_are_all_rows():
     assert model.n_neighbors == 300
 
 
-@pytest.mark.parametrize("params", [{"weights": "inverse"}, {"metric": "angle"}])
-def test_a_wrong_parameter_is_named(params):
+@pytest.mark.parametrize(
+    "params",
+    [{"weights": "inverse"}, {"metric": "angle"}, {"n_neighbors": 0}, {"n_jobs": 0}],
+)
+def test_invalid_parameters_raise(params):
     (name,) = params
-    with pytest.raises(ValueError, match=f"^{name} must be one of"):
-        NeighborsClassifier(**params).fit(IRIS, KINDS)
+    with pytest.raises(ValueError, match=f"^{name} must be .*; got"):
+        NeighborsClassifier(**params).fit(X_IRIS, Y_IRIS)
+
+
+def test_loo_probabilities_of_indices_equal_those_of_all_samples():
+    model = NeighborsClassifier(5).fit(X_IRIS, Y_IRIS)
+    groups = np.arange(150) // 4
+    expected = model.loo_decision_function(groups)
+    indices = np.array([3, 149, 3])
+    assert model.loo_decision_function(groups, indices).tobytes() == expected[indices].tobytes()
+    assert model.loo_decision_function(indices=[]).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("indices", "message"),
+    [
+        ([150], "indices must be between 0 and 149, .*; got 150"),
+        ([-1], "indices must be .*; got -1"),
+        (np.ones(150, bool), "Convert a boolean mask with np.flatnonzero"),
+        ([[0]], r"array of int64 of shape \(1, 1\)"),
+    ],
+)
+def test_invalid_loo_indices_raise(indices, message):
+    model = NeighborsClassifier(5).fit(X_IRIS, Y_IRIS)
+    with pytest.raises(ValueError, match=message):
+        model.loo_decision_function(indices=indices)
+
+
+def test_loo_with_a_single_group_raises():
+    model = NeighborsClassifier(5).fit(X_IRIS, Y_IRIS)
+    with pytest.raises(ValueError, match="at least two groups; all 150 training samples"):
+        model.loo_decision_function(np.zeros(150))
+
+
+def test_loaded_state_is_validated():
+    model = NeighborsClassifier(5).fit(X_IRIS, Y_IRIS)
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.predict_proba(X_IRIS).tobytes() == model.predict_proba(X_IRIS).tobytes()
+    model._indices = model._indices + np.int32(4)
+    with pytest.raises(ValueError):
+        pickle.loads(pickle.dumps(model))

@@ -3,59 +3,43 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from cordwood.rules._calibration import apply_common, apply_sides, fit_common, fit_sides
+from cordwood.rules._calibration import apply_signed_temperatures, fit_signed_temperatures
 
 
-def test_slopes_are_those_of_logistic_regression_side_by_side():
+def test_temperatures_match_logistic_regression_for_each_sign():
     rng = np.random.default_rng(0)
     decisions = rng.normal(size=4000)
-    is_plus = rng.random(4000) < expit(decisions * np.where(decisions < 0, 3.0, 1.5))
-    slopes = fit_sides(decisions, is_plus, np.ones(4000))
-    for slope, side in zip(slopes, (decisions < 0, decisions > 0), strict=True):
+    is_positive = rng.random(4000) < expit(decisions * np.where(decisions < 0, 3.0, 1.5))
+    temperatures = fit_signed_temperatures(decisions, is_positive, np.ones(4000))
+    for temperature, mask in zip(temperatures, (decisions < 0, decisions > 0), strict=True):
         model = LogisticRegression(C=np.inf, fit_intercept=False)
-        model.fit(decisions[side, None], is_plus[side])
-        assert slope == pytest.approx(model.coef_[0, 0], rel=0.02)
+        model.fit(decisions[mask, None], is_positive[mask])
+        assert temperature == pytest.approx(1 / model.coef_[0, 0], rel=0.02)
 
 
-def test_weights_are_copies():
+def test_integer_weights_are_equivalent_to_duplicates():
     rng = np.random.default_rng(1)
-    decisions, is_plus = rng.normal(size=50), rng.random(50) < 0.5
+    decisions, is_positive = rng.normal(size=50), rng.random(50) < 0.5
     weights = rng.integers(1, 4, 50)
     copies = np.repeat(np.arange(50), weights)
-    ours = fit_sides(decisions, is_plus, weights.astype(float))
-    theirs = fit_sides(decisions[copies], is_plus[copies], np.ones(len(copies)))
-    np.testing.assert_allclose(ours, theirs, rtol=0.2)  # the usual size is a mean of documents
+    weighted = fit_signed_temperatures(decisions, is_positive, weights.astype(float))
+    repeated = fit_signed_temperatures(decisions[copies], is_positive[copies], np.ones(len(copies)))
+    # Not equal, because the mean absolute decision value, used for smoothing, is unweighted.
+    np.testing.assert_allclose(1 / weighted, 1 / repeated, rtol=0.2)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 30])
-def test_a_few_documents_never_make_certain(n):
-    decisions, is_plus = np.full(n, 2.0), np.ones(n, bool)
-    slopes = fit_sides(decisions, is_plus, np.ones(n))
-    below, above = expit(slopes * [-2.0, 2.0])
-    assert 0.5 < above <= (n + 1) / (n + 2) + 1e-3
-    assert above == pytest.approx((n + 1) / (n + 2), abs=2e-3)
-    assert 0 < below < 0.5
+def test_probabilities_of_few_samples_are_smoothed(n):
+    decisions, is_positive = np.full(n, 2.0), np.ones(n, bool)
+    temperatures = fit_signed_temperatures(decisions, is_positive, np.ones(n))
+    negative, positive = expit([-2.0, 2.0] / temperatures)
+    assert 0.5 < positive <= (n + 1) / (n + 2) + 1e-3
+    assert positive == pytest.approx((n + 1) / (n + 2), abs=2e-3)
+    assert 0 < negative < 0.5
 
 
-def test_sides_keep_the_order_and_the_half():
+def test_probabilities_preserve_order_and_threshold():
     decisions = np.array([[-3.0], [-1e-3], [0.0], [1e-3], [4.0]])
-    probabilities = apply_sides(decisions, np.array([[2.0, 0.5]]))[:, 0]
+    probabilities = apply_signed_temperatures(decisions, np.array([[0.5, 2.0]]))[:, 0]
     assert (np.diff(probabilities) > 0).all()
     assert probabilities[2] == 0.5
-
-
-def test_the_common_slope_is_found_again():
-    rng = np.random.default_rng(2)
-    decisions = rng.normal(size=(20_000, 4))
-    odds = np.exp(2.5 * decisions)
-    shares = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
-    codes = (rng.random((20_000, 1)) > shares).sum(axis=1)
-    slope = fit_common(decisions, codes, np.ones(20_000))
-    assert slope == pytest.approx(2.5, rel=0.05)
-    probabilities = apply_common(decisions, slope)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    assert np.array_equal(probabilities.argmax(axis=1), decisions.argmax(axis=1))
-
-
-def test_without_documents_the_common_slope_is_one():
-    assert fit_common(np.empty((0, 3)), np.empty(0, int), np.empty(0)) == 1.0

@@ -1,8 +1,8 @@
-"""A linear machine, by dual coordinate descent.
+"""Dual coordinate descent for the linear SVM, with L1 (hinge) or L2 (squared hinge) loss.
 
-A document's dual variable is set to its best value while all others stay, in random order, until
-none would move [1]_. It is the solver of LIBLINEAR, whose own draws from one random generator for
-all threads, so that machines fitted side by side are never the same twice.
+Each step minimizes the dual objective over one dual variable, in random order, with shrinking [1]_.
+This is the algorithm of LIBLINEAR's dual solver. LIBLINEAR itself is not used because its random
+generator is global: results would depend on the threads that run at the same time.
 
 References
 ----------
@@ -16,19 +16,20 @@ from numpy.typing import NDArray
 from cordwood._jit import Float, Floats, Int, kernel, piece
 from cordwood._random import below
 
-Longs = NDArray[np.int64]
+Int64Array = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
 
-# Places are counted without a sign: one below zero would mean from the end, and be looked for.
+# Unsigned array indices: numba adds wraparound code for signed ones.
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
-# A smaller violation is rounding.
-_NONE = 1e-12
+# Projected gradients below this are rounding errors.
+_MIN_GRADIENT = 1e-12
 
 
 @kernel
-def separate(
-    indptr: Longs,
-    indices: NDArray[np.int32],
+def solve_dual(
+    indptr: Int64Array,
+    indices: Int32Array,
     data: Floats,
     sign: Floats,
     cost: Floats,
@@ -38,70 +39,88 @@ def separate(
     seed: int,
     coef: Floats,
 ) -> int:
-    """Find the plane between documents of two signs, and count the rounds, `max_iter` at most.
+    """Fit a binary linear SVM to CSR samples; return the number of iterations.
 
-    Documents are CSR rows. One on the wrong side of its margin costs as much as its positive
-    `cost`, times the distance, or times its square unless `hinge`. `coef` are zeros, one for each
-    feature and one for the constant at the end.
+    Parameters
+    ----------
+    indptr, indices, data : arrays
+        The samples in CSR format.
+    sign : array of shape (n_samples,)
+        1.0 for the positive class, -1.0 for the negative class.
+    cost : array of shape (n_samples,)
+        Positive factor of each sample's loss, ``C`` times its weight.
+    hinge : bool
+        Whether the loss is the hinge loss instead of its square.
+    tol : float
+        Stop when the projected gradients of an iteration differ by at most this.
+    max_iter : int
+        Maximum number of passes over the samples.
+    seed : int
+        Seed of the order of the samples.
+    coef : array of shape (n_features + 1,)
+        Zeros on entry; the coefficients, intercept last, on return.
 
-    Documents far on the right side are set aside, by the violations of the round before; they come
-    back when the others are settled, and have the last word.
+    Notes
+    -----
+    Shrinking: samples whose dual variable is at a bound, and likely to stay there by the projected
+    gradients of the previous iteration, are skipped. Convergence is always checked on all samples.
     """
-    n_docs = len(sign)
+    n_samples = len(sign)
     state = np.full(1, np.uint64(seed), np.uint64)
-    dual, norm = np.zeros(n_docs), np.empty(n_docs)
-    for doc in range(n_docs):
-        norm[doc] = measure(data, indptr[doc], indptr[doc + 1])
-    order = np.arange(n_docs)
-    n_active = n_docs
-    bottom, top = -np.inf, np.inf
-    for n_rounds in range(1, max_iter + 1):
-        least, greatest = np.inf, -np.inf
+    dual, norm = np.zeros(n_samples), np.empty(n_samples)
+    for sample in range(n_samples):
+        norm[sample] = squared_norm(data, indptr[sample], indptr[sample + 1])
+    order = np.arange(n_samples)
+    n_active = n_samples
+    lowest, highest = -np.inf, np.inf  # projected gradients of the previous iteration
+    for n_iter in range(1, max_iter + 1):
+        min_projected, max_projected = np.inf, -np.inf
         i = 0
         while i < n_active:
-            there = i + below(state, n_active - i)
-            doc = order[there]
-            order[there], order[i] = order[i], doc
-            first, last = indptr[doc], indptr[doc + 1]
-            extra = 0.0 if hinge else 0.5 / cost[doc]
-            most = cost[doc] if hinge else np.inf
-            had = dual[doc]
-            slope = sign[doc] * look(indices, data, first, last, coef) - 1.0 + extra * had
-            violation = slope
-            if had == 0.0:
-                violation = min(slope, 0.0)
-            elif had >= most:
-                violation = max(slope, 0.0)
-            if violation == 0.0 and (slope > top or slope < bottom):
+            drawn = i + below(state, n_active - i)
+            sample = order[drawn]
+            order[drawn], order[i] = order[i], sample
+            first, last = indptr[sample], indptr[sample + 1]
+            ridge = 0.0 if hinge else 0.5 / cost[sample]
+            upper = cost[sample] if hinge else np.inf
+            old = dual[sample]
+            gradient = sign[sample] * margin(indices, data, first, last, coef) - 1.0 + ridge * old
+            projected = gradient
+            if old == 0.0:
+                projected = min(gradient, 0.0)
+            elif old >= upper:
+                projected = max(gradient, 0.0)
+            if projected == 0.0 and (gradient > highest or gradient < lowest):
                 n_active -= 1
-                order[i], order[n_active] = order[n_active], doc
+                order[i], order[n_active] = order[n_active], sample
                 continue
-            least, greatest = min(least, violation), max(greatest, violation)
-            if abs(violation) > _NONE:
-                dual[doc] = min(max(had - slope / (norm[doc] + extra), 0.0), most)
-                shift(indices, data, first, last, sign[doc] * (dual[doc] - had), coef)
+            min_projected = min(min_projected, projected)
+            max_projected = max(max_projected, projected)
+            if abs(projected) > _MIN_GRADIENT:
+                dual[sample] = min(max(old - gradient / (norm[sample] + ridge), 0.0), upper)
+                axpy(indices, data, first, last, sign[sample] * (dual[sample] - old), coef)
             i += 1
-        if greatest - least <= tol:
-            if n_active == n_docs:
-                return n_rounds
-            n_active = n_docs
-            bottom, top = -np.inf, np.inf
+        if max_projected - min_projected <= tol:
+            if n_active == n_samples:
+                return n_iter
+            n_active = n_samples
+            lowest, highest = -np.inf, np.inf
         else:
-            bottom = least if least < 0.0 else -np.inf
-            top = greatest if greatest > 0.0 else np.inf
+            lowest = min_projected if min_projected < 0.0 else -np.inf
+            highest = max_projected if max_projected > 0.0 else np.inf
     return max_iter
 
 
 @kernel
-def stretch(indices: NDArray[np.int32], data: Floats, scale: Floats, found: Floats) -> None:
-    """Multiply each value by the scale of its feature: one pass, where numpy takes three."""
+def scale_columns(indices: Int32Array, data: Floats, scale: Floats, out: Floats) -> None:
+    """Multiply each stored value by the scale of its column, in one pass without temporaries."""
     for i in range(np.uint64(len(data))):
-        found[i] = data[i] * scale[np.uint32(indices[i])]
+        out[i] = data[i] * scale[np.uint32(indices[i])]
 
 
 @piece
-def measure(data: Floats, first: Int, last: Int) -> Float:
-    """Add up the squares of a document, the constant's included."""
+def squared_norm(data: Floats, first: Int, last: Int) -> Float:
+    """Return the squared norm of a sample with its constant feature 1."""
     total = 1.0
     for i in range(first, last):
         total += data[i] * data[i]
@@ -109,30 +128,30 @@ def measure(data: Floats, first: Int, last: Int) -> Float:
 
 
 @piece
-def look(indices: NDArray[np.int32], data: Floats, first: Int, last: Int, coef: Floats) -> Float:
-    """Find on which side of the plane a document is, and how far."""
+def margin(indices: Int32Array, data: Floats, first: Int, last: Int, coef: Floats) -> Float:
+    """Return the decision value of a sample, intercept included."""
     total = coef[len(coef) - 1]
-    # Four sums, so that an addition need not wait for the one before.
+    # Four independent sums keep the floating-point pipeline full.
     one, two, three = 0.0, 0.0, 0.0
     end = np.uint64(last)
-    at = np.uint64(first)
-    while at + _THREE < end:
-        total += coef[np.uint32(indices[at])] * data[at]
-        one += coef[np.uint32(indices[at + _ONE])] * data[at + _ONE]
-        two += coef[np.uint32(indices[at + _TWO])] * data[at + _TWO]
-        three += coef[np.uint32(indices[at + _THREE])] * data[at + _THREE]
-        at += _FOUR
-    while at < end:
-        total += coef[np.uint32(indices[at])] * data[at]
-        at += _ONE
+    i = np.uint64(first)
+    while i + _THREE < end:
+        total += coef[np.uint32(indices[i])] * data[i]
+        one += coef[np.uint32(indices[i + _ONE])] * data[i + _ONE]
+        two += coef[np.uint32(indices[i + _TWO])] * data[i + _TWO]
+        three += coef[np.uint32(indices[i + _THREE])] * data[i + _THREE]
+        i += _FOUR
+    while i < end:
+        total += coef[np.uint32(indices[i])] * data[i]
+        i += _ONE
     return (total + one) + (two + three)
 
 
 @piece
-def shift(
-    indices: NDArray[np.int32], data: Floats, first: Int, last: Int, by: Float, coef: Floats
+def axpy(
+    indices: Int32Array, data: Floats, first: Int, last: Int, step: Float, coef: Floats
 ) -> None:
-    """Move the plane by a document."""
-    coef[len(coef) - 1] += by
+    """Add ``step`` times a sample, with its constant feature 1, to the coefficients."""
+    coef[len(coef) - 1] += step
     for i in range(np.uint64(first), np.uint64(last)):
-        coef[np.uint32(indices[i])] += by * data[i]
+        coef[np.uint32(indices[i])] += step * data[i]

@@ -1,4 +1,4 @@
-"""Planes that part a class from the rest: the solvers of the linear machine."""
+"""Primal and dual solvers of one binary linear SVM, behind one signature."""
 
 import warnings
 from collections.abc import Callable
@@ -12,96 +12,104 @@ from sklearn.svm import LinearSVC
 
 from cordwood._intrinsics import read_only
 from cordwood._jit import announced
-from cordwood.linear_model._dual_solver import separate, stretch
+from cordwood.linear_model._dual_solver import scale_columns, solve_dual
 
-Doubles = NDArray[np.float64]
-# Takes the number of a machine, which rows are of its class, what each row costs, and by what each
-# column is multiplied, if by anything; gives the plane of the columns as they are, its constant
-# last, and the number of iterations.
-Solver = Callable[[int, NDArray[np.bool_], Doubles, Doubles | None], tuple[Doubles, int]]
+Float64Array = NDArray[np.float64]
+# (class index, positive samples, cost of each sample, scale of each feature or None)
+# -> (coefficients of the unscaled features with the intercept last, number of iterations)
+Solver = Callable[
+    [int, NDArray[np.bool_], Float64Array, Float64Array | None], tuple[Float64Array, int]
+]
 
 
-class Planes(NamedTuple):
-    """Machines of several classes; for two classes one, which is about the second."""
+class LinearCoefficients(NamedTuple):
+    """Coefficients of the one-vs-rest classifiers; of the second class only if there are two."""
 
-    coef: Doubles
-    intercept: Doubles
+    coef: Float64Array
+    intercept: Float64Array
     n_iter: int
 
 
-def make_dual(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) -> Solver:
-    """Make the solver for more features than documents: the time is that of the documents."""
-    rows, place = _order_columns(sp.csr_matrix(X))
-    column = np.argsort(place)
-    places = read_only(rows.indptr.astype(np.int64)), read_only(rows.indices)
+def make_dual_solver(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) -> Solver:
+    """Return the solver for more features than samples: dual coordinate descent."""
+    samples, position = _order_columns(sp.csr_matrix(X))
+    column = np.argsort(position)
+    indptr, indices = read_only(samples.indptr.astype(np.int64)), read_only(samples.indices)
 
-    def fit(
-        machine: int, is_class: NDArray[np.bool_], costs: Doubles, scale: Doubles | None
-    ) -> tuple[Doubles, int]:
-        plane = np.zeros(rows.shape[1] + 1)
-        sign = read_only(np.where(is_class, 1.0, -1.0))
-        data = rows.data
+    def solve(
+        class_index: int,
+        is_positive: NDArray[np.bool_],
+        costs: Float64Array,
+        scale: Float64Array | None,
+    ) -> tuple[Float64Array, int]:
+        coef = np.zeros(samples.shape[1] + 1)
+        sign = read_only(np.where(is_positive, 1.0, -1.0))
+        data = samples.data
         if scale is not None:
-            data = np.empty_like(rows.data)
-            stretch(places[1], read_only(rows.data), read_only(scale[column]), data)
-        arrays = *places, read_only(data), sign, read_only(costs)
-        with announced(separate):
-            n_iter = separate(*arrays, hinge, tol, max_iter, seed + machine, plane)
-        return _unscale(np.append(plane[place], plane[-1]), scale), int(n_iter)
+            data = np.empty_like(samples.data)
+            scale_columns(indices, read_only(samples.data), read_only(scale[column]), data)
+        arrays = indptr, indices, read_only(data), sign, read_only(costs)
+        with announced(solve_dual):
+            n_iter = solve_dual(*arrays, hinge, tol, max_iter, seed + class_index, coef)
+        return _unscale(np.append(coef[position], coef[-1]), scale), int(n_iter)
 
-    return fit
+    return solve
 
 
-def make_primal(X: Any, tol: float, max_iter: int) -> Solver:
-    """Make the solver for more documents than features: LIBLINEAR's, which draws nothing."""
+def make_primal_solver(X: Any, tol: float, max_iter: int) -> Solver:
+    """Return the solver for more samples than features: LIBLINEAR's, which is deterministic."""
 
-    def fit(
-        machine: int, is_class: NDArray[np.bool_], costs: Doubles, scale: Doubles | None
-    ) -> tuple[Doubles, int]:
-        found = LinearSVC(dual=False, C=1.0, tol=tol, max_iter=max_iter)
+    def solve(
+        class_index: int,
+        is_positive: NDArray[np.bool_],
+        costs: Float64Array,
+        scale: Float64Array | None,
+    ) -> tuple[Float64Array, int]:
+        svm = LinearSVC(dual=False, C=1.0, tol=tol, max_iter=max_iter)
         with warnings.catch_warnings():
+            # LinearSVMClassifier warns once for all classes.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found.fit(X if scale is None else _scale(X, scale), is_class, costs)
-        plane = np.append(found.coef_[0], found.intercept_)
-        return _unscale(plane, scale), int(np.max(found.n_iter_))
+            svm.fit(X if scale is None else _scale(X, scale), is_positive, costs)
+        coef = np.append(svm.coef_[0], svm.intercept_)
+        return _unscale(coef, scale), int(np.max(svm.n_iter_))
 
-    return fit
+    return solve
 
 
-def _scale(X: Any, scale: Doubles) -> Any:
-    """Multiply columns; entries stay in their order, on which the solver's last bits depend."""
+def _scale(X: Any, scale: Float64Array) -> Any:
+    """Multiply the columns of `X`; keep the order of stored values, which rounding depends on."""
     if isinstance(X, np.ndarray):
         return X * scale
     return type(X)((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
-def _unscale(plane: Doubles, scale: Doubles | None) -> Doubles:
-    """Give the plane of the columns as they were before they were multiplied."""
-    return plane if scale is None else plane * np.append(scale, 1.0)
+def _unscale(coef: Float64Array, scale: Float64Array | None) -> Float64Array:
+    """Convert coefficients of scaled features to coefficients of the features themselves."""
+    return coef if scale is None else coef * np.append(scale, 1.0)
 
 
 def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
-    """Number columns by how many rows have them, the most frequent first; give the numbers too.
+    """Sort columns by decreasing document frequency; return the matrix and the new positions.
 
-    Coefficients that are used most are then side by side, and stay in the processor's cache.
+    Coefficients of frequent features are then contiguous and stay in the processor's cache.
     """
     frequency = np.bincount(X.indices, minlength=X.shape[1])
-    place = np.empty(X.shape[1], np.int32)
-    place[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
-    # Sorting works in place, and X is the caller's.
-    ordered = sp.csr_matrix((X.data.copy(), place[X.indices], X.indptr.copy()), shape=X.shape)
+    position = np.empty(X.shape[1], np.int32)
+    position[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
+    # Copy, because sum_duplicates sorts in place and X belongs to the caller.
+    ordered = sp.csr_matrix((X.data.copy(), position[X.indices], X.indptr.copy()), shape=X.shape)
     ordered.sum_duplicates()
-    return ordered, place
+    return ordered, position
 
 
-def with_narrow_indices(X: Any) -> Any:
-    """Give sparse `X` the 32-bit indices that liblinear wants."""
+def to_int32_indices(X: Any) -> Any:
+    """Return `X` with 32-bit indices if it is sparse, as LIBLINEAR requires."""
     if isinstance(X, np.ndarray) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     if max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
         raise ValueError(
-            f"X has {X.shape[1]} columns and {X.nnz} values, and liblinear takes at most "
-            "2**31 - 1 of either"
+            f"X has {X.shape[1]} features and {X.nnz} stored values; LIBLINEAR supports at most "
+            "2**31 - 1 of each."
         )
     indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return type(X)((X.data, indices, indptr), shape=X.shape)

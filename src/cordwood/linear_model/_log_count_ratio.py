@@ -1,4 +1,4 @@
-"""What the presence of a feature tells of a class: the evidence of naive Bayes, as a scale."""
+"""Naive Bayes log-count ratios as feature scales (NB-SVM)."""
 
 from typing import Any
 
@@ -6,71 +6,83 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-_SMOOTHING = 1.0  # documents that both sides are taken to have of every feature
+_SMOOTHING = 1.0  # added to the count of each feature in the class and in the rest
 
 
-class Evidence:
-    """Scales of features by class, from which a linear machine learns [1]_.
+class LogCountRatio:
+    r"""Scale features by their log-count ratio between a class and the rest, as in NB-SVM [1]_.
 
-    A large feature needs but a small coefficient, and small ones cost a machine little. So it leans
-    on features that tell the class from the rest, and on others only where many documents ask.
+    The L2 penalty of an SVM is smaller for a feature with a larger scale. Features whose presence
+    depends on the class are therefore preferred over features that occur everywhere.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_documents, n_features)
-        Training documents.
-    weights : ndarray of shape (n_documents,)
-        How much each document counts.
-    share : float
-        How much of the squared scale is evidence; the rest is the same for all features.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Training samples.
+    weights : ndarray of shape (n_samples,)
+        Sample weights.
+    strength : float
+        Interpolation between equal scales (0) and log-count ratios (1).
+
+    Notes
+    -----
+    With weighted counts :math:`p_j` and :math:`q_j` of the samples that contain feature j in the
+    class and in the rest, both smoothed by one, the log-count ratio is
+
+    .. math:: r_j = \log \frac{p_j / \sum_k p_k}{q_j / \sum_k q_k}
+
+    and the scale is :math:`\sqrt{1 - s + s\, r_j^2 / \overline{r^2}}` for strength s, times one
+    factor for all features that keeps the mean squared norm of the samples.
 
     References
     ----------
     .. [1] Wang, Manning (2012). Baselines and bigrams: simple, good sentiment and topic
-       classification. ACL. There the coefficients are drawn to their mean, here the scales.
+       classification. ACL. The paper interpolates the fitted coefficients; here the squared scales
+       are interpolated before fitting.
     """
 
-    def __init__(self, X: Any, weights: NDArray[np.float64], share: float) -> None:
-        self._rows = sp.csr_matrix(X)
-        if not self._rows.has_canonical_format:
-            self._rows = self._rows.copy()  # adding up works in place, and X is the caller's
-            self._rows.sum_duplicates()
+    def __init__(self, X: Any, weights: NDArray[np.float64], strength: float) -> None:
+        self._samples = sp.csr_matrix(X)
+        if not self._samples.has_canonical_format:
+            self._samples = self._samples.copy()  # sum_duplicates works in place
+            self._samples.sum_duplicates()
         self._weights = weights
-        self._share = share
-        self._present = _count(self._rows, weights)
-        data = self._rows.data
-        relative = data / (np.abs(data).max(initial=0.0) or 1.0)  # whose squares cannot overflow
-        self._squares = _add_up(self._rows, np.square(relative), weights)
+        self._strength = strength
+        self._counts = _count_samples(self._samples, weights)
+        data = self._samples.data
+        # Relative to the largest value, so that squares cannot overflow.
+        relative = data / (np.abs(data).max(initial=0.0) or 1.0)
+        self._squares = _column_sums(self._samples, np.square(relative), weights)
 
-    def weigh(self, is_class: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Give the scale of each feature; documents are on average as long with it as without."""
-        inside = _count(self._rows[is_class], self._weights[is_class])
-        ratio = _log_share(inside) - _log_share(self._present - inside)
+    def scale(self, is_positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the scale of each feature for one class against the rest."""
+        counts = _count_samples(self._samples[is_positive], self._weights[is_positive])
+        ratio = _log_frequency(counts) - _log_frequency(self._counts - counts)
         squared = np.square(ratio)
         mean = squared.mean()
         if not mean:
             return np.ones(len(ratio))
-        scale = 1.0 - self._share + self._share * squared / mean
-        # No product of vectors, whose last bits would depend on how many threads BLAS has.
-        length = (self._squares * scale).sum()
-        if length:
-            scale *= self._squares.sum() / length
+        scale = 1.0 - self._strength + self._strength * squared / mean
+        # Not a dot product, which rounds differently for different numbers of BLAS threads.
+        total = (self._squares * scale).sum()
+        if total:
+            scale *= self._squares.sum() / total
         return np.asarray(np.sqrt(scale))
 
 
-def _count(rows: sp.csr_matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Count the documents that have each feature, by their weights."""
-    return _add_up(rows, rows.data != 0, weights)
+def _count_samples(X: sp.csr_matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weighted number of samples in which each feature is not zero."""
+    return _column_sums(X, X.data != 0, weights)
 
 
-def _add_up(
-    rows: sp.csr_matrix, values: NDArray[Any], weights: NDArray[np.float64]
+def _column_sums(
+    X: sp.csr_matrix, values: NDArray[Any], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add up values, one for each entry of the rows, in each column, by the rows' weights."""
-    weighed = values * np.repeat(weights, np.diff(rows.indptr))
-    return np.asarray(np.bincount(rows.indices, weighed, rows.shape[1]), np.float64)
+    """Return the weighted column sums of `values`, one for each stored entry of `X`."""
+    weighted = values * np.repeat(weights, np.diff(X.indptr))
+    return np.asarray(np.bincount(X.indices, weighted, X.shape[1]), np.float64)
 
 
-def _log_share(present: NDArray[np.float64]) -> NDArray[np.float64]:
-    smoothed = present + _SMOOTHING
+def _log_frequency(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    smoothed = counts + _SMOOTHING
     return np.asarray(np.log(smoothed / smoothed.sum()))

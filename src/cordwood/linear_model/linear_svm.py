@@ -1,12 +1,8 @@
-"""The linear baseline: a support vector machine that also gives probabilities.
-
-Every ensemble here has to beat it, so it is scikit-learn's own `LinearSVC`, coefficient for
-coefficient, and only the probabilities are added. Evidence is the exception, and off by default.
-"""
+"""Linear support vector classifier with calibrated probabilities and optional NB-SVM scaling."""
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -14,98 +10,122 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cordwood._base_classifier import check_classification_labels
 from cordwood._param_validation import (
-    check_choice,
-    check_fraction,
-    check_jobs,
-    check_number,
+    N_JOBS,
+    POSITIVE,
+    RANDOM_STATE,
+    Constraint,
+    ParamValidationMixin,
     check_positive,
+    check_state,
+    class_weights,
+    integer,
+    options,
+    real,
 )
 from cordwood._random import MAX_SEED
 from cordwood._sklearn import check_sample_weight
+from cordwood._temperature import HeldOutMargins, fit_temperature
 from cordwood.linear_model._linear_solvers import (
-    Planes,
-    make_dual,
-    make_primal,
-    with_narrow_indices,
+    LinearCoefficients,
+    make_dual_solver,
+    make_primal_solver,
+    to_int32_indices,
 )
-from cordwood.linear_model._log_count_ratio import Evidence
-from cordwood.linear_model._temperature import HeldOut, fit_slope
+from cordwood.linear_model._log_count_ratio import LogCountRatio
 
 _N_FOLDS = 3
 
 
-class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
-    """Linear support vector machine, one class against the rest, with probabilities.
+class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
+    r"""Linear support vector classifier with probabilities.
 
-    The coefficients are those of `sklearn.svm.LinearSVC` with the same parameters, as far as the
-    tolerance goes. Unlike there, the same seed gives the same machine in threads as well, and
-    classes are learnt side by side. Probabilities are the softmax of the margins (the logistic
-    function of the margin for two classes) times one slope, fitted on margins of documents that
-    the machine was not trained on. One positive slope cannot reorder classes, so the most probable
-    class is always the predicted one.
+    Like `sklearn.svm.LinearSVC`, with three additions: probabilities by temperature scaling, an
+    optional scaling of the features by naive Bayes log-count ratios (NB-SVM), and one-vs-rest
+    classifiers that are fitted in parallel threads with reproducible results. With
+    ``nb_scaling=0``, the coefficients equal those of `LinearSVC` up to `tol`.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the errors against the size of the coefficients.
+        Inverse of the regularization strength. Must be positive.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        What a document on the wrong side of the margin costs.
+        Loss function.
     class_weight : dict, "balanced" or None, default=None
-        Factor on `C` for each class.
-    evidence : float, default=0.0
-        How much of the scale of features is what their presence tells of a class by naive Bayes
-        [4]_: from 0, where all are alike, to 1. A half suits word pairs and characters.
+        Factor on `C` for each class; classes that a dict does not contain have the factor 1.
+        "balanced" uses ``n_samples / (n_classes * np.bincount(y))``.
+    nb_scaling : float, default=0.0
+        Interpolation between unscaled features (0, plain SVM) and features scaled by their naive
+        Bayes log-count ratio (1, NB-SVM [4]_). 0.5 works well for word and character n-grams.
     tol : float, default=1e-4
-        When to stop.
+        Tolerance of the stopping criterion.
     max_iter : int, default=10_000
-        When to stop at the latest, with a `ConvergenceWarning`.
-    slope : float, optional
-        What margins are multiplied by to give probabilities. By default it is fitted, which takes
-        three machines more; where only answers count, or a stack calibrates its members anyway, a
-        number saves them.
-    n_jobs : int, optional
-        Number of threads, which share the classes. It changes the time, never the result.
+        Maximum number of iterations. A `ConvergenceWarning` is issued if the solver reaches it.
+    temperature : float or None, default=None
+        Divisor of the margins in `predict_proba`. By default it is fitted on held-out samples,
+        which requires three more fits; a fixed value saves this time and does not change
+        `predict`.
+    n_jobs : int or None, default=None
+        Number of threads over which classes are distributed. Results do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the solver's order of documents and of the folds for the slope.
+        Seed of the sample order in the dual solver and of the folds that `temperature` is fitted
+        on.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
-        Weight of each feature.
-    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
-        Constant of each margin.
-    slope_ : float
-        What margins are multiplied by to give probabilities. It is 1.0, a mere convention, if
-        the data were too few for any document to be judged by a machine that had seen others of
-        its class but not itself.
+        Class labels, sorted.
+    coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
+        Coefficients; for two classes, those of the second class.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+        Intercepts.
+    temperature_ : float
+        Divisor of the margins in `predict_proba`. It is 1.0 if `temperature` is None and there
+        are too few samples to hold out any.
     n_iter_ : int
-        Iterations of the solver.
+        Maximum number of iterations over all classes.
     n_features_in_ : int
-        Number of features seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where `X` had any.
+        Names of the features seen during `fit`. Defined only if `X` has feature names that are
+        all strings.
+
+    See Also
+    --------
+    sklearn.svm.LinearSVC : The same classifier without probabilities.
+    sklearn.calibration.CalibratedClassifierCV : Calibration of any classifier by cross-validation.
+
+    Notes
+    -----
+    Probabilities are the softmax of the margins :math:`f_k(x)` divided by a temperature T [3]_,
+
+    .. math:: P(k \mid x) = \frac{\exp(f_k(x) / T)}{\sum_j \exp(f_j(x) / T)},
+
+    and the logistic function of :math:`f(x) / T` for two classes. T minimizes the log loss of
+    margins from 3-fold cross-validation with Platt's smoothed targets [2]_. A positive T preserves
+    the order of the classes, so `predict` returns the most probable class.
+
+    The problem is solved in the dual by coordinate descent [1]_ if there are more features than
+    samples or the loss is the hinge loss, otherwise in the primal by LIBLINEAR.
 
     References
     ----------
-    .. [1] Fan, Chang, Hsieh, Wang, Lin (2008). LIBLINEAR: a library for large linear
-       classification. JMLR 9.
-    .. [2] Platt (1999). Probabilistic outputs for support vector machines. Section 2.2: the
-       targets that keep the slope finite on separable data.
+    .. [1] Hsieh, Chang, Lin, Keerthi, Sundararajan (2008). A dual coordinate descent method for
+       large-scale linear SVM. ICML.
+    .. [2] Platt (1999). Probabilistic outputs for support vector machines. Section 2.2.
     .. [3] Guo, Pleiss, Sun, Weinberger (2017). On calibration of modern neural networks. ICML.
-       Section 4.2: one slope for all classes, there as its inverse, the temperature.
+       Section 4.2.
     .. [4] Wang, Manning (2012). Baselines and bigrams: simple, good sentiment and topic
        classification. ACL.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
+    >>> from cordwood.linear_model import LinearSVMClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearSVMClassifier(random_state=0).fit(X, y)
     >>> model.predict(X[[0, 70]])
@@ -115,83 +135,99 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
            [0.  , 0.13, 0.87]])
     """
 
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "C": POSITIVE,
+        "loss": options("squared_hinge", "hinge"),
+        "class_weight": class_weights("balanced"),
+        "nb_scaling": real("[]", 0, 1),
+        "tol": POSITIVE,
+        "max_iter": integer(1),
+        "temperature": options(None) | POSITIVE,
+        "n_jobs": N_JOBS,
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         *,
         C: float = 1.0,
         loss: str = "squared_hinge",
         class_weight: dict[Any, float] | str | None = None,
-        evidence: float = 0.0,
+        nb_scaling: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 10_000,
-        slope: float | None = None,
+        temperature: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.C = C
         self.loss = loss
         self.class_weight = class_weight
-        self.evidence = evidence
+        self.nb_scaling = nb_scaling
         self.tol = tol
         self.max_iter = max_iter
-        self.slope = slope
+        self.temperature = temperature
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the coefficients, then the slope.
+        """Fit the classifier to the training set.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features)
-            Training documents.
-        y : array of shape (n_documents,)
-            Their labels, of any type that sorts.
-        sample_weight : array of shape (n_documents,), optional
-            How much each document counts.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights; None means equal weights.
 
         Returns
         -------
-        self
+        self : LinearSVMClassifier
+            Fitted estimator.
         """
+        self._validate_params()
+        check_classification_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) == 1:
             raise ValueError(
-                f"all labels are of one class, {self.classes_.tolist()[0]!r}; "
-                "a classifier needs at least two"
+                "y must contain at least two classes; all labels are of one class, "
+                f"{self.classes_.tolist()[0]!r}."
             )
-        self._check_parameters()
-        X = with_narrow_indices(X)
+        self._check_class_weight()
+        X = to_int32_indices(X)
         weights = check_sample_weight(sample_weight, X)
-        rng = check_random_state(self.random_state)
-        self.coef_, self.intercept_, self.n_iter_ = self._separate(X, y, weights, rng)
+        rng = check_state(self.random_state)
+        self.coef_, self.intercept_, self.n_iter_ = self._fit_coefficients(X, y, weights, rng)
         if self.n_iter_ >= self.max_iter:
             warnings.warn(
-                f"the planes had not settled after {self.max_iter} rounds, so that they may be "
-                "off; raise max_iter or tol, or lower C",
+                f"Solver failed to converge after max_iter={self.max_iter} iterations. Increase "
+                "max_iter or tol, or decrease C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        if self.slope is not None:
-            self.slope_: float = float(self.slope)
-            return self
-        self.slope_ = fit_slope(list(self._held_out(X, y, weights, rng)))
+        if self.temperature is None:
+            self.temperature_ = fit_temperature(list(self._held_out_margins(X, y, weights, rng)))
+        else:
+            self.temperature_ = float(self.temperature)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Margins: on which side of each class's plane a document is, and how far from it.
+        """Compute the margins of the samples.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features)
-            Documents.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        ndarray of shape (n_documents, n_classes), or (n_documents,) for two classes
-            For two classes, positive means the second.
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Signed distance to the hyperplane of each class, times the norm of its coefficients.
+            For two classes, one value per sample, positive for the second class.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
@@ -199,129 +235,120 @@ class LinearSVMClassifier(ClassifierMixin, BaseEstimator):
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of each class.
+        """Compute the probability of each class.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features)
-            Documents.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        ndarray of shape (n_documents, n_classes)
-            Rows sum to one; columns are in the order of `classes_`.
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, with columns in the order of `classes_`.
         """
         margins = self.decision_function(X)
-        margins *= self.slope_
+        margins /= self.temperature_
         if len(self.classes_) == 2:
             return np.column_stack([expit(-margins), expit(margins)])
         probabilities: NDArray[np.float64] = softmax(margins, axis=1)
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class.
+        """Predict the most probable class of each sample.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features)
-            Documents.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        ndarray of shape (n_documents,)
-            Labels.
+        ndarray of shape (n_samples,)
+            Predicted labels.
         """
-        # Not from the margins: two that differ by a rounding error give equal probabilities, and
-        # then both roads must take the same class.
+        # Not by the margins: margins that differ by a rounding error have equal probabilities, and
+        # predict must agree with the argmax of predict_proba.
         best = self.predict_proba(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
-    def _check_parameters(self) -> None:
-        check_choice("loss", self.loss, ("squared_hinge", "hinge"))
-        check_positive("C", self.C)
-        check_fraction("evidence", self.evidence)
-        check_positive("tol", self.tol)
-        check_number("max_iter", self.max_iter, 1)
-        check_jobs(self.n_jobs)
-        if self.slope is not None:
-            check_positive("slope, if it is not None,", self.slope)
+    def _check_class_weight(self) -> None:
         if isinstance(self.class_weight, Mapping):
-            for label, factor in self.class_weight.items():
-                check_choice("a label of class_weight", label, self.classes_.tolist())
-                check_positive(f"class_weight of {label!r}", factor)
-        else:
-            choices = (None, "balanced")
-            check_choice("class_weight, if it is no mapping,", self.class_weight, choices)
+            for label, weight in self.class_weight.items():
+                if label not in self.classes_.tolist():
+                    raise ValueError(f"class_weight has the label {label!r}, which is not in y.")
+                check_positive(f"class_weight of {label!r}", weight)
 
-    def _separate(
+    def _fit_coefficients(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
-    ) -> Planes:
-        """Find the planes of the classes that `y` has."""
-        classes, codes = np.unique(y, return_inverse=True)
-        factors = self._weigh_classes(classes, codes, weights)
+    ) -> LinearCoefficients:
+        """Fit one classifier per class of `y`, or one in all for two classes."""
+        classes, class_codes = np.unique(y, return_inverse=True)
+        class_weight = self._compute_class_weight(classes, class_codes, weights)
         if not weights.all():
-            known = np.flatnonzero(weights)
-            X, codes, weights = X[known], codes[known], weights[known]
-        evidence = Evidence(X, weights, float(self.evidence)) if self.evidence else None
+            weighted = np.flatnonzero(weights)
+            X, class_codes, weights = X[weighted], class_codes[weighted], weights[weighted]
+        ratios = LogCountRatio(X, weights, float(self.nb_scaling)) if self.nb_scaling else None
         weights = self.C * weights
-        machines = [1] if len(classes) == 2 else range(len(classes))
-        has_all = len(np.unique(codes)) == len(classes)
-        if X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all:
-            fit = make_primal(X, float(self.tol), int(self.max_iter))
+        fitted_classes = [1] if len(classes) == 2 else range(len(classes))
+        has_all_classes = len(np.unique(class_codes)) == len(classes)
+        if X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all_classes:
+            solve = make_primal_solver(X, float(self.tol), int(self.max_iter))
         else:
             seed = int(rng.randint(MAX_SEED, dtype=np.int64))
-            fit = make_dual(X, self.loss == "hinge", float(self.tol), int(self.max_iter), seed)
+            hinge = self.loss == "hinge"
+            solve = make_dual_solver(X, hinge, float(self.tol), int(self.max_iter), seed)
 
-        def separate_one(machine: int) -> tuple[NDArray[np.float64], int]:
-            is_class = codes == machine
-            # As in LIBLINEAR: of many classes, the rest counts as if it had no weight of its own.
-            rest = factors[0] if len(classes) == 2 else 1.0
-            costs = weights * np.where(is_class, factors[machine], rest)
-            scale = None if evidence is None else evidence.weigh(is_class)
-            return fit(machine, is_class, costs, scale)
+        def fit_class(class_index: int) -> tuple[NDArray[np.float64], int]:
+            is_positive = class_codes == class_index
+            # As in LIBLINEAR: in one-vs-rest problems, the rest has the class weight 1.
+            rest_weight = class_weight[0] if len(classes) == 2 else 1.0
+            costs = weights * np.where(is_positive, class_weight[class_index], rest_weight)
+            scale = None if ratios is None else ratios.scale(is_positive)
+            return solve(class_index, is_positive, costs, scale)
 
-        found = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(separate_one)(machine) for machine in machines
+        results = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(fit_class)(class_index) for class_index in fitted_classes
         )
-        return Planes(
-            np.array([plane[:-1] for plane, _ in found]),
-            np.array([plane[-1] for plane, _ in found]),
-            max(n for _, n in found),
+        return LinearCoefficients(
+            np.array([coef[:-1] for coef, _ in results]),
+            np.array([coef[-1] for coef, _ in results]),
+            max(n_iter for _, n_iter in results),
         )
 
-    def _weigh_classes(
-        self, classes: NDArray[Any], codes: NDArray[np.intp], weights: NDArray[np.float64]
+    def _compute_class_weight(
+        self, classes: NDArray[Any], class_codes: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Give the factor of each class."""
+        """Return the factor on `C` of each class."""
         if self.class_weight == "balanced":
-            sizes = np.bincount(codes, weights, len(classes))
+            sizes = np.bincount(class_codes, weights, len(classes))
             return np.asarray(sizes.sum() / (len(classes) * np.where(sizes > 0, sizes, np.inf)))
         given = self.class_weight if isinstance(self.class_weight, Mapping) else {}
         return np.array([float(given.get(label, 1.0)) for label in classes.tolist()])
 
-    def _held_out(
+    def _held_out_margins(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
-    ) -> Iterator[HeldOut]:
-        """Yield, fold by fold, the documents whose class the other folds know."""
-        rows = rng.permutation(np.flatnonzero(weights > 0))
-        rows = rows[np.argsort(y[rows], kind="stable")]
-        # Dealing rows out in order of class spreads each class evenly over the folds.
-        folds = np.arange(len(rows)) % _N_FOLDS
+    ) -> Iterator[HeldOutMargins]:
+        """Yield cross-validated margins of the samples whose class is in the training folds."""
+        samples = rng.permutation(np.flatnonzero(weights > 0))
+        samples = samples[np.argsort(y[samples], kind="stable")]
+        # Sorted by class, so that assigning folds in turn stratifies them.
+        folds = np.arange(len(samples)) % _N_FOLDS
         for fold in range(_N_FOLDS):
-            train, test = rows[folds != fold], rows[folds == fold]
-            present = np.unique(y[train])
-            test = test[np.isin(y[test], present)]
-            if len(present) < 2 or not len(test):
+            train, test = samples[folds != fold], samples[folds == fold]
+            classes = np.unique(y[train])
+            test = test[np.isin(y[test], classes)]
+            if len(classes) < 2 or not len(test):
                 continue
-            planes = self._separate(X[train], y[train], weights[train], rng)
-            margins = X[test] @ planes.coef.T + planes.intercept
+            fitted = self._fit_coefficients(X[train], y[train], weights[train], rng)
+            margins = X[test] @ fitted.coef.T + fitted.intercept
             if margins.shape[1] == 1:
                 margins = margins[:, 0]
-                # Against the rest, two of many classes would have mirror images as margins.
+                # If there are other classes, each of the two has a one-vs-rest margin.
                 other = np.zeros_like(margins) if len(self.classes_) == 2 else -margins
                 margins = np.column_stack([other, margins])
-            yield HeldOut(margins, np.searchsorted(present, y[test]), weights[test])
+            yield HeldOutMargins(margins, np.searchsorted(classes, y[test]), weights[test])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,1 +1,5 @@
-"""Nearest neighbours: exact, in blocks, and the same whatever is asked beside."""
+"""Exact nearest neighbors by an inverted index, and the classifier based on them."""
+
+from cordwood.neighbors.k_neighbors import NeighborsClassifier
+
+__all__ = ["NeighborsClassifier"]

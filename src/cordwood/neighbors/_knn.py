@@ -1,7 +1,9 @@
-"""The rows most like a row: scores of all rows from an inverted index, and the best of them.
+"""Kernels of exact k-nearest-neighbor search in sparse data.
 
-Scores are added up word by word, in the order of the query's words. So rows that are equal get
-equal scores, to the last bit, and a query's scores do not depend on the queries beside it.
+Cosine similarities are accumulated feature by feature over an inverted index, in the order of the
+query's features. Duplicate samples therefore have equal scores to the last bit, and the scores of a
+query do not depend on the other queries of a block. scikit-learn's brute force guarantees neither,
+and is several times slower on text.
 """
 
 import numpy as np
@@ -11,18 +13,19 @@ from cordwood._intrinsics import borrow
 from cordwood._jit import Float, Floats, Int, Record, Singles, kernel, piece
 
 _U1 = np.uint64(1)
-_LOW = np.int64(2**32 - 1)
+_LOW_BITS = np.int64(2**32 - 1)
 _MAGNITUDE = np.int32(2**31 - 1)
 
-# What is less is rounding: rows at a right angle, or nearly.
-_LEAST_COSINE = 1e-6
+# Smaller cosines are rounding errors of orthogonal vectors.
+_MIN_COSINE = 1e-6
 
-# Among more rows than this many times those wanted, a sample of every so many pays.
-_FEW, _STEP = 16, 16
+# With more than this many samples per neighbor, a subsample of every 16th sample is scored first
+# to find a threshold.
+_MIN_SAMPLES_PER_NEIGHBOR, _STRIDE = 16, 16
 
 
 @kernel
-def weigh(
+def normalize_samples(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     data: Singles,
@@ -30,61 +33,64 @@ def weigh(
     log_counts: bool,
     out: Singles,
 ) -> None:
-    """Scale each CSR row to unit length, its values first multiplied by `idf`.
+    """Multiply the values of each CSR sample by `idf` and scale the sample to unit length.
 
-    With `log_counts` a value tf counts as 1 + ln tf. A row without any weight stays all zeros.
+    With `log_counts`, a value tf is replaced by 1 + ln tf first. All-zero samples stay zero.
     """
-    for row in range(len(indptr) - 1):
+    for sample in range(len(indptr) - 1):
         squares = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            value = weight_of(data[i], idf[indices[i]], log_counts)
+        for i in range(indptr[sample], indptr[sample + 1]):
+            value = term_weight(data[i], idf[indices[i]], log_counts)
             squares += value * value
         scale = 1.0 / np.sqrt(squares) if squares > 0.0 else 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            out[i] = np.float32(scale * weight_of(data[i], idf[indices[i]], log_counts))
+        for i in range(indptr[sample], indptr[sample + 1]):
+            out[i] = np.float32(scale * term_weight(data[i], idf[indices[i]], log_counts))
 
 
 @piece
-def weight_of(value: Float, idf: Float, log_counts: bool) -> Float:
-    """Weigh one value of a row."""
+def term_weight(value: Float, idf: Float, log_counts: bool) -> Float:
+    """Return the weight of one value before normalization."""
     tf = np.float64(value)
     return (1.0 + np.log(tf)) * idf if log_counts else tf * idf
 
 
 @kernel
-def find_by_angle(
+def find_by_cosine(
     index: Record,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    query: Singles,
-    own: NDArray[np.int64],
-    group: NDArray[np.int64],
+    data: Singles,
+    query_groups: NDArray[np.int64],
+    groups: NDArray[np.int64],
     scores: Singles,
     keys: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    found: Floats,
+    neighbors: NDArray[np.int32],
+    similarities: Floats,
 ) -> None:
-    """List the rows with the greatest cosine, above zero, to each query, the greatest first.
+    """Find the indexed samples with the largest positive cosine to each query.
 
-    Queries are CSR rows of unit length. A row whose `group` is a query's `own` is no neighbour of
-    it. `ids` is -1 where there are no more neighbours; `scores` is all zeros, before and after.
-    They are in single precision, of which twice as many fit the processor's cache.
+    Queries are CSR samples of unit length. Samples of a query's own group are excluded.
+    `neighbors` is -1 where there are no more neighbors. `scores` is a buffer of zeros, one for each
+    indexed sample, in single precision, because twice as many fit the processor's cache.
     """
     index = borrow(index)
     start, posting, weight = index.start, index.posting, index.weight
-    place, dense = index.place, index.dense
-    for row in range(len(indptr) - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            word = np.uint64(indices[i])
-            value = query[i]
-            if place[word] >= 0:
-                column = dense[place[word]]
-                for other in range(len(scores)):
-                    scores[other] += value * column[other]
+    dense_row, dense = index.dense_row, index.dense
+    for query in range(len(indptr) - 1):
+        for i in range(indptr[query], indptr[query + 1]):
+            feature = np.uint64(indices[i])
+            value = data[i]
+            if dense_row[feature] >= 0:
+                column = dense[dense_row[feature]]
+                for sample in range(len(scores)):
+                    scores[sample] += value * column[sample]
             else:
-                for j in range(start[word], start[word + _U1]):
+                for j in range(start[feature], start[feature + _U1]):
                     scores[posting[j]] += value * weight[j]
-        select(scores, _LEAST_COSINE, group, own[row], keys, ids[row], found[row])
+        own_group = query_groups[query]
+        select_top(
+            scores, _MIN_COSINE, groups, own_group, keys, neighbors[query], similarities[query]
+        )
         scores[:] = 0.0
 
 
@@ -93,147 +99,151 @@ def find_by_distance(
     index: Record,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    query: Singles,
-    own: NDArray[np.int64],
-    group: NDArray[np.int64],
+    data: Singles,
+    query_groups: NDArray[np.int64],
+    groups: NDArray[np.int64],
     x: Floats,
     scores: Floats,
     keys: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    found: Floats,
+    neighbors: NDArray[np.int32],
+    similarities: Floats,
 ) -> None:
-    """List the rows at the least Euclidean distance from each query, the nearest first.
+    """Find the indexed samples with the smallest Euclidean distance to each query.
 
-    `found` receives squared distances with a minus sign. `x` has a zero for each column, before
-    and after; all else is as in `find_by_angle`.
+    Like `find_by_cosine`, but `similarities` are negated squared distances, and `x` is a buffer of
+    zeros, one for each feature.
     """
     index = borrow(index)
-    row_start, column, stored = index.indptr, index.indices, index.data
-    for row in range(len(indptr) - 1):
-        length = 0.0
-        for i in range(indptr[row], indptr[row + 1]):
-            value = np.float64(query[i])
+    sample_start, column, stored = index.indptr, index.indices, index.data
+    for query in range(len(indptr) - 1):
+        query_norm = 0.0
+        for i in range(indptr[query], indptr[query + 1]):
+            value = np.float64(data[i])
             x[indices[i]] = value
-            length += value * value
-        for other in range(len(row_start) - 1):
-            apart, shared = 0.0, 0.0
-            for i in range(row_start[other], row_start[other + 1]):
+            query_norm += value * value
+        for sample in range(len(sample_start) - 1):
+            squared, shared_norm = 0.0, 0.0
+            for i in range(sample_start[sample], sample_start[sample + 1]):
                 value = x[column[i]]
                 difference = value - stored[i]
-                apart += difference * difference
-                shared += value * value
-            # What the other row does not store, it has zeros for.
-            scores[other] = -(apart + max(length - shared, 0.0))
-        select(scores, -np.inf, group, own[row], keys, ids[row], found[row])
-        for i in range(indptr[row], indptr[row + 1]):
+                squared += difference * difference
+                shared_norm += value * value
+            # The sample is zero in the remaining features of the query.
+            scores[sample] = -(squared + max(query_norm - shared_norm, 0.0))
+        own_group = query_groups[query]
+        select_top(scores, -np.inf, groups, own_group, keys, neighbors[query], similarities[query])
+        for i in range(indptr[query], indptr[query + 1]):
             x[indices[i]] = 0.0
 
 
 @piece
-def select(
+def select_top(
     scores: Floats | Singles,
-    floor: Float,
-    group: NDArray[np.int64],
-    own: Int,
+    threshold: Float,
+    groups: NDArray[np.int64],
+    own_group: Int,
     keys: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    found: Floats,
+    neighbors: NDArray[np.int32],
+    similarities: Floats,
 ) -> None:
-    """Write the rows with the best scores above `floor`, the best first.
+    """Select the samples with the highest scores above `threshold`, in decreasing order.
 
-    Scores are compared in single precision, and among equals the lower row is better. So a key
-    holds both: the score's bits, in the order of the scores, above the row's complement. `keys` has
-    room for more of them than `ids`: for a heap of as many as these, with the worst at the top, or
-    for all rows above a higher floor, if a sample tells one that somewhat more than enough are
-    above, as it nearly always does.
+    Scores are compared in single precision; ties are broken by the lower sample index. A sort key
+    of 64 bits therefore holds the order-preserving bits of the score above the complement of the
+    index. `keys` is a buffer that is larger than `neighbors`: either for a heap of the best
+    samples, or for all samples above a threshold that a subsample suggests and that slightly more
+    than enough samples usually exceed.
     """
     n = 0
-    n_most = len(ids)
-    if len(scores) > _FEW * n_most:
-        n_sample = min(n_most // _STEP + n_most // (2 * _STEP) + 4, n_most)
-        if collect(scores, floor, group, own, keys, n_sample, _STEP) == n_sample:
-            n = gather(scores, score_of(keys[0]), group, own, keys)
-    if n_most <= n < len(keys):
+    n_neighbors = len(neighbors)
+    if len(scores) > _MIN_SAMPLES_PER_NEIGHBOR * n_neighbors:
+        n_subsample = min(n_neighbors // _STRIDE + n_neighbors // (2 * _STRIDE) + 4, n_neighbors)
+        n_found = fill_heap(scores, threshold, groups, own_group, keys, n_subsample, _STRIDE)
+        if n_found == n_subsample:
+            n = collect_above(scores, unpack_score(keys[0]), groups, own_group, keys)
+    if n_neighbors <= n < len(keys):
         keys[:n].sort()
-        for place in range(n_most):
-            key = keys[n - 1 - place]
-            ids[place] = _LOW - (key & _LOW)
-            found[place] = score_of(key)
+        for rank in range(n_neighbors):
+            key = keys[n - 1 - rank]
+            neighbors[rank] = _LOW_BITS - (key & _LOW_BITS)
+            similarities[rank] = unpack_score(key)
         return
-    n = collect(scores, floor, group, own, keys, n_most, 1)
+    n = fill_heap(scores, threshold, groups, own_group, keys, n_neighbors, 1)
     for last in range(n - 1, -1, -1):
-        ids[last] = _LOW - (keys[0] & _LOW)
-        found[last] = score_of(keys[0])
-        sink(keys, last, keys[last])
-    ids[n:] = -1
-    found[n:] = -np.inf
+        neighbors[last] = _LOW_BITS - (keys[0] & _LOW_BITS)
+        similarities[last] = unpack_score(keys[0])
+        heap_replace(keys, last, keys[last])
+    neighbors[n:] = -1
+    similarities[n:] = -np.inf
 
 
 @piece
-def gather(
+def collect_above(
     scores: Floats | Singles,
-    floor: Float,
-    group: NDArray[np.int64],
-    own: Int,
+    threshold: Float,
+    groups: NDArray[np.int64],
+    own_group: Int,
     keys: NDArray[np.int64],
 ) -> Int:
-    """Write the keys of the rows above `floor`, as many as there is room for; count them."""
+    """Write the keys of all samples above `threshold` until `keys` is full; return their number."""
     n = 0
-    for row in range(len(scores)):
-        score = np.float32(scores[row])
-        if score > floor and group[row] != own and n < len(keys):
-            keys[n] = key_of(score, row)
+    for sample in range(len(scores)):
+        score = np.float32(scores[sample])
+        if score > threshold and groups[sample] != own_group and n < len(keys):
+            keys[n] = pack_key(score, sample)
             n += 1
     return n
 
 
 @piece
-def collect(
+def fill_heap(
     scores: Floats | Singles,
-    floor: Float,
-    group: NDArray[np.int64],
-    own: Int,
+    threshold: Float,
+    groups: NDArray[np.int64],
+    own_group: Int,
     keys: NDArray[np.int64],
-    n_most: Int,
-    step: Int,
+    max_size: Int,
+    stride: Int,
 ) -> Int:
-    """Fill a heap with the best rows above `floor` among every `step`-th; count them."""
+    """Fill a min-heap with the best of every `stride`-th sample; return its size."""
     n = 0
-    for row in range(0, len(scores), step):
-        score = np.float32(scores[row])
-        if score > floor and group[row] != own:
-            key = key_of(score, row)
-            if n < n_most:
-                rise(keys, n, key)
+    for sample in range(0, len(scores), stride):
+        score = np.float32(scores[sample])
+        if score > threshold and groups[sample] != own_group:
+            key = pack_key(score, sample)
+            if n < max_size:
+                heap_push(keys, n, key)
                 n += 1
             elif key > keys[0]:
-                sink(keys, n, key)
-            if n == n_most:
-                floor = score_of(keys[0])
+                heap_replace(keys, n, key)
+            if n == max_size:
+                threshold = unpack_score(keys[0])
     return n
 
 
 @piece
-def key_of(score: Float, row: Int) -> Int:
-    """Make the key of a row."""
-    return (np.int64(in_order(np.float32(score).view(np.int32))) << 32) | (_LOW - row)
+def pack_key(score: Float, sample: Int) -> Int:
+    """Return the sort key of a sample: larger for higher scores, then for lower indices."""
+    return (np.int64(to_ordered_bits(np.float32(score).view(np.int32))) << 32) | (
+        _LOW_BITS - sample
+    )
 
 
 @piece
-def score_of(key: Int) -> Float:
-    """Take the score out of a key."""
-    return np.float64(np.int32(in_order(np.int32(key >> 32))).view(np.float32))
+def unpack_score(key: Int) -> Float:
+    """Return the score in a sort key."""
+    return np.float64(np.int32(to_ordered_bits(np.int32(key >> 32))).view(np.float32))
 
 
 @piece
-def in_order(bits: Int) -> Int:
-    """Turn a float's bits to an integer of the same order, and back."""
+def to_ordered_bits(bits: Int) -> Int:
+    """Map the bits of a float to an integer of the same order; the map is its own inverse."""
     return np.int32(bits ^ ((bits >> 31) & _MAGNITUDE))
 
 
 @piece
-def rise(keys: NDArray[np.int64], n: Int, key: Int) -> None:
-    """Add a key to a heap of n."""
+def heap_push(keys: NDArray[np.int64], n: Int, key: Int) -> None:
+    """Add a key to a min-heap of size n."""
     child = n
     while child > 0:
         parent = (child - 1) >> 1
@@ -245,8 +255,8 @@ def rise(keys: NDArray[np.int64], n: Int, key: Int) -> None:
 
 
 @piece
-def sink(keys: NDArray[np.int64], n: Int, key: Int) -> None:
-    """Put a key in the place of the least of a heap of n."""
+def heap_replace(keys: NDArray[np.int64], n: Int, key: Int) -> None:
+    """Replace the smallest key of a min-heap of size n."""
     parent = 0
     while True:
         child = 2 * parent + 1

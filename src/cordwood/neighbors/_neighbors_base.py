@@ -1,4 +1,4 @@
-"""What learners do alike that keep their training rows and ask the nearest of them."""
+"""Base class of the classifiers that store the training set and predict from neighbors."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -11,204 +11,224 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from cordwood._base_classifier import BaseVotingClassifier
-from cordwood._csr import as_rows, check_rows
+from cordwood._csr import check_labelled_csr, to_csr
 from cordwood._param_validation import check_choice, check_jobs, check_number
-from cordwood.neighbors.index import METRICS, build, choose_metric, query
+from cordwood.neighbors.index import METRICS, build_index, choose_metric, query_index
 
-Counter = Callable[
+# Writes the class probabilities of a block of queries, given the queries, the indices and the
+# distances of their neighbors, and a zeroed array of shape (n_queries, n_classes).
+VoteFunction = Callable[
     [sp.csr_matrix, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], None
 ]
 
-# Queries answered in one go; their neighbours should not take much memory.
-QUERIES = 32
+# Number of queries per block, which bounds the memory for their neighbors.
+BLOCK_SIZE = 32
 
 
 class BaseNeighborsClassifier(BaseVotingClassifier):
-    """A classifier that stores rows and an index of them, and answers by the nearest."""
+    """Base of classifiers that store the training set and an index for neighbor queries.
+
+    Subclasses implement `_make_vote_function`, and call `_store` in `fit`.
+    """
 
     metric: str
     n_neighbors: int
     n_jobs: int | None
 
-    # Rows cannot weigh more or less: each is a neighbour or not.
+    # Without sample_weight: a sample is a neighbor or it is not.
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Store the rows and build an index of them.
+        """Store the training set and index it.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
-            Training rows. Values are kept in single precision.
-        y : array of shape (n_rows,)
-            Their labels.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples. Values are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         return super().fit(X, y)
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> Any:
-        """Find the nearest training rows.
+        """Find the nearest training samples of each query.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features), optional
-            The queries; by default the training rows, of which none is its own neighbour.
-        n_neighbors : int, optional
-            How many to find; the estimator's, by default. All there are, where there are fewer.
+        X : {array-like, sparse matrix} of shape (n_queries, n_features), default=None
+            Queries. If None, the training samples are the queries, and a sample is not considered
+            its own neighbor.
+        n_neighbors : int, default=None
+            Number of neighbors; the estimator's `n_neighbors` if None. If it exceeds the number of
+            training samples, all samples are returned.
         return_distance : bool, default=True
-            Whether to give the distances, too.
+            Whether to return the distances.
 
         Returns
         -------
-        distances : ndarray of shape (n_rows, n_neighbors)
-            Only if they are asked for: Euclidean distances, or one minus the cosine; infinite
-            where there are no more neighbours.
-        indices : ndarray of shape (n_rows, n_neighbors)
-            Training rows by number, the nearest first; -1 where there are no more.
+        distances : ndarray of shape (n_queries, n_neighbors)
+            Euclidean distance, or one minus the cosine; infinity if there are fewer neighbors.
+            Only returned if `return_distance` is True.
+        indices : ndarray of shape (n_queries, n_neighbors)
+            Indices of the neighbors, the nearest first; -1 if there are fewer neighbors.
         """
         check_is_fitted(self)
-        own = None
+        excluded = None
         if X is None:
-            X, own = self._training_rows(), np.arange(len(self._codes))
+            X, excluded = self._training_samples(), np.arange(len(self._codes))
         else:
-            X = self._check_queries(X)
-        n_found = self._count_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
-        ids = np.empty((X.shape[0], n_found), np.int32)
-        distances = np.empty((X.shape[0], n_found))
+            X = to_csr(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
+        k = self._count_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
+        neighbors = np.empty((X.shape[0], k), np.int32)
+        distances = np.empty((X.shape[0], k))
 
         def find(first: int) -> None:
-            block = slice(first, first + QUERIES)
-            part = None if own is None else own[block]
-            ids[block], distances[block] = query(self._index, X[block], n_found, own=part)
+            block = slice(first, first + BLOCK_SIZE)
+            query_groups = None if excluded is None else excluded[block]
+            neighbors[block], distances[block] = query_index(
+                self._index, X[block], k, query_groups=query_groups
+            )
 
-        self._run(find, X.shape[0])
-        return (distances, ids) if return_distance else ids
+        self._run_blocks(find, X.shape[0])
+        return (distances, neighbors) if return_distance else neighbors
 
     def loo_decision_function(
-        self, groups: ArrayLike | None = None, rows: ArrayLike | None = None
+        self, groups: ArrayLike | None = None, indices: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Give the training rows' probabilities as answered by their neighbours alone.
+        """Compute leave-one-out probabilities of the training samples.
 
-        Each row is answered by its own neighbours, itself left out, as a new row would be: these
-        are the rows that stacking learns from. Labels of the rows left out are not used at all;
-        the weights of words are those of all training rows.
+        Each sample is predicted from its neighbors among the other training samples, as if it
+        were a new one. The result is suitable as out-of-fold predictions for stacking: labels of
+        excluded samples are not used. Inverse document frequencies are those of the whole
+        training set.
 
         Parameters
         ----------
-        groups : array of shape (n_rows,), optional
-            Rows of the same group as a row are left out with it.
-        rows : array of int of shape (n_asked,), optional
-            Positions of the training rows to answer; all of them by default. Each is answered as
-            it is among all, and any training row may be its neighbour.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each training sample. All samples of a sample's group are excluded.
+        indices : array-like of int of shape (n_queries,), default=None
+            Indices of the training samples to predict; all if None. Their probabilities are the
+            same as if all were predicted.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_classes), or (n_asked, n_classes)
-            In the order of `classes_`; rows sum to one.
-
+        ndarray of shape (n_queries, n_classes)
+            Probabilities, with columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        X = self._training_rows()
-        group = np.arange(X.shape[0])
+        X = self._training_samples()
+        group_codes = np.arange(X.shape[0])
         if groups is not None:
             check_consistent_length(X, groups)
-            group = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
-        if group.max() == 0:
+            group_codes = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+        if group_codes.max() == 0:
             raise ValueError(
-                f"all {X.shape[0]} training rows are in one group, so that none is left to answer "
-                "for another; give groups of which there are at least two"
+                f"Leave-one-out predictions need at least two groups; all {X.shape[0]} training "
+                "samples are in one."
             )
-        group = group.astype(np.int64)
-        if rows is None:
-            return self._answer(X, group, group, is_loo=True)
-        asked = _check_positions(rows, X.shape[0])
-        return self._answer(X[asked], group[asked], group, is_loo=True)
+        group_codes = group_codes.astype(np.int64)
+        if indices is None:
+            return self._predict_queries(X, group_codes, group_codes, is_loo=True)
+        chosen = _check_indices(indices, X.shape[0])
+        return self._predict_queries(X[chosen], group_codes[chosen], group_codes, is_loo=True)
 
     def _store(self, X: sp.csc_matrix, codes: NDArray[np.uint32]) -> None:
-        """Keep labelled rows, and make an index of them."""
-        check_choice("metric", self.metric, ("auto", *METRICS))
-        rows = as_rows(X.tocsr())
-        self.metric_ = choose_metric(rows) if self.metric == "auto" else self.metric
-        self._indptr = rows.indptr.astype(np.int64)
-        self._indices, self._data, self._codes = rows.indices, rows.data, codes
+        """Store and index the training set."""
+        samples = to_csr(X.tocsr())
+        self.metric_ = choose_metric(samples) if self.metric == "auto" else self.metric
+        self._indptr = samples.indptr.astype(np.int64)
+        self._indices, self._data, self._codes = samples.indices, samples.data, codes
         self._prepare()
-        # These complain of parameters now, not when the first query comes.
-        self._count_neighbors(self.n_neighbors)
-        self._count_threads(1)
+        self._count_neighbors(self.n_neighbors)  # subclasses may have an upper limit
 
     def _prepare(self) -> None:
-        """Make of the stored rows what is made faster than stored."""
-        self._index = build(self._training_rows(), self.metric_)
+        """Build the data structures that model files do not contain."""
+        self._index = build_index(self._training_samples(), self.metric_)
 
-    def _training_rows(self) -> sp.csr_matrix:
+    def _training_samples(self) -> sp.csr_matrix:
         arrays = (self._data, self._indices, self._indptr)
         X = sp.csr_matrix(arrays, shape=(len(self._codes), self.n_features_in_))
         X.has_canonical_format = True
         return X
 
-    def _check_queries(self, X: Any) -> sp.csr_matrix:
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return as_rows(X)
+    def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
+        query_groups, groups = np.full(X.shape[0], -1), np.arange(len(self._codes))
+        return self._predict_queries(X, query_groups, groups, is_loo=False)
 
-    def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
-        own, group = np.full(X.shape[0], -1), np.arange(len(self._codes))
-        return self._answer(X, own, group, is_loo=False)
-
-    def _answer(
+    def _predict_queries(
         self,
         X: sp.csr_matrix,
-        own: NDArray[np.int64],
-        group: NDArray[np.int64],
+        query_groups: NDArray[np.int64],
+        groups: NDArray[np.int64],
         *,
         is_loo: bool,
     ) -> NDArray[np.float64]:
-        """Answer queries, without the training rows of each query's own group."""
+        """Predict queries from training samples that are not in the query's group.
+
+        Queries without neighbors get the class frequencies of these samples.
+        """
         n_neighbors = self._count_neighbors(self.n_neighbors)
         n_threads = self._count_threads(X.shape[0])
-        count_votes = self._make_counter(n_neighbors, n_threads, is_loo=is_loo)
-        votes = np.zeros((X.shape[0], len(self.classes_)))
+        vote = self._make_vote_function(n_neighbors, n_threads, is_loo=is_loo)
+        proba = np.zeros((X.shape[0], len(self.classes_)))
 
-        def answer(first: int) -> None:
-            block = slice(first, first + QUERIES)
-            queries, part = X[block], votes[block]
-            found = query(self._index, queries, n_neighbors, own=own[block], group=group)
-            count_votes(queries, *found, part)
-            for place in np.flatnonzero(found[0][:, 0] < 0):
-                part[place] = self._share_classes(group != own[first + place])
+        def predict(first: int) -> None:
+            block = slice(first, first + BLOCK_SIZE)
+            queries, block_proba = X[block], proba[block]
+            neighbors, distances = query_index(
+                self._index, queries, n_neighbors, query_groups=query_groups[block], groups=groups
+            )
+            vote(queries, neighbors, distances, block_proba)
+            for i in np.flatnonzero(neighbors[:, 0] < 0):
+                block_proba[i] = self._class_frequencies(groups != query_groups[first + i])
 
-        self._run(answer, X.shape[0])
-        return votes
+        self._run_blocks(predict, X.shape[0])
+        return proba
 
     @abstractmethod
-    def _make_counter(self, n_neighbors: int, n_threads: int, *, is_loo: bool) -> Counter:
-        """Make what counts the votes of so many neighbours, in so many threads at once.
+    def _make_vote_function(
+        self, n_neighbors: int, n_threads: int, *, is_loo: bool
+    ) -> VoteFunction:
+        """Return the function that predicts a block of queries from their neighbors.
 
-        `is_loo` tells whether the queries are training rows, each of which is left out.
-        It is called with queries, the numbers and distances of their neighbours, and zeros, a row
-        for each query, to write probabilities into; those without neighbours it may leave.
+        Parameters
+        ----------
+        n_neighbors : int
+            Number of neighbors of each query.
+        n_threads : int
+            Number of threads that call the function at the same time.
+        is_loo : bool
+            Whether the queries are training samples (leave-one-out predictions).
+
+        Returns
+        -------
+        callable
+            A `VoteFunction`. It may leave zeros for queries without neighbors.
         """
 
-    def _share_classes(self, left: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Give the classes' shares of some training rows."""
-        counts = np.bincount(self._codes[left], minlength=len(self.classes_))
+    def _class_frequencies(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the class frequencies of the training samples in a mask."""
+        counts = np.bincount(self._codes[mask], minlength=len(self.classes_))
         return np.asarray(counts / counts.sum())
 
-    def _run(self, function: Any, n_queries: int) -> None:
-        """Call a function for blocks of queries, given the first of each."""
+    def _run_blocks(self, function: Callable[[int], None], n_queries: int) -> None:
+        """Call a function with the index of the first query of each block, in threads."""
         Parallel(n_jobs=self._count_threads(n_queries), require="sharedmem")(
-            delayed(function)(first) for first in range(0, n_queries, QUERIES)
+            delayed(function)(first) for first in range(0, n_queries, BLOCK_SIZE)
         )
 
     def _count_threads(self, n_queries: int) -> int:
         check_jobs(self.n_jobs)
-        return int(min(effective_n_jobs(self.n_jobs), max(1, -(-n_queries // QUERIES))))
+        return int(min(effective_n_jobs(self.n_jobs), max(1, -(-n_queries // BLOCK_SIZE))))
 
-    def _count_neighbors(self, wanted: Any) -> int:
-        check_number("n_neighbors", wanted, 1)
-        return min(int(wanted), len(self._codes))
+    def _count_neighbors(self, n_neighbors: Any) -> int:
+        check_number("n_neighbors", n_neighbors, 1)
+        return min(int(n_neighbors), len(self._codes))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -217,27 +237,27 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "_codes"):
-            # A file may come from a stranger, and kernels do not check bounds.
+            # Model files may be untrusted, and kernels do not check bounds.
             check_choice("metric_", self.metric_, METRICS)
             arrays = (self._indptr, self._indices, self._data, self._codes)
-            self._indptr, self._indices, self._data, self._codes = check_rows(
+            self._indptr, self._indices, self._data, self._codes = check_labelled_csr(
                 *arrays, self.n_features_in_, len(self.classes_)
             )
             self._prepare()
 
 
-def _check_positions(rows: ArrayLike, n_rows: int) -> NDArray[np.intp]:
-    """Check positions of training rows; none at all is fine."""
-    positions = np.asarray(rows)
-    if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
+def _check_indices(indices: ArrayLike, n_samples: int) -> NDArray[np.intp]:
+    """Validate indices of training samples; an empty array is valid."""
+    array = np.asarray(indices)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(
-            "rows must be a list of positions, whole numbers from 0 on, and is an array of "
-            f"{positions.dtype} of shape {positions.shape}; for a mask, give np.flatnonzero(mask)"
+            "indices must be a 1-d array of integers; got an array of "
+            f"{array.dtype} of shape {array.shape}. Convert a boolean mask with np.flatnonzero."
         )
-    strange = positions[(positions < 0) | (positions >= n_rows)]
-    if len(strange):
+    invalid = array[(array < 0) | (array >= n_samples)]
+    if len(invalid):
         raise ValueError(
-            f"rows has the position {strange[0]}, and the {n_rows} training rows are at 0 to "
-            f"{n_rows - 1}; leave it out"
+            f"indices must be between 0 and {n_samples - 1}, the indices of the training samples; "
+            f"got {invalid[0]}."
         )
-    return positions.astype(np.intp)
+    return array.astype(np.intp)

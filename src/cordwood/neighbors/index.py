@@ -1,4 +1,4 @@
-"""Build an index of rows once, then ask it for the rows nearest to others."""
+"""Indexes of training samples for exact nearest-neighbor queries."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -7,32 +7,35 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cordwood._intrinsics import read_only
-from cordwood.neighbors._knn import find_by_angle, find_by_distance, weigh
+from cordwood.neighbors._knn import find_by_cosine, find_by_distance, normalize_samples
 
-METRICS = ("words", "cosine", "euclidean")
+METRICS = ("tfidf_cosine", "cosine", "euclidean")
 
-# From this share of the rows on, adding a whole column is faster than walking its list.
-_DENSE_SHARE = 0.25
+# Features that occur in a larger fraction of the samples are stored as dense columns, which are
+# faster to add than posting lists.
+_DENSE_FRACTION = 0.25
 
-# Candidates there is room for, for each neighbour wanted; half as many more are expected.
-_ROOM = 4
+# Size of the buffer of candidate keys, per neighbor; about 1.5 are used.
+_KEYS_PER_NEIGHBOR = 4
 
 
-class AngleIndex(NamedTuple):
-    """Rows of unit length by columns: lists of entries, or whole columns where these are long.
+class CosineIndex(NamedTuple):
+    """Inverted index of samples of unit length; frequent features are dense columns.
 
     Parameters
     ----------
-    idf : float64 array of shape (n_columns,)
-        What values are multiplied by before a row is scaled to unit length.
+    idf : float64 array of shape (n_features,)
+        Factors of the features before samples are scaled to unit length.
     log_counts : bool
-        Whether a value tf counts as 1 + ln tf.
-    start : uint64 array of shape (n_columns + 1,)
+        Whether a value tf is replaced by 1 + ln tf.
+    start : uint64 array of shape (n_features + 1,)
+        Start of the posting list of each feature.
     posting, weight : uint32 and float32 arrays
-        The rows in which a column is not zero, and their values there.
-    place : int32 array of shape (n_columns,)
-        The column's place in `dense`; -1 if it is a list.
-    dense : float32 array of shape (n_dense, n_rows)
+        Posting lists: samples that contain a feature, and their values.
+    dense_row : int32 array of shape (n_features,)
+        Row of `dense` that holds a feature; -1 if the feature has a posting list.
+    dense : float32 array of shape (n_dense_features, n_samples)
+        Values of frequent features.
     """
 
     idf: NDArray[np.float64]
@@ -40,61 +43,61 @@ class AngleIndex(NamedTuple):
     start: NDArray[np.uint64]
     posting: NDArray[np.uint32]
     weight: NDArray[np.float32]
-    place: NDArray[np.int32]
+    dense_row: NDArray[np.int32]
     dense: NDArray[np.float32]
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
+    def n_samples(self) -> int:
+        """Number of indexed samples."""
         return int(self.dense.shape[1])
 
 
-class DistanceIndex(NamedTuple):
-    """Rows as they are, in CSR."""
+class EuclideanIndex(NamedTuple):
+    """Samples in CSR format, for a linear scan."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     data: NDArray[np.float32]
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
+    def n_samples(self) -> int:
+        """Number of indexed samples."""
         return len(self.indptr) - 1
 
 
-Index: TypeAlias = AngleIndex | DistanceIndex
+Index: TypeAlias = CosineIndex | EuclideanIndex
 
 
 def choose_metric(X: sp.csr_matrix) -> str:
-    """Choose how to compare rows by the values in them, whatever they are stored in.
+    """Choose a metric by the values of `X`.
 
-    Whole numbers from one on are taken for counts of words; other values that are not negative
-    for weights, whose direction matters; all else for measurements.
+    Returns "tfidf_cosine" if all values are nonnegative integers (counts), "cosine" if all values
+    are nonnegative, otherwise "euclidean".
     """
     if (X.data < 0).any():
         return "euclidean"
-    return "words" if _are_counts(X.data) and (X.data == np.rint(X.data)).all() else "cosine"
+    return "tfidf_cosine" if _are_counts(X.data) and (X.data == np.rint(X.data)).all() else "cosine"
 
 
-def build(X: sp.csr_matrix, metric: str) -> Index:
-    """Build an index of rows.
+def build_index(X: sp.csr_matrix, metric: str) -> Index:
+    """Build an index of samples.
 
     Parameters
     ----------
-    X : CSR matrix of float32 of shape (n_rows, n_columns)
-        Without stored zeros, duplicates or unsorted indices.
-    metric : {"words", "cosine", "euclidean"}
-        "words" is the cosine of (1 + ln tf) * ln(n_rows / df), for values tf that are counts.
+    X : CSR matrix of float32 of shape (n_samples, n_features)
+        Samples in canonical format without stored zeros.
+    metric : {"tfidf_cosine", "cosine", "euclidean"}
+        "tfidf_cosine" is the cosine of (1 + ln tf) * ln(n_samples / df), for counts tf.
 
     Returns
     -------
-    AngleIndex or DistanceIndex
+    CosineIndex or EuclideanIndex
 
     Examples
     --------
     >>> X = sp.csr_matrix(np.array([[1, 2, 0], [0, 0, 5], [3, 0, 0]], np.float32))
-    >>> ids, distances = query(build(X, "cosine"), X, 2)
-    >>> ids
+    >>> neighbors, distances = query_index(build_index(X, "cosine"), X, 2)
+    >>> neighbors
     array([[ 0,  2],
            [ 1, -1],
            [ 2,  0]], dtype=int32)
@@ -105,96 +108,97 @@ def build(X: sp.csr_matrix, metric: str) -> Index:
     """
     indptr = X.indptr.astype(np.int64)
     if metric == "euclidean":
-        return DistanceIndex(read_only(indptr), read_only(X.indices), read_only(X.data))
-    n_rows, n_columns = X.shape
-    in_rows = np.bincount(X.indices, minlength=n_columns)
-    idf = np.ones(n_columns)
-    if metric == "words":
-        idf = np.log(n_rows / np.maximum(in_rows, 1))
-    weight = _weigh(X, indptr, idf, metric == "words")
+        return EuclideanIndex(read_only(indptr), read_only(X.indices), read_only(X.data))
+    n_samples, n_features = X.shape
+    document_frequency = np.bincount(X.indices, minlength=n_features)
+    idf = np.ones(n_features)
+    if metric == "tfidf_cosine":
+        idf = np.log(n_samples / np.maximum(document_frequency, 1))
+    weight = _normalize(X, indptr, idf, metric == "tfidf_cosine")
     columns = sp.csr_matrix((weight, X.indices, X.indptr), shape=X.shape).tocsc()
-    frequent = np.flatnonzero(in_rows > _DENSE_SHARE * n_rows)
-    place = np.full(n_columns, -1, np.int32)
-    place[frequent] = np.arange(len(frequent))
+    frequent = np.flatnonzero(document_frequency > _DENSE_FRACTION * n_samples)
+    dense_row = np.full(n_features, -1, np.int32)
+    dense_row[frequent] = np.arange(len(frequent))
     dense = np.ascontiguousarray(columns[:, frequent].toarray().T)
-    columns = columns.multiply(sp.csr_matrix(place < 0)).tocsc() if len(frequent) else columns
-    return AngleIndex(
+    columns = columns.multiply(sp.csr_matrix(dense_row < 0)).tocsc() if len(frequent) else columns
+    return CosineIndex(
         idf=read_only(idf),
-        log_counts=metric == "words",
+        log_counts=metric == "tfidf_cosine",
         start=read_only(columns.indptr.astype(np.uint64)),
         posting=read_only(columns.indices.astype(np.uint32)),
         weight=read_only(columns.data),
-        place=read_only(place),
+        dense_row=read_only(dense_row),
         dense=read_only(dense),
     )
 
 
-def query(
+def query_index(
     index: Index,
     X: sp.csr_matrix,
     n_neighbors: int,
     *,
-    own: NDArray[np.int64] | None = None,
-    group: NDArray[np.int64] | None = None,
+    query_groups: NDArray[np.int64] | None = None,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Find the nearest rows of an index, exactly, and the same whatever is asked beside.
+    """Find the exact nearest neighbors of queries, independently of the other queries.
 
-    By angle, only rows of a cosine above 1e-6 are neighbours: a document without a word in common
-    tells nothing. Among rows at the same distance, in single precision, those of lower numbers
-    are nearer.
+    With a cosine metric, only samples with a cosine above 1e-6 are neighbors. Samples at the same
+    distance, in single precision, are ordered by index.
 
     Parameters
     ----------
-    index : AngleIndex or DistanceIndex
-    X : CSR matrix of float32 of shape (n_queries, n_columns)
-        Without stored zeros, duplicates or unsorted indices.
+    index : CosineIndex or EuclideanIndex
+        Index of the training samples.
+    X : CSR matrix of float32 of shape (n_queries, n_features)
+        Queries in canonical format without stored zeros.
     n_neighbors : int
-        How many to find, at most as many as there are rows.
-    own : int64 array of shape (n_queries,), optional
-        The queries' groups: rows of the same `group` are not their neighbours.
-    group : int64 array of shape (n_rows,), optional
-        The rows' groups; their numbers, by default, so that `own` names a row to leave out.
+        Number of neighbors, at most the number of indexed samples.
+    query_groups : int64 array of shape (n_queries,), optional
+        Groups of the queries; indexed samples of the same group are excluded.
+    groups : int64 array of shape (n_samples,), optional
+        Groups of the indexed samples; by default their indices, so that `query_groups` contains
+        the index of one sample to exclude for each query.
 
     Returns
     -------
-    ids : int32 array of shape (n_queries, n_neighbors)
-        The nearest first; -1 where there are no more.
+    neighbors : int32 array of shape (n_queries, n_neighbors)
+        Indices of the neighbors, the nearest first; -1 if there are fewer neighbors.
     distances : float64 array of shape (n_queries, n_neighbors)
-        Euclidean, or one minus the cosine; infinite where there are no more.
+        Euclidean distance, or one minus the cosine; infinity if there are fewer neighbors.
     """
-    n_queries, n_columns = X.shape
-    if own is None:
-        own = np.full(n_queries, -1, np.int64)
-    if group is None:
-        group = np.arange(index.n_rows, dtype=np.int64)
+    n_queries, n_features = X.shape
+    if query_groups is None:
+        query_groups = np.full(n_queries, -1, np.int64)
+    if groups is None:
+        groups = np.arange(index.n_samples, dtype=np.int64)
     indptr = X.indptr.astype(np.int64)
-    ids = np.empty((n_queries, n_neighbors), np.int32)
-    found = np.empty((n_queries, n_neighbors))
-    keys = np.empty(_ROOM * n_neighbors + _ROOM, np.int64)
-    asked = (read_only(indptr), read_only(X.indices))
-    groups = (read_only(own), read_only(group))
-    if isinstance(index, AngleIndex):
-        values = read_only(_weigh(X, indptr, index.idf, index.log_counts))
-        singles = np.zeros(index.n_rows, np.float32)
-        find_by_angle(index, *asked, values, *groups, singles, keys, ids, found)
-        return ids, np.maximum(1.0 - found, 0.0)
-    x, scores = np.zeros(n_columns), np.zeros(index.n_rows)
-    find_by_distance(index, *asked, read_only(X.data), *groups, x, scores, keys, ids, found)
-    return ids, np.sqrt(np.maximum(-found, 0.0))
+    neighbors = np.empty((n_queries, n_neighbors), np.int32)
+    similarities = np.empty((n_queries, n_neighbors))
+    keys = np.empty(_KEYS_PER_NEIGHBOR * (n_neighbors + 1), np.int64)
+    pattern = (read_only(indptr), read_only(X.indices))
+    both_groups = (read_only(query_groups), read_only(groups))
+    outputs = (keys, neighbors, similarities)
+    if isinstance(index, CosineIndex):
+        data = read_only(_normalize(X, indptr, index.idf, index.log_counts))
+        cosines = np.zeros(index.n_samples, np.float32)
+        find_by_cosine(index, *pattern, data, *both_groups, cosines, *outputs)
+        return neighbors, np.maximum(1.0 - similarities, 0.0)
+    x, scores = np.zeros(n_features), np.zeros(index.n_samples)
+    find_by_distance(index, *pattern, read_only(X.data), *both_groups, x, scores, *outputs)
+    return neighbors, np.sqrt(np.maximum(-similarities, 0.0))
 
 
-def _weigh(
+def _normalize(
     X: sp.csr_matrix, indptr: NDArray[np.int64], idf: NDArray[np.float64], log_counts: bool
 ) -> NDArray[np.float32]:
     if log_counts and not _are_counts(X.data):
         raise ValueError(
-            'metric="words" takes counts, of at least 1, and X has the value '
-            f'{X.data.min():g}; give counts, or fit with metric="cosine" or metric="euclidean"'
+            'metric="tfidf_cosine" requires counts, but X contains the value '
+            f'{X.data.min():g}; use metric="cosine" or metric="euclidean".'
         )
     out = np.empty(X.nnz, np.float32)
-    weigh(
-        read_only(indptr), read_only(X.indices), read_only(X.data), read_only(idf), log_counts, out
-    )
+    arrays = (indptr, X.indices, X.data, idf)
+    normalize_samples(*(read_only(array) for array in arrays), log_counts, out)
     return out
 
 

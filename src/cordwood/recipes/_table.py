@@ -24,8 +24,9 @@ from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifi
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.exceptions import CordwoodError
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.naive_bayes import NaiveBayesClassifier, PeerClassifier
+from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
+from cordwood.recipes._adapters import ExternalClassifier
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.stacking.combiners import (
     SCANN,
@@ -103,13 +104,13 @@ def _make_lightgbm() -> Any:
     same = {"deterministic": True, "force_col_wise": True}
     params = {"n_estimators": 200, "verbosity": -1, "n_jobs": -1}
     peer = _find_peer("lightgbm", "lightgbm", "lightgbm", "LGBMClassifier")
-    return PeerClassifier(peer(**params, **same))
+    return ExternalClassifier(peer(**params, **same))
 
 
 def _make_xgboost() -> Any:
     params = {"n_estimators": 200, "max_depth": 5, "learning_rate": 0.1, "n_jobs": -1}
     peer = _find_peer("xgboost", "xgboost", "xgboost", "XGBClassifier")
-    return PeerClassifier(peer(**params), dense=True)
+    return ExternalClassifier(peer(**params), dense=True)
 
 
 def _make_regression() -> Any:
@@ -151,7 +152,7 @@ def _make_balanced_forest() -> Any:
     peer = _find_peer(
         "brf", "imbalanced-learn", "imblearn.ensemble", "BalancedRandomForestClassifier"
     )
-    return PeerClassifier(
+    return ExternalClassifier(
         peer(200, sampling_strategy="all", replacement=True, bootstrap=False, n_jobs=-1)
     )
 
@@ -172,7 +173,7 @@ _LAZY_GRID = {
 
 # Members answer thousands of rows in cross-validation, where a slope that is fitted costs three
 # machines more each time; those that were fitted lie between 2.8 and 7.3 on the papers' sets.
-_FIXED_SLOPE = {"slope": 4.0}
+_FIXED_TEMPERATURE = {"temperature": 0.25}
 # What a combiner learns from needs no 200 trees for each training row; see docs/stacking.md.
 _FEW_TREES = {"n_estimators_loo": 25}
 # What a single chain says out of bag is too modest, and a stack that learns from it no better than
@@ -189,7 +190,7 @@ _ON_NGRAMS = Recipe(
     _COARSE,
     scaler=_UNIT_VARIANCE,
     ngrams=partial(_make_ngrams, min_df=2),
-    in_stacks=_FIXED_SLOPE,
+    in_stacks=_FIXED_TEMPERATURE,
 )
 
 RECIPES: Mapping[str, Recipe] = {
@@ -199,12 +200,12 @@ RECIPES: Mapping[str, Recipe] = {
         weighting="tfidf",
         scaler=_UNIT_VARIANCE,
         grid={"C": tuple(2.0**power for power in range(-5, 8))},
-        in_stacks=_FIXED_SLOPE,
+        in_stacks=_FIXED_TEMPERATURE,
     ),
     "svm_ngrams": _ON_NGRAMS,
     "nbsvm": _ON_NGRAMS._replace(
         description="ngrams, where those that tell classes apart count more",
-        classifier=partial(_COARSE, evidence=0.5),
+        classifier=partial(_COARSE, nb_scaling=0.5),
     ),
     "rf": Recipe(
         "random forest", partial(RandomForestClassifier, 200, n_jobs=-1), grid=_FOREST_GRID

@@ -1,4 +1,4 @@
-"""What goes into the search for word rules, and what comes out of it."""
+"""Records of the rule learners: a binary problem, and sets of rules."""
 
 from typing import Any, NamedTuple
 
@@ -6,124 +6,137 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+Float64Array = NDArray[np.float64]
 
 
-class Task(NamedTuple):
-    """Two sorts of documents to tell apart; those that are dear to miss come first.
+class BinaryProblem(NamedTuple):
+    """Binarized samples of two classes, the positive class first.
+
+    The positive class is the one with the higher misclassification cost.
 
     Parameters
     ----------
-    plus, minus : sparse matrices of shapes (n_words, n_plus) and (n_words, n_minus)
-        Ones where a word is in a document, by words; in double precision, as costs are.
-    weight : float64 array of shape (n_plus + n_minus,)
-        How many copies there are of each document.
+    positive : sparse matrix of shape (n_features, n_positive)
+        Ones where a feature is present in a sample, in CSR format, one row per feature.
+    negative : sparse matrix of shape (n_features, n_negative)
+        The same for the negative class.
+    weight : float64 array of shape (n_positive + n_negative,)
+        Sample weights: the number of duplicates of each sample.
     """
 
-    plus: sp.csr_matrix
-    minus: sp.csr_matrix
-    weight: Floats
+    positive: sp.csr_matrix
+    negative: sp.csr_matrix
+    weight: Float64Array
 
     @property
-    def n_plus(self) -> int:
-        """Number of documents that are dear to miss."""
-        return int(self.plus.shape[1])
+    def n_positive(self) -> int:
+        """Number of unique samples of the positive class."""
+        return int(self.positive.shape[1])
 
     @property
-    def sign(self) -> Floats:
-        """1.0 for the documents that are dear to miss, -1.0 for the others."""
-        return np.repeat([1.0, -1.0], [self.n_plus, int(self.minus.shape[1])])
+    def sign(self) -> Float64Array:
+        """1.0 for samples of the positive class, -1.0 for samples of the negative class."""
+        return np.repeat([1.0, -1.0], [self.n_positive, int(self.negative.shape[1])])
 
     @property
-    def size(self) -> float:
-        """Number of documents, copies counted."""
+    def total_weight(self) -> float:
+        """Number of samples, duplicates included."""
         return float(self.weight.sum())
 
-    def find(self, word: int) -> NDArray[np.int32]:
-        """Find the documents that hold a word."""
-        first, second = (
-            part.indices[part.indptr[word] : part.indptr[word + 1]]
-            for part in (self.plus, self.minus)
+    def samples_with(self, feature: int) -> NDArray[np.int32]:
+        """Return the indices of the samples in which a feature is present."""
+        positive, negative = (
+            part.indices[part.indptr[feature] : part.indptr[feature + 1]]
+            for part in (self.positive, self.negative)
         )
-        return np.concatenate([first, second + np.int32(self.n_plus)])
+        return np.concatenate([positive, negative + np.int32(self.n_positive)])
 
 
-class WordRules(NamedTuple):
-    """Rules side by side: a rule votes `present` where its word is, else `absent`.
+class RuleSet(NamedTuple):
+    """Arrays of rules, each of which votes by the presence of one feature.
 
     Parameters
     ----------
-    word : int32 array of shape (n_rules,)
-        Number of the word's column.
-    present, absent, weight : float64 arrays of shape (n_rules,)
-        The two votes, and what they are multiplied by.
+    feature : int32 array of shape (n_rules,)
+        Index of the feature.
+    present : float64 array of shape (n_rules,)
+        Vote if the feature is present.
+    absent : float64 array of shape (n_rules,)
+        Vote if the feature is absent.
+    weight : float64 array of shape (n_rules,)
+        Factor of both votes.
     """
 
-    word: NDArray[np.int32]
-    present: Floats
-    absent: Floats
-    weight: Floats
+    feature: NDArray[np.int32]
+    present: Float64Array
+    absent: Float64Array
+    weight: Float64Array
 
-    def take(self, chosen: Any) -> "WordRules":
-        """Take some of the rules, by a mask, by their numbers or by a slice."""
-        return WordRules._make(array[chosen] for array in self)
+    def take(self, indices: Any) -> "RuleSet":
+        """Return the rules in a mask, an array of indices or a slice."""
+        return RuleSet._make(array[indices] for array in self)
 
-    def negate(self) -> "WordRules":
-        """Let every rule vote for the other side."""
+    def negate(self) -> "RuleSet":
+        """Return the rules with votes of the opposite sign."""
         return self._replace(present=-self.present, absent=-self.absent)
 
 
-def join(parts: list[WordRules]) -> WordRules:
-    """Put rules behind each other."""
-    return WordRules._make(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+def concatenate_rules(parts: list[RuleSet]) -> RuleSet:
+    """Concatenate sets of rules."""
+    return RuleSet._make(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
-def make_constant(vote: float) -> WordRules:
-    """Make the one rule that votes the same for every document, so that its word does not matter.
+def make_constant_rule(vote: float) -> RuleSet:
+    """Return one rule that casts the same vote for every sample.
 
     Examples
     --------
-    >>> make_constant(-1.0).absent
+    >>> make_constant_rule(-1.0).absent
     array([-1.])
     """
     votes = np.array([vote])
-    return WordRules(np.zeros(1, np.int32), votes, votes.copy(), np.ones(1))
+    return RuleSet(np.zeros(1, np.int32), votes, votes.copy(), np.ones(1))
 
 
-def check_rules(rules: WordRules, n_words: int) -> WordRules:
-    """Give the rules; raise ValueError unless they are finite and about words that there are."""
-    if not isinstance(rules, WordRules):
-        raise ValueError(f"word rules are expected, not {type(rules).__name__}")
-    kinds = (np.int32, np.float64, np.float64, np.float64)
-    for name, array, kind in zip(rules._fields, rules, kinds, strict=True):
-        if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != 1:
-            raise ValueError(f"the rules' {name} is not a row of {np.dtype(kind).name}")
-        if len(array) != len(rules.word) or not np.isfinite(array).all():
-            raise ValueError(f"the rules' {name} is not finite or not as long as their words")
-    if len(rules.word) and not 0 <= rules.word.min() <= rules.word.max() < n_words:
-        raise ValueError(f"the rules' word is not among the {n_words} columns")
+def check_rules(rules: RuleSet, n_features: int) -> RuleSet:
+    """Validate rules from an untrusted source; return them, or raise ValueError."""
+    if not isinstance(rules, RuleSet):
+        raise ValueError(f"rules must be a RuleSet; got {type(rules).__name__}.")
+    dtypes = (np.int32, np.float64, np.float64, np.float64)
+    for name, array, dtype in zip(rules._fields, rules, dtypes, strict=True):
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+            raise ValueError(
+                f"The array {name!r} of the rules must be a 1-d array of {np.dtype(dtype).name}."
+            )
+        if len(array) != len(rules.feature) or not np.isfinite(array).all():
+            raise ValueError(
+                f"The array {name!r} of the rules must be finite and have one entry per rule."
+            )
+    if len(rules.feature) and not 0 <= rules.feature.min() <= rules.feature.max() < n_features:
+        raise ValueError(f"The array 'feature' of the rules exceeds the {n_features} features.")
     return rules
 
 
-def add_votes(machines: list[WordRules], present: Any) -> Floats:
-    """Add up the votes of the rules of several machines.
+def sum_votes(rule_sets: list[RuleSet], present: Any) -> Float64Array:
+    """Sum the weighted votes of several sets of rules.
 
     Parameters
     ----------
-    machines : list of WordRules
-    present : sparse matrix of shape (n_docs, n_words)
-        Ones where a word is in a document.
+    rule_sets : list of RuleSet
+        One set per binary classifier.
+    present : sparse matrix of shape (n_samples, n_features)
+        Ones where a feature is present in a sample.
 
     Returns
     -------
-    ndarray of shape (n_docs, n_machines)
+    ndarray of shape (n_samples, n_rule_sets)
     """
-    lengths = [len(rules.word) for rules in machines]
-    rules, column = join(machines), np.repeat(np.arange(len(machines)), lengths)
-    swing = sp.csr_matrix(
-        (rules.weight * (rules.present - rules.absent), (rules.word, column)),
-        shape=(present.shape[1], len(machines)),
+    lengths = [len(rules.feature) for rules in rule_sets]
+    rules, column = concatenate_rules(rule_sets), np.repeat(np.arange(len(rule_sets)), lengths)
+    difference = sp.csr_matrix(
+        (rules.weight * (rules.present - rules.absent), (rules.feature, column)),
+        shape=(present.shape[1], len(rule_sets)),
     )
-    base = np.bincount(column, rules.weight * rules.absent, minlength=len(machines))
-    votes: Floats = np.asarray((present @ swing).todense()) + base
+    base = np.bincount(column, rules.weight * rules.absent, minlength=len(rule_sets))
+    votes: Float64Array = np.asarray((present @ difference).todense()) + base
     return votes

@@ -1,48 +1,92 @@
-"""What ensembles of word rules share: labels to tasks, one machine a task, votes to answers."""
+"""Base class of the rule ensembles: one-vs-rest problems, voting and calibration."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._param_validation import check_choice, check_number
+from cordwood._base_classifier import check_classification_labels
+from cordwood._param_validation import (
+    N_JOBS,
+    POSITIVE,
+    Constraint,
+    ParamValidationMixin,
+    integer,
+    options,
+    real,
+)
 from cordwood._sklearn import check_sample_weight
-from cordwood.rules._calibration import apply_common, apply_sides, fit_common, fit_sides
-from cordwood.rules._describe import Rule, read_rules, write_table
-from cordwood.rules._documents import Documents, deal, find_present, merge, set_task
-from cordwood.rules._records import Floats, Task, WordRules, add_votes, check_rules, make_constant
-from cordwood.rules.weak_learners import LEARNERS
+from cordwood._temperature import HeldOutMargins, fit_temperature
+from cordwood.rules._calibration import apply_signed_temperatures, fit_signed_temperatures
+from cordwood.rules._describe import Rule, format_rules, list_rules
+from cordwood.rules._records import (
+    BinaryProblem,
+    Float64Array,
+    RuleSet,
+    check_rules,
+    make_constant_rule,
+    sum_votes,
+)
+from cordwood.rules._samples import (
+    UniqueSamples,
+    assign_folds,
+    binarize,
+    merge_duplicates,
+    one_vs_rest,
+)
+from cordwood.rules.weak_learners import WEAK_LEARNERS
 
 _DECIMALS = 12
 
+_COSTS = Constraint(
+    "a mapping from labels to positive numbers",
+    lambda value: isinstance(value, Mapping) and all(map(POSITIVE.accepts, value.values())),
+)
 
-class Machine(NamedTuple):
-    """Rules that tell one class from the rest, and how they were found."""
 
-    rules: WordRules
+class BinaryRules(NamedTuple):
+    """Rules of a binary classifier, and diagnostics of its fit.
+
+    Parameters
+    ----------
+    rules : RuleSet
+        Fitted rules.
+    n_iter : int
+        Number of iterations.
+    converged : bool
+        Whether the algorithm converged before its maximum number of iterations.
+    stages : list of RuleSet
+        Rules after each iteration; empty if they were not kept.
+    margin : float
+        Soft margin, in LPUBoost only.
+    gap : float
+        Duality gap, in LPUBoost only.
+    """
+
+    rules: RuleSet
     n_iter: int
     converged: bool
-    stages: list[WordRules]
+    stages: list[RuleSet]
     margin: float = np.nan
     gap: float = np.nan
 
 
-class _Fold(NamedTuple):
-    """Documents left out, and what the others taught."""
+class _FittedFold(NamedTuple):
+    """Binary classifiers that were fitted without the samples of a fold."""
 
-    chosen: NDArray[np.bool_]
-    machines: list[Machine]
+    held_out: NDArray[np.bool_]
+    classifiers: list[BinaryRules]
 
 
-class BaseWordRuleClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier by word rules; subclasses find the rules of one class against the rest."""
+class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):
+    """Base of ensembles of single-feature rules; subclasses implement the binary classifier."""
 
     beta: float | str | Mapping[Any, float]
     weak_learner: str
@@ -51,121 +95,144 @@ class BaseWordRuleClassifier(ClassifierMixin, BaseEstimator, ABC):
     calibration_folds: int | None
     n_jobs: int | None
 
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "beta": real("[)", 1, np.inf) | options("balanced") | _COSTS,
+        "weak_learner": options(*WEAK_LEARNERS),
+        "max_iter": integer(1),
+        "tol": real("[)", 0, np.inf),
+        "calibration_folds": options(None, 0) | integer(2),
+        "n_jobs": N_JOBS,
+    }
+
     classes_: NDArray[Any]
-    _machines: list[WordRules]
-    _stages: list[list[WordRules]]
+    _rule_sets: list[RuleSet]
+    _stages: list[list[RuleSet]]
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the rules of each class.
+        """Fit the rules of each class.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
-            Training documents. A value above zero means that the word is there.
-        y : array of shape (n_rows,), or indicator matrix of shape (n_rows, n_labels)
-            Their labels; a matrix where a document may have several, or none.
-        sample_weight : array of shape (n_rows,), optional
-            How many times each document counts.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples. A feature is present in a sample if its value is positive.
+        y : array-like of shape (n_samples,) or indicator matrix of shape (n_samples, n_labels)
+            Class labels, or label indicators for multilabel classification.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights; a weight of 2 is equivalent to a duplicate. None means equal weights.
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
+        self._validate_params()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True
         )
-        self._check_parameters()
+        if y.ndim == 1:
+            check_classification_labels(y)
         weights = check_sample_weight(sample_weight, X)
         if not weights.any():
-            raise ValueError("sample_weight is zero for every row; give at least one a weight")
-        labels = self._encode(y)
-        documents = merge(find_present(X), labels, weights)
-        learnt, held_out = self._learn_all(documents)
-        self._machines = [machine.rules for machine in learnt]
-        self._stages = [machine.stages for machine in learnt]
-        self.n_iter_ = np.array([machine.n_iter for machine in learnt])
-        self.converged_ = np.array([machine.converged for machine in learnt])
-        self._tell(learnt)
-        self.slopes_ = self._fit_slopes(documents, held_out)
+            raise ValueError("sample_weight must be positive for at least one sample.")
+        labels = self._encode_labels(y)
+        samples = merge_duplicates(binarize(X), labels, weights)
+        classifiers, fitted_folds = self._fit_all(samples)
+        self._rule_sets = [classifier.rules for classifier in classifiers]
+        self._stages = [classifier.stages for classifier in classifiers]
+        self.n_iter_ = np.array([classifier.n_iter for classifier in classifiers])
+        self.converged_ = np.array([classifier.converged for classifier in classifiers])
+        self._set_diagnostics(classifiers)
+        self.temperatures_ = self._fit_temperatures(samples, fitted_folds)
         return self
 
-    def decision_function(self, X: Any) -> Floats:
-        """Weighted votes of the rules, not calibrated.
+    def decision_function(self, X: Any) -> Float64Array:
+        """Compute the weighted sum of the rules' votes.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_classes), or (n_rows,) for two classes
-            Above zero: the document is of the class. For two classes, of the second.
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Decision values, positive if the class is predicted. For two classes, one value per
+            sample, positive for the second class.
         """
-        return self._shape(self._decide(X))
+        return self._squeeze(self._decide(X))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Give the probability of each class.
+    def predict_proba(self, X: Any) -> Float64Array:
+        """Compute the probability of each class.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_classes)
-            In the order of `classes_`. Rows sum to one, unless `fit` saw an indicator matrix:
-            then each label has a probability of its own.
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, with columns in the order of `classes_`. In multilabel classification,
+            the probabilities of the labels are independent and do not sum to one.
         """
         decisions = self._decide(X)
         if not self.multilabel_ and len(self.classes_) > 2:
-            return apply_common(decisions, float(self.slopes_[0, 0]))
-        probabilities = apply_sides(decisions, self.slopes_)
+            return np.asarray(softmax(decisions / self.temperatures_[0, 0], axis=1))
+        probabilities = apply_signed_temperatures(decisions, self.temperatures_)
         if self.multilabel_:
             return probabilities
         return np.column_stack([1.0 - probabilities, probabilities])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the most probable class, or all labels decided for.
+        """Predict the most probable class of each sample, or all labels of positive decision value.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        ndarray of shape (n_rows,), or (n_rows, n_labels) if `fit` saw an indicator matrix
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Predicted labels; label indicators in multilabel classification.
         """
         check_is_fitted(self)
         if self.multilabel_:
             return (self._decide(X) > 0).astype(np.int64)
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield the decisions after each round; a class that was done earlier stays as it is.
+    def staged_decision_function(self, X: Any) -> Iterator[Float64Array]:
+        """Compute decision values after each iteration.
+
+        The rules of a class that needed fewer iterations stay the same.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Yields
         ------
-        ndarray, shaped as `decision_function` gives it
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Decision values, as in `decision_function`.
         """
         check_is_fitted(self)
-        present = self._find_words(X)
+        present = self._binarize(X)
         for stage in range(int(self.n_iter_.max())):
-            yield self._shape(_add_up(self._rules_after(stage), present))
+            yield self._squeeze(_sum_votes_rounded(self._staged_rules(stage), present))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions after each round, for learning curves.
+        """Predict labels after each iteration.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Yields
         ------
-        ndarray, shaped as `predict` gives it
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Predicted labels, as in `predict`.
         """
         for decisions in self.staged_decision_function(X):
             if self.multilabel_:
@@ -177,187 +244,182 @@ class BaseWordRuleClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def rules_(self) -> list[list[Rule]]:
-        """The rules of each class, in the order of `classes_`; for two classes, of the second."""
+        """Rules of each class, in the order of `classes_`; of the second class only for two."""
         check_is_fitted(self)
-        return [self._read(rules, None) for rules in self._machines]
+        return [self._list_rules(rules, None) for rules in self._rule_sets]
 
     def describe(self, label: Any, feature_names: Sequence[str] | None = None) -> str:
-        """Write down the rules of one class, the weightiest first.
+        """Format the rules of one class as a table.
 
         Parameters
         ----------
         label : object
             One of `classes_`.
-        feature_names : sequence of str, optional
-            Names of the columns, such as a vectoriser's ``get_feature_names_out()``. By default
-            those that `fit` saw, or numbers.
+        feature_names : sequence of str, default=None
+            Names of the features, such as ``vectorizer.get_feature_names_out()``. By default
+            `feature_names_in_` if defined, otherwise the indices of the features.
 
         Returns
         -------
         str
-            A table of the words, of the votes if a word is present and if it is absent, and of
-            the rules' weights.
+            Table of the features, the votes if a feature is present or absent, and the weights, in
+            decreasing order of influence.
         """
         check_is_fitted(self)
         found = np.flatnonzero(self.classes_ == label)
         if not len(found):
-            known = ", ".join(repr(known) for known in self.classes_.tolist()[:10])
-            raise ValueError(f"label {label!r} is not among the classes of this model: {known}")
+            first = ", ".join(repr(known) for known in self.classes_.tolist()[:10])
+            raise ValueError(f"label must be one of the classes {first}; got {label!r}.")
         if feature_names is not None and len(feature_names) != self.n_features_in_:
             raise ValueError(
-                f"feature_names has {len(feature_names)} names for {self.n_features_in_} columns; "
-                "give one for each"
+                f"feature_names must have {self.n_features_in_} names, one per feature; got "
+                f"{len(feature_names)}."
             )
-        code = int(found[0])
-        two = not self.multilabel_ and len(self.classes_) == 2
-        rules = self._machines[0 if two else code]
-        return write_table(
-            label, self._read(rules.negate() if two and code == 0 else rules, feature_names)
-        )
+        class_index = int(found[0])
+        is_binary = not self.multilabel_ and len(self.classes_) == 2
+        rules = self._rule_sets[0 if is_binary else class_index]
+        if is_binary and class_index == 0:
+            rules = rules.negate()
+        return format_rules(label, self._list_rules(rules, feature_names))
 
     @abstractmethod
-    def _learn(self, task: Task, beta: float) -> Machine:
-        """Find the rules that tell one side of a task from the other."""
+    def _fit_binary(self, problem: BinaryProblem, beta: float) -> BinaryRules:
+        """Fit the rules of a binary problem with cost ratio `beta` >= 1."""
 
     @abstractmethod
-    def _rules_after(self, stage: int) -> list[WordRules]:
-        """Give the rules of each machine after a round, counted from zero."""
+    def _staged_rules(self, stage: int) -> list[RuleSet]:
+        """Return the rules of each class after an iteration, counted from zero."""
 
-    def _tell(self, learnt: list[Machine]) -> None:
-        """Set the attributes that only some subclasses have."""
+    def _set_diagnostics(self, classifiers: list[BinaryRules]) -> None:
+        """Set fitted attributes that only some subclasses have."""
 
-    def _check_parameters(self) -> None:
-        check_choice("weak_learner", self.weak_learner, LEARNERS)
-        check_number("max_iter", self.max_iter, 1)
-        check_least("tol", self.tol, 0.0)
-        if self.calibration_folds is not None and self.calibration_folds != 0:
-            check_number("calibration_folds", self.calibration_folds, 2)
-
-    def _encode(self, y: NDArray[Any]) -> NDArray[np.bool_]:
-        """Set `classes_`, and give an indicator matrix with a column for each machine."""
+    def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+        """Set `classes_`; return label indicators, one column per binary problem."""
         check_classification_targets(y)
-        kind = type_of_target(y, input_name="y")
-        if kind == "multiclass-multioutput":
+        target_type = type_of_target(y, input_name="y")
+        if target_type == "multiclass-multioutput":
             raise ValueError(
-                "y has several columns that are no indicators; give a column of zeros and ones for "
-                "each label, as sklearn.preprocessing.MultiLabelBinarizer does"
+                "y must be 1-d or an indicator matrix of zeros and ones; convert lists of labels "
+                "with sklearn.preprocessing.MultiLabelBinarizer."
             )
-        self.multilabel_ = kind == "multilabel-indicator"
+        self.multilabel_ = target_type == "multilabel-indicator"
         if self.multilabel_:
             labels: NDArray[np.bool_] = np.asarray(y.todense() if hasattr(y, "todense") else y) != 0
             self.classes_ = np.arange(labels.shape[1])
             return labels
-        self.classes_, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        self.classes_, class_codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
         n_classes = len(self.classes_)
         if n_classes == 1:
             raise ValueError(
-                f"all labels are of one class, {self.classes_.tolist()[0]!r}; "
-                "a classifier needs at least two"
+                "y must contain at least two classes; all labels are of one class, "
+                f"{self.classes_.tolist()[0]!r}."
             )
         if n_classes == 2:
-            return np.asarray(codes == 1)[:, None]
-        return np.asarray(codes[:, None] == np.arange(n_classes))
+            return np.asarray(class_codes == 1)[:, None]
+        return np.asarray(class_codes[:, None] == np.arange(n_classes))
 
-    def _learn_all(self, documents: Documents) -> tuple[list[Machine], list[_Fold]]:
-        """Learn every machine from all documents, and again without each fold."""
-        folds = deal(documents, self.calibration_folds or 1)
+    def _fit_all(self, samples: UniqueSamples) -> tuple[list[BinaryRules], list[_FittedFold]]:
+        """Fit all binary classifiers to all samples, and to all but each calibration fold."""
+        folds = assign_folds(samples, self.calibration_folds or 1)
         n_folds = self.calibration_folds or 0
-        parts = [documents, *(documents.take(folds != fold) for fold in range(n_folds))]
-        n_labels = documents.labels.shape[1]
-        jobs = [(part, number) for part in parts for number in range(n_labels)]
-        # Results come in the order of the jobs, and none knows of another.
-        learnt = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._learn_one)(part, number) for part, number in jobs
+        training_sets = [samples, *(samples.take(folds != fold) for fold in range(n_folds))]
+        n_labels = samples.labels.shape[1]
+        tasks = [(part, index) for part in training_sets for index in range(n_labels)]
+        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._fit_one)(part, index) for part, index in tasks
         )
-        held_out = [
-            _Fold(folds == fold, learnt[(fold + 1) * n_labels : (fold + 2) * n_labels])
+        fitted_folds = [
+            _FittedFold(folds == fold, fitted[(fold + 1) * n_labels : (fold + 2) * n_labels])
             for fold in range(n_folds)
         ]
-        return learnt[:n_labels], held_out
+        return fitted[:n_labels], fitted_folds
 
-    def _learn_one(self, documents: Documents, number: int) -> Machine:
-        """Learn one machine, whose votes are above zero for its class."""
-        is_class = documents.labels[:, number]
-        if is_class.all() or not is_class.any():
-            rules = make_constant(1.0 if is_class.all() else -1.0)
-            return Machine(rules, 1, True, [rules], 1.0, 0.0)
-        size = documents.weight[is_class].sum() / documents.weight.sum()
-        ratio = self._weigh_class(number, float(size))
-        # The engine's plus side is the dearer one, which need not be the class.
-        turned = ratio < 1.0
-        machine = self._learn(
-            set_task(documents, ~is_class if turned else is_class), max(ratio, 1.0 / ratio)
-        )
-        if not turned:
-            return machine
-        return machine._replace(
-            rules=machine.rules.negate(), stages=[rules.negate() for rules in machine.stages]
+    def _fit_one(self, samples: UniqueSamples, label_index: int) -> BinaryRules:
+        """Fit one label against the rest; positive votes are for the label."""
+        has_label = samples.labels[:, label_index]
+        if has_label.all() or not has_label.any():
+            rules = make_constant_rule(1.0 if has_label.all() else -1.0)
+            return BinaryRules(rules, 1, True, [rules], 1.0, 0.0)
+        fraction = samples.weight[has_label].sum() / samples.weight.sum()
+        ratio = self._cost_ratio(label_index, float(fraction))
+        # The positive class of a binary problem is the one of higher cost.
+        is_negated = ratio < 1.0
+        problem = one_vs_rest(samples, ~has_label if is_negated else has_label)
+        fitted = self._fit_binary(problem, max(ratio, 1.0 / ratio))
+        if not is_negated:
+            return fitted
+        return fitted._replace(
+            rules=fitted.rules.negate(), stages=[rules.negate() for rules in fitted.stages]
         )
 
-    def _weigh_class(self, number: int, share: float) -> float:
-        """Say how many times dearer it is to miss a document of a class than one of the rest."""
+    def _cost_ratio(self, label_index: int, fraction: float) -> float:
+        """Return the cost of missing a label, relative to the cost of a false positive."""
         if isinstance(self.beta, Mapping):
-            costs = self._check_costs(self.beta)
+            costs = self._class_costs(self.beta)
             if not self.multilabel_ and len(self.classes_) == 2:
                 return costs[1] / costs[0]
-            return costs[number]
+            return costs[label_index]
         if isinstance(self.beta, str):
-            check_choice("beta", self.beta, ("balanced",))
-            return (1.0 - share) / share
-        check_least("beta", self.beta, 1.0)
-        return float(self.beta) if share <= 0.5 else 1.0 / float(self.beta)
+            return (1.0 - fraction) / fraction
+        return float(self.beta) if fraction <= 0.5 else 1.0 / float(self.beta)
 
-    def _check_costs(self, beta: Mapping[Any, float]) -> list[float]:
-        """Give the cost of each class, one where the mapping has none."""
+    def _class_costs(self, beta: Mapping[Any, float]) -> list[float]:
+        """Return the cost of each class; 1.0 for classes that `beta` does not contain."""
         classes = self.classes_.tolist()
-        for label, cost in beta.items():
+        for label in beta:
             if label not in classes:
-                raise ValueError(f"beta has a cost for {label!r}, which is not among the classes")
-            if not isinstance(cost, Real) or not 0 < cost < np.inf:
-                raise ValueError(f"beta must map {label!r} to a number above zero; got {cost!r}")
+                raise ValueError(f"beta has the label {label!r}, which is not in y.")
         return [float(beta.get(label, 1.0)) for label in classes]
 
-    def _fit_slopes(self, documents: Documents, held_out: list[_Fold]) -> Floats:
-        """Fit what decisions are multiplied by, on documents of the folds left out."""
-        labels, weight = documents.labels, documents.weight
+    def _fit_temperatures(
+        self, samples: UniqueSamples, fitted_folds: list[_FittedFold]
+    ) -> Float64Array:
+        """Fit the temperatures of the decision values on held-out samples."""
+        labels, weight = samples.labels, samples.weight
         decisions = np.full(labels.shape, np.nan)
-        rows = documents.present.tocsr()
-        for fold in held_out:
-            decisions[fold.chosen] = add_votes([m.rules for m in fold.machines], rows[fold.chosen])
-            # A fold without a class, or with nothing else, teaches nothing about its decisions.
-            inside = labels[~fold.chosen]
-            decisions[np.ix_(fold.chosen, inside.all(axis=0) | ~inside.any(axis=0))] = np.nan
+        present = samples.present.tocsr()
+        for held_out, classifiers in fitted_folds:
+            rule_sets = [classifier.rules for classifier in classifiers]
+            decisions[held_out] = sum_votes(rule_sets, present[held_out])
+            # Constant classifiers of a training fold with one class are not representative.
+            train_labels = labels[~held_out]
+            is_constant = train_labels.all(axis=0) | ~train_labels.any(axis=0)
+            decisions[np.ix_(held_out, is_constant)] = np.nan
         if not self.multilabel_ and len(self.classes_) > 2:
-            codes = labels.argmax(axis=1)
-            known = ~np.isnan(decisions[np.arange(len(codes)), codes])
-            least = np.nanmin(decisions[known], axis=1, keepdims=True)
-            filled = np.where(np.isnan(decisions[known]), least, decisions[known])
-            return np.array([[fit_common(filled, codes[known], weight[known])]])
-        slopes = np.ones((labels.shape[1], 2))
-        for number, column in enumerate(decisions.T):
+            columns = labels.argmax(axis=1)
+            known = ~np.isnan(decisions[np.arange(len(columns)), columns])
+            smallest = np.nanmin(decisions[known], axis=1, keepdims=True)
+            margins = np.where(np.isnan(decisions[known]), smallest, decisions[known])
+            fold = HeldOutMargins(margins, columns[known], weight[known])
+            return np.array([[fit_temperature([fold], float(weight[known].sum()))]])
+        temperatures = np.ones((labels.shape[1], 2))
+        for index, column in enumerate(decisions.T):
             known = ~np.isnan(column)
             if known.any():
-                slopes[number] = fit_sides(column[known], labels[known, number], weight[known])
+                temperatures[index] = fit_signed_temperatures(
+                    column[known], labels[known, index], weight[known]
+                )
             elif self.calibration_folds:
-                # All documents were of one side: a decision of 1 has the odds of one unseen more.
-                slopes[number] = np.log1p(weight.sum())
-        return slopes
+                # All samples are of one class, and the decision value is ±1: smoothed odds n + 1.
+                temperatures[index] = 1.0 / np.log1p(weight.sum())
+        return temperatures
 
-    def _decide(self, X: Any) -> Floats:
+    def _decide(self, X: Any) -> Float64Array:
         check_is_fitted(self)
-        return _add_up(self._machines, self._find_words(X))
+        return _sum_votes_rounded(self._rule_sets, self._binarize(X))
 
-    def _find_words(self, X: Any) -> Any:
-        return find_present(
+    def _binarize(self, X: Any) -> Any:
+        return binarize(
             validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         )
 
-    def _shape(self, decisions: Floats) -> Floats:
+    def _squeeze(self, decisions: Float64Array) -> Float64Array:
         return decisions if self.multilabel_ or len(self.classes_) > 2 else decisions[:, 0]
 
-    def _read(self, rules: WordRules, feature_names: Sequence[str] | None) -> list[Rule]:
-        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
-        return read_rules(rules, names)
+    def _list_rules(self, rules: RuleSet, feature_names: Sequence[str] | None) -> list[Rule]:
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        return list_rules(rules, feature_names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -367,18 +429,13 @@ class BaseWordRuleClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "_machines" in state:
-            # A file may come from a stranger.
-            for rules in [*self._machines, *(rules for stages in self._stages for rules in stages)]:
+        if "_rule_sets" in state:
+            # Model files may be untrusted.
+            stages = (rules for stages in self._stages for rules in stages)
+            for rules in [*self._rule_sets, *stages]:
                 check_rules(rules, self.n_features_in_)
 
 
-def _add_up(machines: list[WordRules], present: Any) -> Floats:
-    """Add up votes; where they cancel out, rounding errors must not decide."""
-    return np.round(add_votes(machines, present), _DECIMALS)
-
-
-def check_least(name: str, value: Any, least: float) -> None:
-    """Check that a parameter is a finite number and not too small."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not least <= float(value) < np.inf:
-        raise ValueError(f"{name} must be a number of at least {least:g}; got {value!r}")
+def _sum_votes_rounded(rule_sets: list[RuleSet], present: Any) -> Float64Array:
+    """Sum votes; where they cancel out, rounding errors must not decide the class."""
+    return np.round(sum_votes(rule_sets, present), _DECIMALS)

@@ -1,8 +1,8 @@
-"""Boosting by a linear programme: LPBoost, and LPUBoost for uneven sides.
+"""LPUBoost: soft-margin boosting of rules by column generation.
 
-Rules are columns of the programme over mixtures and so rows of its dual, which `master` solves.
-A round prices all words at the dual's costs and adds the rules that violate it; when none does,
-the mixture is the best there is.
+Rules are columns of the linear program over combinations of rules, and constraints of its dual,
+the master linear program. Each iteration prices all features at the costs of the dual solution and
+adds the most violated constraints. If there are none, the combination is optimal.
 """
 
 from typing import NamedTuple
@@ -11,201 +11,217 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.rules._records import Floats, Task, WordRules, add_votes
-from cordwood.rules.master_lp import Master, measure_margin
-from cordwood.rules.weak_learners import DECIMALS, Candidates, greatest_vote, judge, weigh
+from cordwood.rules._records import BinaryProblem, Float64Array, RuleSet, sum_votes
+from cordwood.rules.master_lp import MasterLP, soft_margin
+from cordwood.rules.weak_learners import (
+    DECIMALS,
+    CandidateRules,
+    max_vote,
+    score_rules,
+    sum_costs,
+)
 
 BOUND_SCALINGS = ("geometric", "paper")
 
-_LEAST_WEIGHT = 1e-9
-# What a learner likes need not move the programme: under `disc.u` the first 150 rounds on interest
-# of Reuters add 1,500 rules that gain nothing, each round dearer than the last. After this many
-# rounds in vain words go by their edge, which takes a twentieth of the time. Other learners wait so
-# long at very few settings of the paper's grid, and on the largest of its categories.
-_PATIENCE = 20
-_LEAST_GAIN = 1e-9
-_COLD_TOLERANCE = 1e-7
+_MIN_WEIGHT = 1e-9
+# The criterion of a weak learner may prefer rules that do not improve the linear program: with
+# `disc.u`, the first 150 iterations on the Reuters category `interest` add 1,500 useless rules.
+# After this many iterations without improvement, features are chosen by their edge, which takes a
+# twentieth of the time there. Other weak learners reach the limit only at few settings of the
+# paper's grid, and on its largest categories.
+_MAX_IDLE_ITERATIONS = 20
+_MIN_IMPROVEMENT = 1e-9
+_VERIFICATION_TOLERANCE = 1e-7
 
 
-class Bounds(NamedTuple):
-    """How dear documents may be, and how dear they are at first.
+class CostBounds(NamedTuple):
+    """Bounds of the costs of the samples, and initial costs.
 
     Parameters
     ----------
-    lower, upper, start : float64 arrays of shape (n_docs,)
+    lower, upper, initial : float64 arrays of shape (n_samples,)
     """
 
-    lower: Floats
-    upper: Floats
-    start: Floats
+    lower: Float64Array
+    upper: Float64Array
+    initial: Float64Array
 
 
-class Solution(NamedTuple):
-    """What boosting came to.
+class LPBoostResult(NamedTuple):
+    """Result of `generate_columns`.
 
     Parameters
     ----------
-    rules : WordRules
-        Those with a weight; weights sum to one, and votes are between -1 and 1.
+    rules : RuleSet
+        Rules of positive weight; weights sum to one, and votes are in [-1, 1].
     margin : float
-        The margin of the soft-margin programme: rho.
+        Soft margin (rho).
     objective : float
-        It less the costs of missing it.
+        The margin minus the penalties of the samples below it.
     gap : float
-        What the best rule that the weak learner knows could still add to the objective, at most.
+        Upper bound of the improvement that further rules of the weak learner could yield.
     n_iter : int
-        Rounds in which rules were added.
+        Number of iterations that added rules.
     converged : bool
-        Whether no rule would have added more than the tolerance.
-    stages : list of WordRules
-        The mixture after each round, if it was asked for.
+        Whether no rule could improve the objective by more than the tolerance.
+    stages : list of RuleSet
+        Rules after each iteration, if they were kept.
     """
 
-    rules: WordRules
+    rules: RuleSet
     margin: float
     objective: float
     gap: float
     n_iter: int
     converged: bool
-    stages: list[WordRules]
+    stages: list[RuleSet]
 
 
-def bound_costs(
-    task: Task, *, beta: float, nu: float, min_cost: float, bound_scaling: str
-) -> Bounds:
-    """Bound the costs of documents by ``nu``, by ``min_cost`` and by their side.
+def compute_cost_bounds(
+    problem: BinaryProblem, *, beta: float, nu: float, min_cost: float, bound_scaling: str
+) -> CostBounds:
+    """Compute the bounds of the costs of the samples.
 
     Parameters
     ----------
-    task : Task
+    problem : BinaryProblem
+        Training set of m samples.
     beta : float
-        How many times the others' upper bound that of the plus side is.
+        Ratio of the upper bounds of the positive and the negative class.
     nu : float
-        The upper bound is ``1 / (nu * n)`` times the document's weight.
+        The upper bound of the negative class is ``1 / (nu * n)`` times the sample weight.
     min_cost : float
-        The lower bound is ``1 / (min_cost * m)``, m documents in all; zero if `min_cost` is zero.
+        The lower bound is ``min_cost / m`` times the sample weight.
     bound_scaling : {"geometric", "paper"}
-        What n is. Literally it is m, and costs start equal. Then the documents of a small side
-        can never be dear enough together for a rule that finds them to be better than one that
-        finds none. Geometrically it is twice the geometric mean of the sizes of the two sides,
-        which is m where they are even, and costs start as high as they may be.
+        Definition of n. With "paper" it is m, and the initial costs are equal; the samples of a
+        rare class can then never have enough cost together for a rule that detects them to be
+        better than a constant rule. With "geometric" it is twice the geometric mean of the class
+        sizes, which is m for balanced classes, and the initial costs are proportional to the
+        upper bounds.
 
     Raises
     ------
     ValueError
         If the upper bounds sum to less than one.
     """
-    share = task.weight / task.size
-    plus = float(share[: task.n_plus].sum())
-    even = 1.0 if bound_scaling == "paper" else 2.0 * np.sqrt(plus * (1.0 - plus))
-    upper = share * np.where(task.sign > 0, beta, 1.0) / (nu * even)
-    room = float(upper.sum())
-    if room < 1.0:
+    fraction = problem.weight / problem.total_weight
+    positive = float(fraction[: problem.n_positive].sum())
+    scaling = 1.0 if bound_scaling == "paper" else 2.0 * np.sqrt(positive * (1.0 - positive))
+    upper = fraction * np.where(problem.sign > 0, beta, 1.0) / (nu * scaling)
+    total = float(upper.sum())
+    if total < 1.0:
         raise ValueError(
-            f"nu={nu:g} leaves no feasible costs of documents: their upper bounds sum to "
-            f"{room:.3g}, and costs to one; make it at most {nu * room:.3g}"
+            f"nu={nu:g} leaves no feasible costs: the upper bounds of the sample costs sum to "
+            f"{total:.3g}, which is less than 1. Set nu to at most {nu * total:.3g}."
         )
-    lower = share / min_cost if min_cost else np.zeros_like(share)
-    start = share if bound_scaling == "paper" else upper / room
-    return Bounds(lower, np.maximum(upper, lower), start)
+    # Divide by the parameter of the paper, d_lb = 1 / min_cost, to round as its formula does.
+    lower = fraction / (1.0 / min_cost) if min_cost else np.zeros_like(fraction)
+    initial = fraction if bound_scaling == "paper" else upper / total
+    return CostBounds(lower, np.maximum(upper, lower), initial)
 
 
-def generate(
-    task: Task,
-    bounds: Bounds,
+def generate_columns(
+    problem: BinaryProblem,
+    bounds: CostBounds,
     *,
     beta: float,
-    learner: str,
+    weak_learner: str,
     columns_per_iter: int,
     max_iter: int,
     tol: float,
     keep_stages: bool = False,
-) -> Solution:
-    """Generate rules until none improves the mixture.
+) -> LPBoostResult:
+    """Fit a combination of rules of maximum soft margin.
 
     Parameters
     ----------
-    task : Task
-    bounds : Bounds
+    problem : BinaryProblem
+        Training set.
+    bounds : CostBounds
+        Bounds of the costs of the samples.
     beta : float
-        What the weak learners ``real.u`` and ``disc.u`` go by.
-    learner : str
-        One of `weak.LEARNERS`.
+        Cost ratio in the weak learners "real.u" and "disc.u".
+    weak_learner : str
+        One of `cordwood.rules.weak_learners.WEAK_LEARNERS`.
     columns_per_iter : int
-        Number of rules that a round may add.
+        Maximum number of rules that an iteration adds.
     max_iter : int
-        Number of rounds.
+        Maximum number of iterations.
     tol : float
-        Stop when no rule's edge is greater than the programme's value by more.
+        Stop when no rule's edge exceeds the value of the linear program by more than this.
     keep_stages : bool
-        Whether to keep the mixture of each round.
+        Whether to keep the rules after each iteration.
     """
-    pricing = _Pricing(task, beta, learner)
-    candidates = pricing.judge(bounds.start)
-    chosen = _best(candidates.loss, columns_per_iter)
-    master = Master(task, bounds.lower, bounds.upper)
-    stages: list[WordRules] = []
+    pricing = _Pricing(problem, beta, weak_learner)
+    candidates = pricing.score(bounds.initial)
+    chosen = _best_features(candidates.loss, columns_per_iter)
+    master = MasterLP(problem, bounds.lower, bounds.upper)
+    stages: list[RuleSet] = []
     n_iter = n_idle = 0
     value = -np.inf
     while True:
         if chosen:
             master.add(candidates.take(chosen, pricing.scale))
             n_iter += 1
-        optimum = master.solve()
-        if n_idle < _PATIENCE:
-            n_idle = n_idle + 1 if optimum.value <= value + _LEAST_GAIN else 0
-        value = optimum.value
+        solution = master.solve()
+        if n_idle < _MAX_IDLE_ITERATIONS:
+            n_idle = n_idle + 1 if solution.value <= value + _MIN_IMPROVEMENT else 0
+        value = solution.value
         if chosen and keep_stages:
-            stages.append(_keep_used(master.rules, optimum.weights))
-        candidates = pricing.judge(optimum.costs)
+            stages.append(_select_used(master.rules, solution.weights))
+        candidates = pricing.score(solution.costs)
         best_edge = float(candidates.edge.max()) * pricing.scale
-        converged = best_edge <= optimum.value + tol
+        converged = best_edge <= solution.value + tol
         chosen = []
         if not converged and n_iter < max_iter:
-            violated = candidates.edge * pricing.scale > optimum.value + tol
-            loss = candidates.loss if n_idle < _PATIENCE else -candidates.edge.round(DECIMALS)
-            chosen = _best(loss, columns_per_iter, violated)
+            violated = candidates.edge * pricing.scale > solution.value + tol
+            is_idle = n_idle >= _MAX_IDLE_ITERATIONS
+            loss = -candidates.edge.round(DECIMALS) if is_idle else candidates.loss
+            chosen = _best_features(loss, columns_per_iter, violated)
             continue
-        # A warm start of HiGHS has been seen to end beside the optimum; a cold one decides.
-        fresh = master.start_again()
-        cold = fresh.solve()
-        if abs(cold.value - optimum.value) <= _COLD_TOLERANCE:
+        # Warm-started HiGHS sometimes stops at a wrong optimum, so verify it by a cold start.
+        verification = master.copy_unsolved()
+        verified = verification.solve()
+        if abs(verified.value - solution.value) <= _VERIFICATION_TOLERANCE:
             break
-        master = fresh
-    rules = _keep_used(master.rules, cold.weights)
-    present = sp.hstack([task.plus, task.minus]).T
-    margins = add_votes([rules], sp.csr_matrix(present))[:, 0] * task.sign
-    margin, objective = measure_margin(margins, bounds.lower, bounds.upper)
-    # Rounding can leave the bound a hair below what it bounds.
-    gap = max(max(best_edge, cold.value) - objective, 0.0)
-    return Solution(rules, margin, objective, gap, n_iter, converged, stages)
+        master = verification
+    rules = _select_used(master.rules, verified.weights)
+    present = sp.hstack([problem.positive, problem.negative]).T
+    margins = sum_votes([rules], sp.csr_matrix(present))[:, 0] * problem.sign
+    margin, objective = soft_margin(margins, bounds.lower, bounds.upper)
+    # Rounding errors can make the difference negative.
+    gap = max(max(best_edge, verified.value) - objective, 0.0)
+    return LPBoostResult(rules, margin, objective, gap, n_iter, converged, stages)
 
 
 class _Pricing(NamedTuple):
-    task: Task
+    """The pricing problem: find rules that violate the dual constraints."""
+
+    problem: BinaryProblem
     beta: float
-    learner: str
+    weak_learner: str
 
     @property
     def scale(self) -> float:
-        """What brings votes to between -1 and 1; otherwise the programme would favour loud ones."""
-        if self.learner.startswith("disc"):
+        """Factor that maps votes to [-1, 1]; the program would prefer rules of large votes."""
+        if self.weak_learner.startswith("disc"):
             return 1.0
-        return 1.0 / greatest_vote(self.task.size)
+        return 1.0 / max_vote(self.problem.total_weight)
 
-    def judge(self, costs: Floats) -> Candidates:
-        return judge(weigh(self.task, costs), self.learner, self.beta, self.task.size)
+    def score(self, costs: Float64Array) -> CandidateRules:
+        sums = sum_costs(self.problem, costs)
+        return score_rules(sums, self.weak_learner, self.beta, self.problem.total_weight)
 
 
-def _best(loss: Floats, n: int, among: NDArray[np.bool_] | None = None) -> list[int]:
-    """Give the words of least loss, among those under a mask."""
-    words = np.arange(len(loss)) if among is None else np.flatnonzero(among)
-    order = np.argsort(loss[words], kind="stable")
-    chosen: list[int] = words[order[:n]].tolist()
+def _best_features(loss: Float64Array, n: int, mask: NDArray[np.bool_] | None = None) -> list[int]:
+    """Return the n features of smallest loss in a mask."""
+    features = np.arange(len(loss)) if mask is None else np.flatnonzero(mask)
+    order = np.argsort(loss[features], kind="stable")
+    chosen: list[int] = features[order[:n]].tolist()
     return chosen
 
 
-def _keep_used(rules: WordRules, weights: Floats) -> WordRules:
-    used = weights > _LEAST_WEIGHT
-    kept = rules.take(used)
-    return kept._replace(weight=weights[used] / weights[used].sum())
+def _select_used(rules: RuleSet, weights: Float64Array) -> RuleSet:
+    """Return the rules of positive weight, with weights that sum to one."""
+    used = weights > _MIN_WEIGHT
+    return rules.take(used)._replace(weight=weights[used] / weights[used].sum())

@@ -1,77 +1,95 @@
-"""Boosted word rules for rare classes: uneven AdaBoost and uneven linear programming boosting."""
+"""AdaUBoost and LPUBoost: cost-sensitive boosting of single-feature rules for rare classes."""
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cordwood._param_validation import check_choice, check_number, check_positive
-from cordwood.rules._records import Task, WordRules
-from cordwood.rules._rule_ensemble import BaseWordRuleClassifier, Machine, check_least
+from cordwood._param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
+from cordwood.rules._records import BinaryProblem, RuleSet
+from cordwood.rules._rule_ensemble import BaseRuleEnsemble, BinaryRules
 from cordwood.rules.adauboost import UPDATES, boost
-from cordwood.rules.column_generation import BOUND_SCALINGS, bound_costs, generate
+from cordwood.rules.column_generation import BOUND_SCALINGS, compute_cost_bounds, generate_columns
 
 
-class AdaUBoostClassifier(BaseWordRuleClassifier):
-    """AdaBoost of word rules, with dearer errors on the smaller class.
+class AdaUBoostClassifier(BaseRuleEnsemble):
+    r"""AdaUBoost: cost-sensitive AdaBoost over single-feature decision stumps.
 
-    A rule votes by whether one word is in a document. Each round finds the best rule for the
-    present costs of documents, then raises the costs of those that it gets wrong. With ``beta=1``
-    this is AdaBoost.MH [2]_. Only whether a value is above zero matters, so that counts, tf-idf
-    and n-grams do, but columns that are above zero everywhere say nothing.
+    Each stump, or rule, votes by the presence of one feature, such as a word. Errors on the rarer
+    class cost `beta` times as much as errors on the other. With ``beta=1`` the algorithm is
+    AdaBoost.MH [2]_.
 
-    With more than two classes, or with an indicator matrix of labels, each class is learnt
-    against the rest.
+    A feature is present if its value is positive, so that counts, tf-idf weights and n-grams are
+    suitable, but features that are positive in all samples carry no information. With more than
+    two classes, or with an indicator matrix of labels, the problem is split into one-vs-rest
+    problems.
 
     Parameters
     ----------
-    beta : float, "balanced" or mapping of label to float, default=4.0
-        How much dearer it is to miss a document of the smaller side, the class or its rest, than
-        one of the larger: a number from 1; "balanced" for the quotient of their sizes; or the
-        costs of missing a document of each class, one where there is none.
+    beta : float, "balanced" or dict, default=4.0
+        Cost of an error on the rarer class, relative to the other, in each one-vs-rest problem. A
+        float must be at least 1. "balanced" is the ratio of the class sizes. A dict maps labels to
+        the cost of missing them; labels that it does not contain have the cost 1.
     weak_learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}, \
 default="real.mh"
-        How rules are chosen: votes of any size or of ±1, by the least loss, by the greatest edge,
-        or by the least uneven loss.
+        Votes and criterion of the rules. Votes are real numbers ("real") or ±1 ("disc"). The
+        criterion is the loss of AdaBoost.MH ("mh"), the edge ("lp"), or the cost-sensitive loss
+        ("u").
     update : {"damped", "aggressive"}, default="damped"
-        How costs of the smaller side change: by votes divided by beta, as the formulas of [1]_
-        have it; or, where votes are wrong, by votes times beta, as its text does.
+        Update of the costs of the rarer class. "damped" divides votes by `beta`, as in the
+        formulas of [1]_. "aggressive" divides correct votes by `beta` and multiplies wrong votes
+        by it, as in the text of [1]_.
     max_iter : int, default=300
-        Number of rounds.
+        Maximum number of boosting rounds, each of which adds a rule.
     tol : float, default=1e-6
-        Stop when no vote of the best rule is larger.
+        Stop when the votes of the best rule are not larger than this.
     calibration_folds : int or None, default=3
-        Folds to fit the slopes of probabilities on. None or 0 saves the time, and leaves them at
-        one.
-    n_jobs : int, optional
-        Number of threads, which share classes and folds. It changes no result.
+        Number of cross-validation folds on which the temperatures of the probabilities are
+        fitted. None or 0 disables calibration, which saves the additional fits.
+    n_jobs : int or None, default=None
+        Number of threads over which classes and folds are distributed. Results do not depend on
+        it.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted; column numbers for an indicator matrix.
+        Class labels, sorted; column indices in multilabel classification.
     multilabel_ : bool
-        Whether `fit` saw an indicator matrix.
+        Whether `y` was an indicator matrix.
     rules_ : list of list of Rule
-        The rules of each class as (word, present, absent, weight); for two classes one list, which
-        is about the second.
-    n_iter_ : ndarray of shape (n_machines,)
-        Rounds of each class; one number for two classes.
-    converged_ : ndarray of shape (n_machines,)
-        Whether rounds ended because no rule could change anything more.
-    slopes_ : ndarray of shape (n_machines, 2), or (1, 1) for more than two classes
-        What decisions below zero and above it are multiplied by to give probabilities.
+        Rules of each class as named tuples (feature, present, absent, weight); for two classes,
+        one list with the rules of the second class.
+    n_iter_ : ndarray of shape (n_problems,)
+        Number of boosting rounds of each one-vs-rest problem; one problem for two classes.
+    converged_ : ndarray of shape (n_problems,)
+        Whether boosting stopped before `max_iter`, because no rule could improve the result.
+    temperatures_ : ndarray of shape (n_problems, 2) or (1, 1)
+        Divisors of negative and of positive decision values in `predict_proba`; one divisor for
+        more than two classes.
     n_features_in_ : int
-        Number of features seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where `X` had any.
+        Names of the features seen during `fit`. Defined only if `X` has feature names that are
+        all strings.
+
+    See Also
+    --------
+    LPUBoostClassifier : Rules by a linear program; far fewer rules.
+    sklearn.ensemble.AdaBoostClassifier : AdaBoost over any classifier.
 
     Notes
     -----
-    Nothing is random. Documents with the same words and labels are merged, so that neither their
-    order nor whether copies are rows or weights makes a difference.
+    The cost of sample i with label :math:`y_i = \pm 1` is proportional to `beta` for the rarer
+    class (:math:`y_i = 1`) at first, and is updated after a rule h by
+
+    .. math:: u_i \leftarrow u_i \exp(-b_i y_i h(x_i)) / Z, \quad
+       b_i = 1/\beta \text{ if } y_i = 1 \text{ else } 1.
+
+    The algorithm is deterministic. Samples with the same present features and labels are merged,
+    so the result depends neither on the order of the samples nor on whether duplicates are given
+    as sample weights.
 
     References
     ----------
@@ -82,17 +100,22 @@ default="real.mh"
 
     Examples
     --------
-    >>> words = ["gold", "mine", "naphtha"]
+    >>> from cordwood.rules import AdaUBoostClassifier
     >>> X = [[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 0]]
     >>> y = ["metal", "metal", "metal", "oil", "oil", "metal"]
     >>> model = AdaUBoostClassifier(beta=2, calibration_folds=2).fit(X, y)
     >>> model.predict([[0, 1, 1], [1, 0, 0]])
     array(['oil', 'metal'], dtype='<U5')
-    >>> print(model.describe("oil", feature_names=words))
+    >>> print(model.describe("oil", feature_names=["gold", "mine", "naphtha"]))
     oil: 1 rule
-      word      present    absent    weight
+      feature   present    absent    weight
       naphtha    +0.693    -0.693    1.0000
     """
+
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BaseRuleEnsemble._parameter_constraints,
+        "update": options(*UPDATES),
+    }
 
     def __init__(
         self,
@@ -113,102 +136,117 @@ default="real.mh"
         self.calibration_folds = calibration_folds
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("update", self.update, UPDATES)
-
-    def _learn(self, task: Task, beta: float) -> Machine:
-        boosted = boost(
-            task,
+    def _fit_binary(self, problem: BinaryProblem, beta: float) -> BinaryRules:
+        result = boost(
+            problem,
             beta=beta,
-            learner=self.weak_learner,
+            weak_learner=self.weak_learner,
             update=self.update,
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        return Machine(boosted.rules, len(boosted.rules.word), boosted.converged, [])
+        return BinaryRules(result.rules, len(result.rules.feature), result.converged, [])
 
-    def _rules_after(self, stage: int) -> list[WordRules]:
-        return [rules.take(slice(stage + 1)) for rules in self._machines]
+    def _staged_rules(self, stage: int) -> list[RuleSet]:
+        return [rules.take(slice(stage + 1)) for rules in self._rule_sets]
 
 
-class LPUBoostClassifier(BaseWordRuleClassifier):
-    """The mixture of word rules with the widest soft margin, dearer errors on the smaller class.
+class LPUBoostClassifier(BaseRuleEnsemble):
+    r"""LPUBoost: cost-sensitive soft-margin boosting of single-feature decision stumps.
 
-    A rule votes by whether one word is in a document. A linear programme weighs the rules so that
-    the margin is widest; its dual gives the documents' costs, by which further rules are found,
-    until none is left that would widen the margin. That takes far fewer rules than AdaBoost: for
-    a class with a word of its own, one. With ``beta=1`` this is LPBoost [2]_. Only whether a
-    value is above zero matters, so that counts, tf-idf and n-grams do, but columns that are above
-    zero everywhere say nothing.
+    Each stump, or rule, votes by the presence of one feature, such as a word. A linear program
+    computes the convex combination of rules with the largest soft margin, where errors on the
+    rarer class cost `beta` times as much as errors on the other. Rules are found by column
+    generation until none can increase the margin. The model has far fewer rules than AdaUBoost,
+    often a single one. With ``beta=1`` the algorithm is LPBoost [2]_.
 
-    With more than two classes, or with an indicator matrix of labels, each class is learnt
-    against the rest.
+    A feature is present if its value is positive, so that counts, tf-idf weights and n-grams are
+    suitable, but features that are positive in all samples carry no information. With more than
+    two classes, or with an indicator matrix of labels, the problem is split into one-vs-rest
+    problems.
 
     Parameters
     ----------
-    beta : float, "balanced" or mapping of label to float, default=8.0
-        How much dearer it is to miss a document of the smaller side, the class or its rest, than
-        one of the larger: a number from 1; "balanced" for the quotient of their sizes; or the
-        costs of missing a document of each class, one where there is none.
+    beta : float, "balanced" or dict, default=8.0
+        Cost of an error on the rarer class, relative to the other, in each one-vs-rest problem. A
+        float must be at least 1. "balanced" is the ratio of the class sizes. A dict maps labels to
+        the cost of missing them; labels that it does not contain have the cost 1.
     nu : float, default=0.1
-        How soft the margin is: a document costs at most ``1 / (nu * n)``, or beta times that.
-    min_cost : float, default=0
-        A document costs at least ``1 / (min_cost * m)``, where there are m; nothing if it is zero.
-        Otherwise from 1; the greater, the lower.
+        Softness of the margin: the cost of a sample is at most ``1 / (nu * n)``, times `beta` for
+        the rarer class. See `bound_scaling` for n.
+    min_cost : float, default=0.0
+        Lower bound of the cost of a sample, as a fraction of the mean cost: the cost is at least
+        ``min_cost / n_samples``. Must be in [0, 1].
     bound_scaling : {"geometric", "paper"}, default="geometric"
-        What n is: twice the geometric mean of the sizes of the two sides, which is m where they
-        are even; or always m, as in [1]_. Then it pays to give up small classes, because their
-        documents can never be dear enough to outweigh the others.
+        Definition of n in the upper bound of the costs: twice the geometric mean of the sizes of
+        the two classes, which is the number of samples if they are balanced; or always the number
+        of samples, as in [1]_. With "paper", the samples of a rare class can never have enough
+        cost together to outweigh the others, and the class is never predicted.
     weak_learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}, \
 default="real.mh"
-        How rules are chosen: votes of any size or of ±1, by the least loss, by the greatest edge,
-        or by the least uneven loss.
+        Votes and criterion of the rules. Votes are real numbers ("real") or ±1 ("disc"). The
+        criterion is the loss of AdaBoost.MH ("mh"), the edge ("lp"), or the cost-sensitive loss
+        ("u").
     columns_per_iter : int, default=10
-        Rules that a round may add, the best of those that would widen the margin. In [1]_ it is
-        one; with more, the programme is solved less often.
+        Maximum number of rules that an iteration adds to the linear program; 1 in [1]_. With more
+        rules, the program is solved less often.
     max_iter : int, default=300
-        Number of rounds at most; if that is too few, there is a `ConvergenceWarning`.
+        Maximum number of iterations. A `ConvergenceWarning` is issued if the algorithm reaches it.
     tol : float, default=1e-3
-        Stop when no rule would widen the margin by more. Votes are between -1 and 1.
+        Stop when no rule can increase the objective by more than this. Votes are in [-1, 1].
     keep_stages : bool, default=False
-        Whether to keep the mixture of each round, for `staged_predict`.
+        Whether to keep the rules of each iteration for `staged_predict`.
     calibration_folds : int or None, default=3
-        Folds to fit the slopes of probabilities on. None or 0 saves the time, and leaves them at
-        one.
-    n_jobs : int, optional
-        Number of threads, which share classes and folds. It changes no result.
+        Number of cross-validation folds on which the temperatures of the probabilities are
+        fitted. None or 0 disables calibration, which saves the additional fits.
+    n_jobs : int or None, default=None
+        Number of threads over which classes and folds are distributed. Results do not depend on
+        it.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted; column numbers for an indicator matrix.
+        Class labels, sorted; column indices in multilabel classification.
     multilabel_ : bool
-        Whether `fit` saw an indicator matrix.
+        Whether `y` was an indicator matrix.
     rules_ : list of list of Rule
-        The rules of each class as (word, present, absent, weight); for two classes one list, which
-        is about the second. Weights of a class sum to one.
-    margin_ : ndarray of shape (n_machines,)
-        The margin of each class; one number for two classes. Documents that are allowed to miss it
-        are paid for.
-    duality_gap_ : ndarray of shape (n_machines,)
-        By how much the objective can be below the best that rules of the weak learner reach.
-    n_iter_ : ndarray of shape (n_machines,)
-        Rounds that added rules.
-    converged_ : ndarray of shape (n_machines,)
-        Whether no rule would have widened the margin by more than `tol`.
-    slopes_ : ndarray of shape (n_machines, 2), or (1, 1) for more than two classes
-        What decisions below zero and above it are multiplied by to give probabilities.
+        Rules of each class as named tuples (feature, present, absent, weight); for two classes,
+        one list with the rules of the second class. The weights of a class sum to one.
+    margin_ : ndarray of shape (n_problems,)
+        Soft margin of each one-vs-rest problem; one problem for two classes.
+    duality_gap_ : ndarray of shape (n_problems,)
+        Upper bound of the improvement of the objective by further rules of the weak learner.
+    n_iter_ : ndarray of shape (n_problems,)
+        Number of iterations that added rules.
+    converged_ : ndarray of shape (n_problems,)
+        Whether no rule could increase the objective by more than `tol`.
+    temperatures_ : ndarray of shape (n_problems, 2) or (1, 1)
+        Divisors of negative and of positive decision values in `predict_proba`; one divisor for
+        more than two classes.
     n_features_in_ : int
-        Number of features seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where `X` had any.
+        Names of the features seen during `fit`. Defined only if `X` has feature names that are
+        all strings.
+
+    See Also
+    --------
+    AdaUBoostClassifier : Rules by AdaBoost; better with more than a dozen samples of a class.
 
     Notes
     -----
-    Nothing is random. Documents with the same words and labels are merged and sorted, so that
-    neither their order nor whether copies are rows or weights makes a difference; among several
-    best solutions, the solver with one thread and one seed takes the same.
+    The weights :math:`a_j \geq 0`, :math:`\sum_j a_j = 1`, of the rules :math:`h_j` maximize
+
+    .. math:: \min_u \sum_i u_i y_i \sum_j a_j h_j(x_i), \quad
+       \sum_i u_i = 1, \quad L_i \leq u_i \leq D_i,
+
+    with the upper bounds :math:`D_i = 1 / (\nu n)`, times :math:`\beta` for the rarer class, and
+    the lower bounds :math:`L_i` = `min_cost` / m for m samples. In [1]_ the lower bound is
+    :math:`1 / (d_{lb}\, m)`, so `min_cost` is :math:`1 / d_{lb}`.
+
+    The algorithm is deterministic. Samples with the same present features and labels are merged
+    and sorted, so the result depends neither on the order of the samples nor on whether duplicates
+    are given as sample weights.
 
     References
     ----------
@@ -219,26 +257,35 @@ default="real.mh"
 
     Examples
     --------
-    >>> words = ["gold", "mine", "naphtha"]
+    >>> from cordwood.rules import LPUBoostClassifier
     >>> X = [[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 0]]
     >>> y = ["metal", "metal", "metal", "oil", "oil", "metal"]
     >>> model = LPUBoostClassifier(weak_learner="disc.lp", calibration_folds=2).fit(X, y)
     >>> model.predict([[0, 1, 1], [1, 0, 0]])
     array(['oil', 'metal'], dtype='<U5')
-    >>> print(model.describe("oil", feature_names=words))
+    >>> print(model.describe("oil", feature_names=["gold", "mine", "naphtha"]))
     oil: 1 rule
-      word      present    absent    weight
+      feature   present    absent    weight
       naphtha    +1.000    -1.000    1.0000
     >>> model.margin_, model.converged_
     (array([1.]), array([ True]))
     """
+
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BaseRuleEnsemble._parameter_constraints,
+        "nu": POSITIVE,
+        "min_cost": real("[]", 0, 1),
+        "bound_scaling": options(*BOUND_SCALINGS),
+        "columns_per_iter": integer(1),
+        "keep_stages": BOOLEAN,
+    }
 
     def __init__(
         self,
         *,
         beta: float | str | Mapping[Any, float] = 8.0,
         nu: float = 0.1,
-        min_cost: float = 0,
+        min_cost: float = 0.0,
         bound_scaling: str = "geometric",
         weak_learner: str = "real.mh",
         columns_per_iter: int = 10,
@@ -260,59 +307,53 @@ default="real.mh"
         self.calibration_folds = calibration_folds
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive("nu", self.nu)
-        if self.min_cost != 0:
-            check_least("min_cost, if it is not zero,", self.min_cost, 1.0)
-        check_choice("bound_scaling", self.bound_scaling, BOUND_SCALINGS)
-        check_number("columns_per_iter", self.columns_per_iter, 1)
-        check_choice("keep_stages", self.keep_stages, (True, False))
-
-    def _learn(self, task: Task, beta: float) -> Machine:
-        bounds = bound_costs(
-            task, beta=beta, nu=self.nu, min_cost=self.min_cost, bound_scaling=self.bound_scaling
+    def _fit_binary(self, problem: BinaryProblem, beta: float) -> BinaryRules:
+        bounds = compute_cost_bounds(
+            problem,
+            beta=beta,
+            nu=self.nu,
+            min_cost=self.min_cost,
+            bound_scaling=self.bound_scaling,
         )
-        solution = generate(
-            task,
+        result = generate_columns(
+            problem,
             bounds,
             beta=beta,
-            learner=self.weak_learner,
+            weak_learner=self.weak_learner,
             columns_per_iter=self.columns_per_iter,
             max_iter=self.max_iter,
             tol=self.tol,
-            keep_stages=self.keep_stages,
+            keep_stages=bool(self.keep_stages),
         )
-        return Machine(
-            solution.rules,
-            solution.n_iter,
-            solution.converged,
-            solution.stages,
-            solution.margin,
-            solution.gap,
+        return BinaryRules(
+            result.rules,
+            result.n_iter,
+            result.converged,
+            result.stages,
+            result.margin,
+            result.gap,
         )
 
-    def _tell(self, learnt: list[Machine]) -> None:
-        self.margin_ = np.array([machine.margin for machine in learnt])
-        self.duality_gap_ = np.array([machine.gap for machine in learnt])
+    def _set_diagnostics(self, classifiers: list[BinaryRules]) -> None:
+        self.margin_ = np.array([classifier.margin for classifier in classifiers])
+        self.duality_gap_ = np.array([classifier.gap for classifier in classifiers])
         if not self.converged_.all():
-            n_open = int((~self.converged_).sum())
+            n_failed = int((~self.converged_).sum())
             warnings.warn(
-                f"the rules of {n_open} of {len(learnt)} classes could still be improved after "
-                f"max_iter={self.max_iter} rounds; allow more, or a greater tol={self.tol:g}",
+                f"LPUBoost failed to converge for {n_failed} of {len(classifiers)} binary problems "
+                f"after max_iter={self.max_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
-    def _rules_after(self, stage: int) -> list[WordRules]:
+    def _staged_rules(self, stage: int) -> list[RuleSet]:
         if not all(self._stages):
-            raise ValueError(
-                "the mixtures of earlier rounds were not kept; fit with keep_stages=True"
-            )
+            raise ValueError("Staged predictions require a fit with keep_stages=True.")
         return [stages[min(stage, len(stages) - 1)] for stages in self._stages]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # On two columns that do not tell the classes apart, the widest margin is that of a guess.
+        # On the checks' data, the two classes share all present features, and the constant rule
+        # has the largest margin.
         tags.classifier_tags.poor_score = True
         return tags

@@ -1,7 +1,18 @@
-"""The linear programme over the rules found so far, kept alive in HiGHS.
+"""The restricted master linear program of LPUBoost, solved with warm starts in HiGHS.
 
-Costs are solved for in units of their mean, so that the solver's tolerances, which are absolute,
-are small beside them however many documents there are.
+The dual of the soft-margin problem is solved for the costs :math:`u_i` of the samples. It minimizes
+the largest edge g of the rules found so far; the multipliers of the rules' constraints are the
+weights of the rules::
+
+                           u_1 ... u_m     S      g
+    sum of the costs         1 ...  1                  =  1
+    sum of the signed costs y_1 ... y_m   -1           =  0
+    rule (j, c1, c0)       (c1 - c0) y_i  c0    -1    <=  0     one entry per sample with feature j
+    bounds                  lower_i <= u_i <= upper_i          minimize g
+
+The auxiliary variable :math:`S = \\sum_i u_i y_i` keeps the constraint of a rule as sparse as its
+feature; without it, the constraint would have an entry for every sample. Costs are scaled by the
+number of samples, because the tolerances of the solver are absolute.
 """
 
 from typing import NamedTuple
@@ -9,58 +20,59 @@ from typing import NamedTuple
 import highspy
 import numpy as np
 
-from cordwood.rules._records import Floats, Task, WordRules, join
+from cordwood.rules._records import BinaryProblem, Float64Array, RuleSet, concatenate_rules
 
 _OPTIONS: dict[str, bool | int | float | str] = {
     "output_flag": False,
-    # Rows that are added leave the last basis feasible for the dual simplex, and for that alone.
+    # After constraints are added, the previous basis is still feasible for the dual simplex.
     "solver": "simplex",
     "simplex_strategy": 1,
     "presolve": "off",
-    # One thread and one seed: the same rows in the same order always end in the same corner, also
-    # where several are optimal.
+    # Reproducible results, also if there are several optimal vertices.
     "threads": 1,
     "parallel": "off",
     "random_seed": 0,
     "primal_feasibility_tolerance": 1e-9,
     "dual_feasibility_tolerance": 1e-9,
 }
-_N_FIXED_ROWS = 2
+_N_FIXED_CONSTRAINTS = 2
 
 
-class Optimum(NamedTuple):
-    """The solution of the programme.
+class LPSolution(NamedTuple):
+    """Solution of the linear program.
 
     Parameters
     ----------
-    costs : float64 array of shape (n_docs,)
-        The costs under which the best of the rules is worst; they sum to one.
+    costs : float64 array of shape (n_samples,)
+        Costs of the samples, which sum to one.
     value : float
-        The edge of that rule: g.
+        Largest edge of the rules under these costs (g).
     weights : float64 array of shape (n_rules,)
-        Lagrange multipliers of the rules; they sum to one.
+        Weights of the rules, which sum to one.
     """
 
-    costs: Floats
+    costs: Float64Array
     value: float
-    weights: Floats
+    weights: Float64Array
 
 
-class Master:
-    """A programme to which rules can be added.
+class MasterLP:
+    """Linear program to which rules can be added.
 
     Parameters
     ----------
-    task : Task
-    lower, upper : float64 arrays of shape (n_docs,)
-        Bounds of the costs. Lower ones may sum to at most one, upper ones to no less.
+    problem : BinaryProblem
+        Training set.
+    lower, upper : float64 arrays of shape (n_samples,)
+        Bounds of the costs. The lower bounds must sum to at most one, the upper bounds to at least
+        one.
     """
 
-    def __init__(self, task: Task, lower: Floats, upper: Floats) -> None:
-        self.task, self.lower, self.upper = task, lower, upper
-        self._rules: list[WordRules] = []
-        self._sign = task.sign
-        n = self._n_docs = len(task.weight)
+    def __init__(self, problem: BinaryProblem, lower: Float64Array, upper: Float64Array) -> None:
+        self.problem, self.lower, self.upper = problem, lower, upper
+        self._rules: list[RuleSet] = []
+        self._sign = problem.sign
+        n = self._n_samples = len(problem.weight)
         self._model = model = highspy.Highs()  # type: ignore[no-untyped-call]
         for name, value in _OPTIONS.items():
             model.setOptionValue(name, value)
@@ -69,25 +81,27 @@ class Master:
             n + 2, np.concatenate([n * lower, np.negative(free)]), np.concatenate([n * upper, free])
         )
         model.changeColCost(n + 1, 1.0)
-        documents = np.arange(n, dtype=np.int32)
-        model.addRow(n, n, n, documents, np.ones(n))
-        model.addRow(
-            0.0, 0.0, n + 1, np.append(documents, np.int32(n)), np.append(self._sign, -1.0)
-        )
+        samples = np.arange(n, dtype=np.int32)
+        model.addRow(n, n, n, samples, np.ones(n))
+        model.addRow(0.0, 0.0, n + 1, np.append(samples, np.int32(n)), np.append(self._sign, -1.0))
 
     @property
-    def rules(self) -> WordRules:
-        """The rules, in the order in which they were added."""
-        return join(self._rules)
+    def rules(self) -> RuleSet:
+        """All rules, in the order in which they were added."""
+        return concatenate_rules(self._rules)
 
-    def add(self, rules: WordRules) -> None:
-        """Add rules, whatever their weights; the next solution starts from the last one."""
+    def add(self, rules: RuleSet) -> None:
+        """Add rules; their weights are ignored."""
         indices, values, starts = [], [], [0]
-        n = self._n_docs
-        for word, present, absent in zip(rules.word, rules.present, rules.absent, strict=True):
-            documents = self.task.find(int(word)) if present != absent else np.empty(0, np.int32)
-            indices.append(np.append(documents, np.array([n, n + 1], np.int32)))
-            values.append(np.append((present - absent) * self._sign[documents], [absent, -1.0]))
+        n = self._n_samples
+        for feature, present, absent in zip(
+            rules.feature, rules.present, rules.absent, strict=True
+        ):
+            samples = np.empty(0, np.int32)
+            if present != absent:
+                samples = self.problem.samples_with(int(feature))
+            indices.append(np.append(samples, np.array([n, n + 1], np.int32)))
+            values.append(np.append((present - absent) * self._sign[samples], [absent, -1.0]))
             starts.append(starts[-1] + len(indices[-1]))
         self._model.addRows(
             len(indices),
@@ -100,58 +114,60 @@ class Master:
         )
         self._rules.append(rules)
 
-    def solve(self) -> Optimum:
-        """Solve the programme, from the last solution on if there is one."""
+    def solve(self) -> LPSolution:
+        """Solve the linear program, starting from the previous solution."""
         self._model.run()
         status = self._model.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
-            told = self._model.modelStatusToString(status)
-            raise RuntimeError(f"HiGHS did not solve the linear programme of the rules: {told}")
+            name = self._model.modelStatusToString(status)
+            raise RuntimeError(f"HiGHS did not solve the linear program of LPUBoost: {name}.")
         solution = self._model.getSolution()
-        n = self._n_docs
+        n = self._n_samples
         values = np.asarray(solution.col_value)
         costs = np.clip(values[:n] / n, self.lower, self.upper)
-        weights = np.maximum(-np.asarray(solution.row_dual)[_N_FIXED_ROWS:], 0.0)
-        return Optimum(costs / costs.sum(), float(values[n + 1]) / n, weights / weights.sum())
+        weights = np.maximum(-np.asarray(solution.row_dual)[_N_FIXED_CONSTRAINTS:], 0.0)
+        return LPSolution(costs / costs.sum(), float(values[n + 1]) / n, weights / weights.sum())
 
-    def start_again(self) -> "Master":
-        """Give a programme of the same rules that has never been solved."""
-        fresh = Master(self.task, self.lower, self.upper)
-        fresh.add(self.rules)
-        return fresh
+    def copy_unsolved(self) -> "MasterLP":
+        """Return a linear program with the same rules and without a previous solution."""
+        copy = MasterLP(self.problem, self.lower, self.upper)
+        copy.add(self.rules)
+        return copy
 
 
-def measure_margin(margins: Floats, lower: Floats, upper: Floats) -> tuple[float, float]:
-    """Find the margin that the soft-margin objective is best at, and that objective.
+def soft_margin(
+    margins: Float64Array, lower: Float64Array, upper: Float64Array
+) -> tuple[float, float]:
+    """Compute the soft margin and the primal objective of a combination of rules.
 
-    The objective of a mixture of rules is the least mean of its documents' margins over all costs
-    within bounds: costs go to the documents with the least margins first, as far as they may.
-    Sorting finds it, so that it certifies a solution without the solver that found it.
+    The objective is the smallest cost-weighted mean of the margins over all costs within the
+    bounds: the samples with the smallest margins get the largest costs. It is found by sorting,
+    so it certifies a solution independently of the solver.
 
     Parameters
     ----------
-    margins : float64 array of shape (n_docs,)
-        Votes, positive where they are right.
-    lower, upper : float64 arrays of shape (n_docs,)
+    margins : float64 array of shape (n_samples,)
+        Votes times sign, positive for correctly classified samples.
+    lower, upper : float64 arrays of shape (n_samples,)
         Bounds of the costs.
 
     Returns
     -------
     margin : float
-        The margin that all documents have, but for those that are allowed to miss it.
+        Soft margin (rho), the largest margin of a sample whose cost is above its lower bound.
     objective : float
-        It less the costs of missing it.
+        The margin minus the penalties of the samples below it.
 
     Examples
     --------
-    >>> measure_margin(np.array([-1.0, 0.5, 1.0]), np.zeros(3), np.full(3, 0.5))
+    >>> soft_margin(np.array([-1.0, 0.5, 1.0]), np.zeros(3), np.full(3, 0.5))
     (0.5, -0.25)
     """
     order = np.argsort(margins, kind="stable")
-    room = np.cumsum((upper - lower)[order])
-    left = 1.0 - lower.sum()
-    last = min(int(np.searchsorted(room, left * (1 - 1e-12))), len(order) - 1)
+    capacity = np.cumsum((upper - lower)[order])
+    remaining = 1.0 - lower.sum()
+    last = min(int(np.searchsorted(capacity, remaining * (1 - 1e-12))), len(order) - 1)
     costs = lower[order]
     costs[:last] = upper[order][:last]
-    costs[last] += left - (room[last - 1] if last else 0.0)
+    costs[last] += remaining - (capacity[last - 1] if last else 0.0)
     return float(margins[order[last]]), float(costs @ margins[order])

@@ -1,209 +1,236 @@
-"""Six weak learners: what two votes a word should have, and which word is best.
+"""Six weak learners, which find the best single-feature rule for given sample costs.
 
-All words are tried at once. Two sparse products give the costs of the documents with each word,
-and what is left of each side's total are the costs of those without it. The learners are those of
-section 3 of [1]_; where two words are equally good, the one of the first column is taken.
+All features are evaluated at once: two sparse products compute the costs of the samples in which
+each feature is present, and the total costs minus these are the costs of the samples in which it is
+absent. The weak learners are those of section 3 of [1]_. Ties are broken by the lower feature
+index. Z is the sum of the costs after a boosting update, and the edge is the difference between
+the costs of correctly and incorrectly classified samples.
 
-============  =====================================  ==========================  ==================
-learner       votes                                  factor                      word
-============  =====================================  ==========================  ==================
-``real.mh``   half the log of the odds, smoothed     1                           least Z
-``disc.mh``   the side with the greater costs, ±1    half the log of the odds    least Z
-``real.lp``   as ``real.mh``                         1                           greatest edge
-``disc.lp``   as ``disc.mh``                         as ``disc.mh``              greatest edge
-``real.u``    as ``real.mh``                         1                           least uneven Z
-``disc.u``    as ``disc.mh``                         that of the least uneven Z  least uneven Z
-============  =====================================  ==========================  ==================
+============  ============================  ====================  ===========================
+weak learner  votes                         factor                selected feature
+============  ============================  ====================  ===========================
+``real.mh``   half the smoothed log odds    1                     minimum of Z
+``disc.mh``   ±1, class of larger cost      half the log odds     minimum of Z
+``real.lp``   like ``real.mh``              1                     maximum of the edge
+``disc.lp``   like ``disc.mh``              like ``disc.mh``      maximum of the edge
+``real.u``    like ``real.mh``              1                     minimum of cost-sensitive Z
+``disc.u``    like ``disc.mh``              minimizes the Z       minimum of cost-sensitive Z
+============  ============================  ====================  ===========================
 
 References
 ----------
 .. [1] Leskovec, Shawe-Taylor (2003). Linear programming boosting for uneven datasets. ICML.
 .. [2] Schapire, Singer (2000). BoosTexter: a boosting-based system for text categorization.
-   Machine Learning 39. Section 4.2: the smoothing of votes.
+   Machine Learning 39. Section 4.2: smoothing of the votes.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from cordwood.rules._records import Floats, Task, WordRules
+from cordwood.rules._records import BinaryProblem, Float64Array, RuleSet
 
-LEARNERS = ("real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u")
+WEAK_LEARNERS = ("real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u")
 
-_MOST_STEPS = 100
-_SMALL_STEP = 1e-13
-_NOTHING = 1e-13
-# Losses are sums in different orders; what they differ by beyond this must not choose the word.
+# Losses are rounded to this many decimals, because rounding errors of sums in different order must
+# not decide between features.
 DECIMALS = 12
 
-
-class Masses(NamedTuple):
-    """Costs of the documents on either side that have a word, and of those that have not.
-
-    Parameters
-    ----------
-    with_plus, with_minus, without_plus, without_minus : float64 arrays of shape (n_words,)
-    """
-
-    with_plus: Floats
-    with_minus: Floats
-    without_plus: Floats
-    without_minus: Floats
+_MAX_NEWTON_STEPS = 100
+_MIN_NEWTON_STEP = 1e-13
+_MIN_COST_SUM = 1e-13
 
 
-class Candidates(NamedTuple):
-    """One rule for each word, judged.
+class CostSums(NamedTuple):
+    """Total costs of the samples of each class in which a feature is present or absent.
 
     Parameters
     ----------
-    present, absent : float64 arrays of shape (n_words,)
-        The votes.
-    factor : float64 array of shape (n_words,)
-        What `boosting` multiplies the votes by.
-    loss : float64 array of shape (n_words,)
-        The learner's own criterion; the less, the better.
-    edge : float64 array of shape (n_words,)
-        Sum over documents of cost times vote, votes for the wrong side taken off.
+    present_positive, present_negative : float64 arrays of shape (n_features,)
+        Costs of the samples of the positive and negative class that have the feature.
+    absent_positive, absent_negative : float64 arrays of shape (n_features,)
+        Costs of the samples that do not have it.
     """
 
-    present: Floats
-    absent: Floats
-    factor: Floats
-    loss: Floats
-    edge: Floats
+    present_positive: Float64Array
+    present_negative: Float64Array
+    absent_positive: Float64Array
+    absent_negative: Float64Array
 
-    def take(self, words: list[int], scale: float = 1.0) -> WordRules:
-        """Take the rules of some words, with `factor` for a weight and votes times `scale`."""
-        chosen = np.array(words, np.int32)
+
+class CandidateRules(NamedTuple):
+    """One rule per feature, with its scores.
+
+    Parameters
+    ----------
+    present, absent : float64 arrays of shape (n_features,)
+        Votes if the feature is present or absent.
+    factor : float64 array of shape (n_features,)
+        Factor of the votes in AdaUBoost.
+    loss : float64 array of shape (n_features,)
+        Criterion of the weak learner, to be minimized.
+    edge : float64 array of shape (n_features,)
+        Sum over the samples of cost times vote times sign.
+    """
+
+    present: Float64Array
+    absent: Float64Array
+    factor: Float64Array
+    loss: Float64Array
+    edge: Float64Array
+
+    def take(self, features: list[int], scale: float = 1.0) -> RuleSet:
+        """Return the rules of some features, votes times `scale`, weighted by `factor`."""
+        chosen = np.array(features, np.int32)
         present, absent = scale * self.present[chosen], scale * self.absent[chosen]
-        return WordRules(chosen, present, absent, self.factor[chosen])
+        return RuleSet(chosen, present, absent, self.factor[chosen])
 
 
-def greatest_vote(size: float) -> float:
-    """Give what smoothing lets a vote, or a factor, be at most, for costs that sum to one."""
-    return 0.5 * float(np.log1p(size))
+def max_vote(n_samples: float) -> float:
+    """Return the largest absolute vote or factor under smoothing, for costs that sum to one."""
+    return 0.5 * float(np.log1p(n_samples))
 
 
-def weigh(task: Task, costs: Floats) -> Masses:
-    """Add up the costs of the documents that have each word, and of those that have not."""
-    plus, minus = costs[: task.n_plus], costs[task.n_plus :]
-    return complete(task.plus @ plus, task.minus @ minus, plus.sum(), minus.sum())
+def sum_costs(problem: BinaryProblem, costs: Float64Array) -> CostSums:
+    """Sum the costs of the samples by feature, class and presence."""
+    positive, negative = costs[: problem.n_positive], costs[problem.n_positive :]
+    return complete_sums(
+        problem.positive @ positive, problem.negative @ negative, positive.sum(), negative.sum()
+    )
 
 
-def complete(with_plus: Floats, with_minus: Floats, plus: float, minus: float) -> Masses:
-    """Find the costs of the documents without a word, from those with it and those of all."""
-    masses = (with_plus, with_minus, plus - with_plus, minus - with_minus)
-    # A rounding error where nothing is left would be as large as its root in a loss.
-    return Masses._make(np.where(mass < _NOTHING, 0.0, mass) for mass in masses)
+def complete_sums(
+    present_positive: Float64Array,
+    present_negative: Float64Array,
+    total_positive: float,
+    total_negative: float,
+) -> CostSums:
+    """Compute the costs of samples without a feature from those with it and the totals."""
+    absent_positive = total_positive - present_positive
+    absent_negative = total_negative - present_negative
+    sums = (present_positive, present_negative, absent_positive, absent_negative)
+    # A rounding error instead of zero would enter the loss as its square root.
+    return CostSums._make(np.where(part < _MIN_COST_SUM, 0.0, part) for part in sums)
 
 
-def judge(masses: Masses, learner: str, beta: float, size: float) -> Candidates:
-    """Give every word its votes and judge it.
+def score_rules(sums: CostSums, weak_learner: str, beta: float, n_samples: float) -> CandidateRules:
+    """Compute the votes and the scores of one rule per feature.
 
     Parameters
     ----------
-    masses : Masses
-        Of costs that sum to one.
-    learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}
+    sums : CostSums
+        Sums of costs that add up to one.
+    weak_learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}
+        Weak learner.
     beta : float
-        How much dearer it is to miss a document of the plus side.
-    size : float
-        The number of documents, m: one document's mean cost 1/m smooths all odds.
+        Cost ratio of the positive to the negative class.
+    n_samples : float
+        Number of samples; all odds are smoothed by the mean cost 1 / n_samples.
 
     Examples
     --------
-    >>> masses = Masses(*np.array([[0.4], [0.1], [0.1], [0.4]]))
-    >>> rules = judge(masses, "disc.mh", beta=1.0, size=100)
+    >>> sums = CostSums(*np.array([[0.4], [0.1], [0.1], [0.4]]))
+    >>> rules = score_rules(sums, "disc.mh", beta=1.0, n_samples=100)
     >>> rules.present, rules.absent, rules.edge.round(3)
     (array([1.]), array([-1.]), array([0.6]))
     """
-    kind, criterion = learner.split(".")
-    ease = 1.0 / size
-    yes_plus, yes_minus, no_plus, no_minus = masses
-    if kind == "real":
-        present = _half_log_odds(yes_plus, yes_minus, ease)
-        absent = _half_log_odds(no_plus, no_minus, ease)
+    votes, criterion = weak_learner.split(".")
+    smoothing = 1.0 / n_samples
+    if votes == "real":
+        present = _half_log_odds(sums.present_positive, sums.present_negative, smoothing)
+        absent = _half_log_odds(sums.absent_positive, sums.absent_negative, smoothing)
     else:
-        present = np.where(yes_plus > yes_minus, 1.0, -1.0)
-        absent = np.where(no_plus > no_minus, 1.0, -1.0)
-    edge = (yes_plus - yes_minus) * present + (no_plus - no_minus) * absent
+        present = np.where(sums.present_positive > sums.present_negative, 1.0, -1.0)
+        absent = np.where(sums.absent_positive > sums.absent_negative, 1.0, -1.0)
+    edge = (sums.present_positive - sums.present_negative) * present + (
+        sums.absent_positive - sums.absent_negative
+    ) * absent
     factor = np.ones_like(edge)
-    if kind == "disc":
-        right, wrong = 0.5 * (1.0 + edge), 0.5 * np.maximum(1.0 - edge, 0.0)
-        factor = _half_log_odds(right, wrong, ease)
-    if criterion == "lp" or (criterion == "mh" and kind == "disc"):
-        loss = -edge  # the least Z of ±1 votes, sqrt(1 - edge**2), is that of the greatest edge
+    if votes == "disc":
+        correct, incorrect = 0.5 * (1.0 + edge), 0.5 * np.maximum(1.0 - edge, 0.0)
+        factor = _half_log_odds(correct, incorrect, smoothing)
+    if criterion == "lp" or (criterion == "mh" and votes == "disc"):
+        loss = -edge  # for votes of ±1, Z = sqrt(1 - edge**2)
     elif criterion == "mh":
-        loss = _least_loss(masses)
+        loss = _real_mh_loss(sums)
     else:
-        if kind == "disc":
-            factor = find_factors(masses, present, absent, beta, greatest_vote(size))
-        loss = uneven_loss(masses, factor * present, factor * absent, beta)
-    return Candidates(present, absent, factor, np.round(loss, DECIMALS), edge)
+        if votes == "disc":
+            factor = find_factors(sums, present, absent, beta, max_vote(n_samples))
+        loss = cost_sensitive_loss(sums, factor * present, factor * absent, beta)
+    return CandidateRules(present, absent, factor, np.round(loss, DECIMALS), edge)
 
 
-def find_best(masses: Masses, learner: str, beta: float, size: float) -> WordRules:
-    """Find the one rule that the learner likes best; parameters are those of `judge`."""
-    if learner == "real.mh":  # whose loss needs no votes, and logarithms are what takes long
-        loss = np.round(_least_loss(masses), DECIMALS)
+def find_best_rule(sums: CostSums, weak_learner: str, beta: float, n_samples: float) -> RuleSet:
+    """Return the best rule of a weak learner; parameters as in `score_rules`."""
+    if weak_learner == "real.mh":  # its loss does not need the votes and their costly logarithms
+        loss = np.round(_real_mh_loss(sums), DECIMALS)
     else:
-        loss = judge(masses, learner, beta, size).loss
-    word = int(np.argmin(loss))
-    rule = judge(Masses._make(mass[[word]] for mass in masses), learner, beta, size).take([0])
-    return rule._replace(word=np.array([word], np.int32))
+        loss = score_rules(sums, weak_learner, beta, n_samples).loss
+    feature = int(np.argmin(loss))
+    sums = CostSums._make(part[[feature]] for part in sums)
+    rule = score_rules(sums, weak_learner, beta, n_samples).take([0])
+    return rule._replace(feature=np.array([feature], np.int32))
 
 
-def uneven_loss(masses: Masses, present: Floats, absent: Floats, beta: float) -> Floats:
-    """Sum of the costs after an uneven update, Z of equation (10) of the paper."""
-    loss: Floats = (
-        masses.with_plus * np.exp(-present / beta)
-        + masses.with_minus * np.exp(present)
-        + masses.without_plus * np.exp(-absent / beta)
-        + masses.without_minus * np.exp(absent)
+def cost_sensitive_loss(
+    sums: CostSums, present: Float64Array, absent: Float64Array, beta: float
+) -> Float64Array:
+    """Return the sum of the costs after a cost-sensitive update, Z of equation (10) in [1]_."""
+    loss: Float64Array = (
+        sums.present_positive * np.exp(-present / beta)
+        + sums.present_negative * np.exp(present)
+        + sums.absent_positive * np.exp(-absent / beta)
+        + sums.absent_negative * np.exp(absent)
     )
     return loss
 
 
 def find_factors(
-    masses: Masses, present: Floats, absent: Floats, beta: float, most: float
-) -> Floats:
-    """Find for each word the factor on its ±1 votes that makes the uneven loss least.
+    sums: CostSums, present: Float64Array, absent: Float64Array, beta: float, bound: float
+) -> Float64Array:
+    """Return the factors of ±1 votes that minimize the cost-sensitive loss, one per feature.
 
-    The loss is convex in the factor, so that its slope has one root: equation (11) of the paper.
-    Newton's steps are taken for all words at once, and halve the bracket where they would leave
-    it. Factors are kept between ``-most`` and ``most``.
+    The loss is convex in the factor, so its derivative, equation (11) of [1]_, has one root. It is
+    found by Newton's method for all features at once, with bisection where a step would leave the
+    bracket. Factors are limited to [-bound, bound].
     """
     yes, no = present > 0, absent > 0
-    right_plus = np.where(yes, masses.with_plus, 0.0) + np.where(no, masses.without_plus, 0.0)
-    wrong_plus = masses.with_plus + masses.without_plus - right_plus
-    wrong_minus = np.where(yes, masses.with_minus, 0.0) + np.where(no, masses.without_minus, 0.0)
-    right_minus = masses.with_minus + masses.without_minus - wrong_minus
-    low, high = np.full_like(right_plus, -most), np.full_like(right_plus, most)
-    factor = np.zeros_like(right_plus)
-    for _ in range(_MOST_STEPS):
+    correct_positive = np.where(yes, sums.present_positive, 0.0) + np.where(
+        no, sums.absent_positive, 0.0
+    )
+    wrong_positive = sums.present_positive + sums.absent_positive - correct_positive
+    wrong_negative = np.where(yes, sums.present_negative, 0.0) + np.where(
+        no, sums.absent_negative, 0.0
+    )
+    correct_negative = sums.present_negative + sums.absent_negative - wrong_negative
+    low, high = np.full_like(correct_positive, -bound), np.full_like(correct_positive, bound)
+    factor = np.zeros_like(correct_positive)
+    for _ in range(_MAX_NEWTON_STEPS):
         up, down = np.exp(factor), np.exp(-factor)
-        plus_up, plus_down = np.exp(factor / beta) / beta, np.exp(-factor / beta) / beta
-        gain, pain = right_plus * plus_down, wrong_plus * plus_up
-        slope = pain - gain + wrong_minus * up - right_minus * down
-        bend = (pain + gain) / beta + wrong_minus * up + right_minus * down
-        low, high = np.where(slope < 0, factor, low), np.where(slope > 0, factor, high)
-        step = np.divide(-slope, bend, out=np.zeros_like(slope), where=bend > 0)
+        beta_up, beta_down = np.exp(factor / beta) / beta, np.exp(-factor / beta) / beta
+        decrease, increase = correct_positive * beta_down, wrong_positive * beta_up
+        gradient = increase - decrease + wrong_negative * up - correct_negative * down
+        hessian = (increase + decrease) / beta + wrong_negative * up + correct_negative * down
+        low, high = np.where(gradient < 0, factor, low), np.where(gradient > 0, factor, high)
+        step = np.divide(-gradient, hessian, out=np.zeros_like(gradient), where=hessian > 0)
         new = factor + step
         new = np.where((new < low) | (new > high), 0.5 * (low + high), new)
-        done = np.abs(new - factor).max(initial=0.0) <= _SMALL_STEP * most
+        converged = np.abs(new - factor).max(initial=0.0) <= _MIN_NEWTON_STEP * bound
         factor = new
-        if done:
+        if converged:
             break
     return factor
 
 
-def _least_loss(masses: Masses) -> Floats:
-    """Sum of the costs after an even update, Z, for the votes that make it least."""
-    present = np.sqrt(masses.with_plus * masses.with_minus)
-    absent = np.sqrt(masses.without_plus * masses.without_minus)
+def _real_mh_loss(sums: CostSums) -> Float64Array:
+    """Return Z for the real votes that minimize it."""
+    present = np.sqrt(sums.present_positive * sums.present_negative)
+    absent = np.sqrt(sums.absent_positive * sums.absent_negative)
     return np.asarray(2.0 * (present + absent))
 
 
-def _half_log_odds(mass: Floats, against: Floats, ease: float) -> Floats:
-    odds: Floats = 0.5 * np.log((mass + ease) / (against + ease))
+def _half_log_odds(
+    costs_for: Float64Array, costs_against: Float64Array, smoothing: float
+) -> Float64Array:
+    odds: Float64Array = 0.5 * np.log((costs_for + smoothing) / (costs_against + smoothing))
     return odds

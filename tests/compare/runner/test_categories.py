@@ -80,7 +80,7 @@ def test_each_category_is_scored_by_its_binary_f1(folder, tmp_path):
         for name, score in (("f1", f1_score), ("precision", precision_score)):
             assert record["scores"][name] == pytest.approx(score(y_test, y_pred), rel=1e-12)
         assert record["scores"]["recall"] == pytest.approx(recall_score(y_test, y_pred))
-        words = {rule.word for rule in model[-1].rules_[0]}
+        words = {rule.feature for rule in model[-1].rules_[0]}
         assert record["n_words"] == len(words)
     comparison = compare(summary.records, summary.planned)
     assert comparison.metrics == ("f1",)

@@ -187,7 +187,7 @@ def _count_rule_words(classifier: Any) -> dict[str, int]:
     """Count the distinct words of the rules of a rule-based classifier."""
     if not hasattr(classifier, "rules_"):
         return {}
-    return {"n_words": len({rule.word for rules in classifier.rules_ for rule in rules})}
+    return {"n_words": len({rule.feature for rules in classifier.rules_ for rule in rules})}
 
 
 def _score_rounds(
