@@ -289,7 +289,7 @@ def test_a_file_of_an_unknown_format_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("learner", "sentence"),
     [
-        ({"recipe": "smv"}, "learner 1: there is no recipe 'smv'; did you mean 'svm'?"),
+        ({"recipe": "smv"}, "learner 1: unknown recipe 'smv'; did you mean 'svm'?"),
         ({"name": "RF"}, "learner 1: recipe is missing"),
         ({"recipe": "svm", "gird": {}}, "learner 1: there is no key 'gird'; did you mean 'grid'?"),
         (
@@ -332,7 +332,7 @@ def test_a_wrong_learner_is_named(learner, sentence):
 def test_all_that_is_wrong_is_said_at_once():
     message = refusal([{"name": "docstring"}], [{"recipe": "smv"}, {"recipe": "svm"}])
     assert message.startswith("2 things are wrong with the plan: (1) data set 1: ")
-    assert "; (2) learner 1: there is no recipe 'smv'" in message
+    assert "; (2) learner 1: unknown recipe 'smv'" in message
 
 
 def test_settings_that_clash_with_a_data_sets_own_are_named():
@@ -359,7 +359,7 @@ def test_a_missing_package_is_said_before_anything_runs(monkeypatch):
     def refuse(package):
         raise ModuleNotFoundError(package)
 
-    monkeypatch.setattr(recipes.table, "import_module", refuse)
+    monkeypatch.setattr(recipes._table, "import_module", refuse)
     assert refusal(learners=[{"recipe": "xgboost"}]).endswith("pip install xgboost")
 
 

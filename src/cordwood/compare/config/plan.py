@@ -201,7 +201,7 @@ def parse_plan(
     >>> parse_plan({"datasets": [{"name": "docstrings"}], "learners": [{"recipe": "smv"}]})
     Traceback (most recent call last):
         ...
-    cordwood.exceptions.CordwoodError: learner 1: there is no recipe 'smv'; did you mean 'svm'?
+    cordwood.exceptions.CordwoodError: learner 1: unknown recipe 'smv'; did you mean 'svm'?
     """
     protocol = _find_protocol(mapping.get("protocol"))
     try:
@@ -350,10 +350,7 @@ def _resolve_learner(
 ) -> Learner:
     """Give a learner's parameters their full names; add a sentence to `faults` for each wrong."""
     try:
-        input_type: recipes.InputType = (
-            "text" if recipes.find(learner.recipe).reads_text else "numeric"
-        )
-        recipes.make(learner.recipe, input=input_type)  # complains of a missing package
+        recipes.make(learner.recipe)  # complains of a missing package
     except CordwoodError as error:
         faults.append(f"{where}: {error}")
         return learner
@@ -410,15 +407,6 @@ def _find_clashes(plan: Plan) -> Iterator[str]:
     yield from _find_missing_categories(plan)
     if plan.factors:
         yield from find_gaps(plan.factors, plan.learners)
-    for learner in plan.learners:
-        if learner.recipe not in recipes.names() or recipes.find(learner.recipe).reads_text:
-            continue
-        for dataset in plan.datasets:
-            if dataset.kind == "text":
-                yield (
-                    f"recipe {learner.recipe!r} learns from dense numbers only, and data set "
-                    f"{dataset.name!r} holds text; leave one of them out"
-                )
 
 
 def _find_missing_categories(plan: Plan) -> Iterator[str]:

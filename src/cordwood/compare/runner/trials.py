@@ -191,7 +191,7 @@ def _make_unit(
         recipe=learner.recipe,
         params=_fitting(learner.params, numeric),
         grid=grid,
-        text=dict(dataset.text) if recipe.reads_text and recipe.ngrams is None else {},
+        text=dict(dataset.text) if recipe.vectorizer is None else {},
         evaluation=plan.evaluation.model_dump(
             mode="json", include={"kind", "folds", "test_share", "rounds"}
         ),
