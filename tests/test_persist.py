@@ -411,7 +411,9 @@ def test_load_warns_once_about_another_scikit_learn(shift, warned, saved, tmp_pa
         load(file)
     assert len(caught) == warned
     if warned:
-        assert f"was saved with scikit-learn {other}, but {here} is installed" in str(caught[0].message)
+        assert f"was saved with scikit-learn {other}, but {here} is installed" in str(
+            caught[0].message
+        )
         assert caught[0].filename == __file__
 
 

@@ -159,7 +159,7 @@ class Evaluation:
 
         Examples
         --------
-        >>> score_predictions(["a", "a", "b"], ["b", "b", "b"], ["a", "b"]).confused_pairs()
+        >>> score(["a", "a", "b"], ["b", "b", "b"], ["a", "b"]).confused_pairs()
         [('a', 'b', 2)]
         """
         errors = self.confusion.copy()
@@ -350,14 +350,10 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
-    return score_predictions(
-        y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist()
-    )
+    return score(y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist())
 
 
-def score_predictions(
-    y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]
-) -> Evaluation:
+def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) -> Evaluation:
     """Score predicted labels.
 
     Parameters
@@ -376,7 +372,7 @@ def score_predictions(
 
     Examples
     --------
-    >>> score_predictions(["a", "a", "b"], ["a", "b", "b"], classes=["a", "b"]).micro_f1
+    >>> score(["a", "a", "b"], ["a", "b", "b"], classes=["a", "b"]).micro_f1
     0.6666666666666666
     """
     try:

@@ -445,7 +445,9 @@ def _check_array(archive: ZipFile, name: str) -> None:
         shape, _, dtype = read_header(member)
         n_bytes = math.prod(shape) * dtype.itemsize
         if dtype.hasobject or not dtype.itemsize:
-            raise _RejectedFile(f"has an array of dtype {_shorten(dtype)}, which a model may not have")
+            raise _RejectedFile(
+                f"has an array of dtype {_shorten(dtype)}, which a model may not have"
+            )
         if member.tell() + n_bytes != archive.getinfo(name).file_size:
             raise _RejectedFile("has an array whose size differs from its header")
 

@@ -107,9 +107,7 @@ def _make_balanced_forest() -> Any:
     balanced = _import_optional(
         "brf", "imbalanced-learn", "imblearn.ensemble", "BalancedRandomForestClassifier"
     )
-    return PeerClassifier(
-        balanced(200, sampling_strategy="all", replacement=True, bootstrap=False)
-    )
+    return PeerClassifier(balanced(200, sampling_strategy="all", replacement=True, bootstrap=False))
 
 
 def _make_logistic_regression() -> Any:

@@ -25,7 +25,7 @@ from pydantic import (
 
 from cordwood.datasets._lines import Progress
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.datasets.readers import read_dataset
+from cordwood.datasets.readers import Format, read_dataset
 from cordwood.datasets.registry import load_dataset, set_against_rest
 
 _FOLDED = ("stratified", "grouped")
@@ -187,6 +187,16 @@ class Dataset(Table):
         Columns of the text in the file. A plan says ``text = "body"``.
     label, group, split : str, optional
         Columns of the label, the group and the official part in the file.
+    id : str, optional
+        Column with the sample ids.
+    encoding : str, default="utf-8"
+        Character encoding of the file.
+    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, optional
+        Format of the file; by default from its name.
+    delimiter : str, optional
+        Column separator of a CSV file, a comma by default.
+    on_bad_rows : {"raise", "skip"}, default="raise"
+        Whether to raise at the first invalid row or to skip invalid rows.
     text : dict
         Parameters of `TextVectorizer` for this data set. To give columns as well, a plan says
         ``text = {column = "body", preset = "social"}``.
@@ -204,8 +214,15 @@ class Dataset(Table):
     kind: Literal["text", "numeric"] = "text"
     source: StrictStr | None = None
     category: StrictStr | None = None
+    id: StrictStr | None = None
+    encoding: StrictStr = "utf-8"
+    format: Format | None = None
+    delimiter: StrictStr | None = None
+    on_bad_rows: Literal["raise", "skip"] = "raise"
 
-    _told_if_set = frozenset({"source", "category"})
+    _told_if_set = frozenset(
+        {"source", "category", "id", "encoding", "format", "delimiter", "on_bad_rows"}
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -247,6 +264,11 @@ class Dataset(Table):
                 label=self.label,
                 group=self.group,
                 split=self.split,
+                id=self.id,
+                encoding=self.encoding,
+                format=self.format,
+                delimiter=self.delimiter,
+                on_bad_rows=self.on_bad_rows,
                 progress=progress,
             )
         return rows if self.category is None else set_against_rest(rows, self.category)
