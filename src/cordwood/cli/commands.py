@@ -31,12 +31,12 @@ SAVABLE_RECIPES = {
     "lpboost": "LPBoost of single-word rules",
     "lpuboost": "LPUBoost of single-word rules, for rare classes",
     "stack_sigir17": "stack of the nine classifiers of SIGIR 2017",
-    "best": "stack of the nine and nbsvm; the most accurate recipe, takes minutes",
+    "best": "stack of the nine and nbsvm, the most accurate recipe (minutes)",
     "stack_forests": "stack of boosted and lazy forests",
-    "quick": "stack of nbsvm, nb, knn and rf; takes seconds",
+    "quick": "stack of nbsvm, nb, knn and rf (seconds)",
     "adaboost_m2": "AdaBoost.M2 of decision stumps",
     "adaboost_m2_trees": "AdaBoost.M2 of fully grown trees",
-    "nb": "naive Bayes: multinomial, complement or Gaussian",
+    "nb": "multinomial, complement or Gaussian naive Bayes",
     "knn": "nearest neighbors by cosine similarity of TF-IDF",
     "logistic_ngrams": "logistic regression on word bigrams and character n-grams",
     "logistic": "logistic regression on TF-IDF of words",
@@ -53,7 +53,7 @@ class Test(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """Train and evaluate a classifier on texts that are on every computer.
+    """Train and evaluate a classifier on built-in texts.
 
     The texts are docstrings of the installed libraries, the classes what they document. The
     classifier is evaluated on modules that are not in the training set.
@@ -90,8 +90,8 @@ class Train(options.LabelledReadOptions):
         typer.Option(
             "--recipe",
             metavar="NAME",
-            help="Classifier: "
-            + "; ".join(f"{name}, {what}" for name, what in SAVABLE_RECIPES.items())
+            help="Name of the classifier. "
+            + "; ".join(f"{name}: {what}" for name, what in SAVABLE_RECIPES.items())
             + ".",
         ),
     ] = DEFAULT_RECIPE

@@ -1,4 +1,4 @@
-"""`cordwood demo`: train and evaluate a classifier on texts that are on every computer."""
+"""`cordwood demo`: train and evaluate a classifier on built-in texts."""
 
 import time
 from typing import Any

@@ -241,14 +241,14 @@ RECIPES: Mapping[str, Recipe] = {
         "stack of the nine classifiers of SIGIR 2017", _STACK, members=_SIGIR17
     ),
     "best": Recipe(
-        "stack of the nine and nbsvm; the most accurate recipe, takes minutes",
+        "stack of the nine and nbsvm, the most accurate recipe (minutes)",
         _STACK,
         members=(*_SIGIR17, "nbsvm"),
         numeric_members=_SIGIR17,
     ),
     "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
-        "stack of nbsvm, nb, knn and rf; takes seconds",
+        "stack of nbsvm, nb, knn and rf (seconds)",
         partial(_STACK, cv=3),
         members=("nbsvm", "nb", "knn", "rf"),
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
@@ -258,7 +258,7 @@ RECIPES: Mapping[str, Recipe] = {
         "AdaBoost.M2 of fully grown trees", partial(AdaBoostM2Classifier, max_depth=None)
     ),
     "nb": Recipe(
-        "naive Bayes: multinomial, complement or Gaussian",
+        "multinomial, complement or Gaussian naive Bayes",
         NaiveBayesClassifier,
         scaler=partial(MinMaxScaler, clip=True),
         grid={

@@ -320,7 +320,7 @@ def _check_file(
             faults.append(f"{where}: there is no file {path}")
         return _believed_kind(dataset)
     try:
-        return "numeric" if detect_format(path, None) == "svmlight" else "text"
+        return "numeric" if detect_format(path, dataset.format) == "svmlight" else "text"
     except CordwoodError as error:
         faults.append(f"{where}: {error}")
         return "text"
