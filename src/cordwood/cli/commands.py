@@ -22,7 +22,7 @@ SAVABLE_RECIPES = {
     "rf": "random forest",
     "et": "extra-trees",
     "boosted_rf": "random forests boosted by their out-of-bag error (BROOF)",
-    "boosted_et": "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2015)",
+    "boosted_et": "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2017)",
     "adarf": "random forests boosted by their training error (ADARF)",
     "lazy_rf": "random forest per query on its nearest neighbors (LazyNN_RF)",
     "lazy_et": "extra-trees per query on its nearest neighbors (LXT)",

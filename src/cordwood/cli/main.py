@@ -68,10 +68,13 @@ def _make_function(name: str, record: type[Any]) -> Callable[..., None]:
         module = import_module(f"cordwood.cli.{name}")
         getattr(module, name)(record(**arguments))
 
-    # Options of the command itself come before inherited ones in the help.
+    # In the help, options of the command itself come first, and --label follows --text.
     own = record.__dict__["__annotations__"]
     parameters = inspect.signature(record).parameters.values()
-    ordered = sorted(parameters, key=lambda parameter: parameter.name not in own)
+    ordered = sorted(
+        parameters,
+        key=lambda parameter: (parameter.name not in own, parameter.name not in ("text", "label")),
+    )
     setattr(run_command, "__signature__", inspect.Signature(ordered))
     run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
     return run_command

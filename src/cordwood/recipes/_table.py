@@ -190,7 +190,7 @@ RECIPES: Mapping[str, Recipe] = {
         in_stacks=_CROSS_FITTED,
     ),
     "boosted_et": Recipe(
-        "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2015)",
+        "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2017)",
         partial(BoostedForestClassifier, base="et"),
         grid={
             "trees_per_round": (5, 8, 10, 15, 25),
