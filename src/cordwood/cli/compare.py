@@ -145,7 +145,8 @@ def _import_plots(directory: Path) -> Any:
         return import_module("cordwood.compare.report.write_plots")
     except ImportError as error:
         raise CordwoodError(
-            '--plots requires the package matplotlib; install it with: pip install "cordwood[plots]"'
+            "--plots requires the package matplotlib; install it with: "
+            'pip install "cordwood[plots]"'
         ) from error
 
 

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from typing import Annotated, Any, cast
@@ -69,14 +70,14 @@ def _make_function(name: str, record: type[Any]) -> Callable[..., None]:
         getattr(module, name)(record(**arguments))
 
     # In the help, options of the command itself come first, and --label follows --text.
-    own = record.__dict__["__annotations__"]
-    parameters = inspect.signature(record).parameters.values()
+    bases = [base for base in record.__mro__[1:] if is_dataclass(base)]
+    inherited = {field.name for base in bases for field in fields(base)}
     ordered = sorted(
-        parameters,
-        key=lambda parameter: (parameter.name not in own, parameter.name not in ("text", "label")),
+        inspect.signature(record).parameters.values(),
+        key=lambda param: (param.name in inherited, param.name not in ("text", "label")),
     )
-    setattr(run_command, "__signature__", inspect.Signature(ordered))
-    run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
+    cast(Any, run_command).__signature__ = inspect.Signature(ordered)
+    run_command.__annotations__ = {param.name: param.annotation for param in ordered}
     return run_command
 
 
