@@ -122,6 +122,13 @@ def test_quick_start_prints_the_documented_output(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["docstrings.cordwood"]
 
 
+def test_other_code_in_the_readme_runs():
+    _, *blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
 def test_readme_has_the_commands_for_a_clone():
     section = README.partition("## Run from a clone\n")[2]
     assert "```\npython3 dev.py demo\n```" in section

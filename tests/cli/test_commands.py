@@ -69,7 +69,7 @@ def test_train_writes_the_model_of_the_python_api(model):
 def test_train_prints_a_summary(command):
     out = command("train", "rows.csv", *COLUMNS).out
     assert "rows.csv: 10 texts, 2 classes of 5\n" in out
-    assert "preset social" in out
+    assert re.search(r"\nfeatures  .*preset social.*; \d+ terms\n", out)
     assert re.search(r"recipe quick, in [0-9.]+ s on \d+ cores?\n", out)
     assert "rows.cordwood (" in out
     assert "cordwood predict rows.cordwood NEW-DATA\n" in out

@@ -24,7 +24,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def configure_streams() -> None:
-    """Use UTF-8 and "\\\\n" in pipes on every platform, and print warnings on one line."""
+    """Use UTF-8 and Unix line ends in pipes on every platform, and print warnings on one line."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             piped = {} if stream.isatty() else {"encoding": "utf-8", "newline": "\n"}

@@ -47,7 +47,7 @@ def train(args: Train) -> None:
     vectorizer = _find_vectorizer(model)
     if vectorizer is not None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
-        console.field("vectorizer", f"{vectorizer.preset_reason_}; {n_terms}")
+        console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")

@@ -349,12 +349,6 @@ def test_names_are_unique():
     assert refusal(learners=learners) == "2 learners have the name 'svm'; give each its own"
 
 
-def test_what_takes_numbers_only_is_not_compared_on_text():
-    assert plan([NUMBERS], [{"recipe": "hgb", "params": {"max_iter": 5}}])
-    message = refusal([NUMBERS, TEXT], [{"recipe": "hgb"}])
-    assert message.startswith("recipe 'hgb' learns from dense numbers only, and data set 'docstr")
-
-
 def test_a_missing_package_is_said_before_anything_runs(monkeypatch):
     def refuse(package):
         raise ModuleNotFoundError(package)

@@ -12,7 +12,7 @@ import pytest
 
 COMMAND = Path(sys.executable).with_name("cordwood.exe" if os.name == "nt" else "cordwood")
 
-# In seconds; ends a hanging test. Long, because the first run compiles kernels on a busy machine.
+# In seconds; ends a hanging test. Long, because the first run compiles the kernels, and other processes may be busy.
 TIMEOUT = 1200
 
 WORDS = {"food": "bread soup salt cheese apple", "sport": "goal team match player ball"}
@@ -50,7 +50,7 @@ def write_rows(path, rows, encoding="utf-8"):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Directory with a file of twenty texts and the model trained on it."""
-    folder = tmp_path_factory.mktemp("journey")
+    folder = tmp_path_factory.mktemp("end_to_end")
     rows = [
         (f"k{number}{label}", f"{word}, the {word}\nwith {texts.split()[number % 3]}", label)
         for number in range(10)
