@@ -12,7 +12,7 @@ import pytest
 
 COMMAND = Path(sys.executable).with_name("cordwood.exe" if os.name == "nt" else "cordwood")
 
-# In seconds; ends a hanging test. Long, because the first run compiles the kernels, and other processes may be busy.
+# In seconds; ends a hanging test. The first run compiles the kernels, maybe on a busy computer.
 TIMEOUT = 1200
 
 WORDS = {"food": "bread soup salt cheese apple", "sport": "goal team match player ball"}
