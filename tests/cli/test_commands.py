@@ -289,20 +289,22 @@ def test_many_classes_print_the_most_frequent_errors(command, here):
     assert out.splitlines()[-1].split() == ["c04", "c03", "1"]
 
 
-def test_part_selects_a_part_of_the_split(command, here):
+def test_subset_selects_a_subset_of_the_split(command, here):
     rows = [
         {"text": row["body"], "label": row["topic"], "split": "test" if n < 2 else "train"}
         for n, row in enumerate(ROWS)
     ]
     pd.DataFrame(rows).to_csv("split.csv", index=False)
     out = command("train", "split.csv").out
-    assert "all parts are used; --part selects one of: train (8), test (2)" in out
-    assert "split.csv, part train: 8 texts" in command("train", "split.csv", "--part", "train").out
+    assert "all subsets are used; --subset selects one of: train (8), test (2)" in out
+    assert (
+        "split.csv, subset train: 8 texts" in command("train", "split.csv", "--subset", "train").out
+    )
     record = json.loads(
-        command("evaluate", "split.cordwood", "split.csv", "--part", "test", "--json").out
+        command("evaluate", "split.cordwood", "split.csv", "--subset", "test", "--json").out
     )
     assert record["n_samples"] == 2
-    err = command("train", "split.csv", "--part", "dev", code=1).err
+    err = command("train", "split.csv", "--subset", "dev", code=1).err
     assert "split.csv: there is no part 'dev' in the split; parts here: test, train" in err
 
 

@@ -122,7 +122,7 @@ class Train(options.LabelledReadOptions):
             help="Number of threads; -1 uses all cores. The model does not depend on it.",
         ),
     ] = -1
-    part: options.Part = None
+    subset: options.Subset = None
     json: options.Json = False
     quiet: options.Quiet = False
 
@@ -176,7 +176,7 @@ class Evaluate(options.LabelledReadOptions):
 
     model: options.Model
     data: options.Data
-    part: options.Part = None
+    subset: options.Subset = None
     json: options.Json = False
 
 

@@ -56,7 +56,7 @@ def _list(console: Console, data_dir: Path | None) -> None:
     )
     console.print()
     console.print("Describe one: cordwood datasets docstrings")
-    console.print("Train on one: cordwood train dataset:docstrings --part train")
+    console.print("Train on one: cordwood train dataset:docstrings --subset train")
     if all(info.source != "folder" for info in found):
         console.print("Add your own: give their directory with --data-dir or CORDWOOD_DATA.")
 
@@ -72,9 +72,11 @@ def _show(console: Console, name: str, samples: Corpus | FeatureMatrix) -> None:
     else:
         console.field("features", f"{record['n_features']:,}")
     if record["split"]:
-        console.field("split", ", ".join(f"{part} {n:,}" for part, n in record["split"].items()))
+        console.field(
+            "split", ", ".join(f"{subset} {n:,}" for subset, n in record["split"].items())
+        )
     if samples.groups is not None:
-        console.field("groups", f"{record['n_groups']:,}, each in one part of any split")
+        console.field("groups", f"{record['n_groups']:,}, each in one subset of any split")
     if samples.multilabel:
         console.field("labels", "any number per sample")
     console.print()

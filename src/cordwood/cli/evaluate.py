@@ -10,7 +10,7 @@ from cordwood.cli.show_scores import show_scores
 def evaluate(args: Evaluate) -> None:
     """Print the scores of a model on labelled samples."""
     console = Console(as_json=args.json)
-    source = Source(data=args.data, options=args, part=args.part)
+    source = Source(data=args.data, options=args, subset=args.subset)
     model, card = persist.load_with_card(args.model)
     samples = source.with_columns(card.columns).read(console, two_classes=False)
     source.show(console, samples)
@@ -24,7 +24,7 @@ def evaluate(args: Evaluate) -> None:
         {
             "model": str(args.model),
             "data": args.data,
-            "part": args.part,
+            "subset": args.subset,
             "n_skipped": len(samples.skipped),
             "is_training_data": is_training_data,
             **evaluation.to_dict(),

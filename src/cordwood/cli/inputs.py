@@ -34,13 +34,13 @@ class Source:
         Argument DATA.
     options : ReadOptions
         Reading options; the record of the command.
-    part : str, optional
-        Part of the predefined split to use.
+    subset : str, optional
+        Subset of the predefined split to use.
     """
 
     data: str
     options: ReadOptions
-    part: str | None = None
+    subset: str | None = None
 
     def __post_init__(self) -> None:
         given = [*self.columns, *(n for n in ("format", "delimiter") if getattr(self.options, n))]
@@ -75,7 +75,7 @@ class Source:
         return replace(self, options=replace(self.options, **{**known, **self.columns}))
 
     def read(self, console: Console, *, two_classes: bool) -> Corpus | FeatureMatrix:
-        """Read all labelled samples of the part.
+        """Read all labelled samples of the subset.
 
         Parameters
         ----------
@@ -98,10 +98,10 @@ class Source:
                     self.data, label=self.label, progress=progress, **self._file_options()
                 )
                 samples = replace(readers.collect(stream), skipped=stream.skipped)
-        if self.part is None:
+        if self.subset is None:
             return samples
         try:
-            return samples.subset(self.part)
+            return samples.subset(self.subset)
         except ValueError as error:
             raise DataError(f"{self.data}: {error}") from error
 
@@ -114,11 +114,13 @@ class Source:
 
     def show(self, console: Console, samples: Corpus | FeatureMatrix) -> None:
         """Print a summary of the samples and the number of skipped rows."""
-        part = "" if self.part is None else f", part {self.part}"
-        console.field("read", f"{self.data}{part}: {_summarize(samples)}")
-        if self.part is None and samples.split is not None:
-            parts = ", ".join(f"{name} ({n:,})" for name, n in Counter(samples.split).most_common())
-            console.field("split", f"all parts are used; --part selects one of: {parts}")
+        subset = "" if self.subset is None else f", subset {self.subset}"
+        console.field("read", f"{self.data}{subset}: {_summarize(samples)}")
+        if self.subset is None and samples.split is not None:
+            subsets = ", ".join(
+                f"{name} ({n:,})" for name, n in Counter(samples.split).most_common()
+            )
+            console.field("split", f"all subsets are used; --subset selects one of: {subsets}")
         if samples.skipped:
             console.field("skipped", skipped_message(len(samples.skipped), samples.skipped[0]))
 

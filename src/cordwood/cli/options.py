@@ -41,12 +41,12 @@ DataDir = Annotated[
         show_default=False,
     ),
 ]
-Part = Annotated[
+Subset = Annotated[
     str | None,
     typer.Option(
-        "--part",
+        "--subset",
         metavar="NAME",
-        help="Use only this part of the predefined split of the data, such as train or test.",
+        help="Use only this subset of the predefined split of the data, such as train or test.",
         show_default=False,
     ),
 ]

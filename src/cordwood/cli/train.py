@@ -26,7 +26,7 @@ def train(args: Train) -> None:
     console = Console(as_json=args.json, quiet=args.quiet)
     check_jobs(args.jobs)
     _check_savable(args.recipe)
-    source = Source(data=args.data, options=args, part=args.part)
+    source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
     check_target(target, inputs=[args.data])
     params = {"random_state": args.seed, "n_jobs": args.jobs, **parse_settings(args.set)}
@@ -55,7 +55,7 @@ def train(args: Train) -> None:
     console.print_json(
         {
             "data": args.data,
-            "part": args.part,
+            "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
             "classes": dict(Counter(samples.labels or ()).most_common()),
