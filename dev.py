@@ -1,9 +1,9 @@
-"""Development commands; each installs what it needs into .venv first.
+"""The project's own verbs, with nothing but Python: each makes what it needs, then does one thing.
 
-python dev.py demo    train and evaluate a classifier on built-in texts
+python dev.py demo    the main job, on text that is on every machine
 python dev.py test    all tests
-python dev.py lint    ruff, mypy and import-linter
-python dev.py docs    generate docs/cli.md and the layers in CONTRIBUTING.md
+python dev.py lint    ruff, mypy and the layers
+python dev.py docs    docs/cli.md, anew from the commands
 python dev.py results docs/results.md, anew from the plans and ledgers of the benchmarks
 python dev.py bench   a benchmark by name: python dev.py bench vectorizer_speed
 """
@@ -20,17 +20,17 @@ PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 
 
 def main(arguments: list[str]) -> int:
-    command, *rest = arguments or ["help"]
-    if command == "demo":
+    verb, *rest = arguments or ["help"]
+    if verb == "demo":
         prepare("-e", ".")
         return call(PYTHON, "-m", "cordwood", "demo", *rest)
-    if command == "test":
+    if verb == "test":
         prepare("-e", ".", "--group", "test")
-        # Test times differ, so idle workers steal tests. Each worker compiles new kernels, which
-        # makes more than a few workers useless.
-        parallel = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
-        return call(PYTHON, "-m", "pytest", *parallel, *rest)
-    if command == "lint":
+        # Tests differ in length: who has nothing left to do takes over from others. Each process
+        # compiles what is new, so that more than a few gain nothing.
+        side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
+        return call(PYTHON, "-m", "pytest", *side_by_side, *rest)
+    if verb == "lint":
         prepare("-e", ".", "--group", "dev")
         checks = [
             [PYTHON, "-m", "ruff", "check"],
@@ -39,19 +39,19 @@ def main(arguments: list[str]) -> int:
             [BIN / "lint-imports"],
         ]
         return max(call(*check) for check in checks)
-    if command == "docs":
+    if verb == "docs":
         prepare("-e", ".")
         generators = ("generate_cli.py", "generate_layers.py")
         return max(call(PYTHON, ROOT / "docs" / name, *rest) for name in generators)
-    if command == "results":
+    if verb == "results":
         # The peers make the names of their own parameters known.
         prepare("-e", ".", "--group", "bench")
         return call(PYTHON, ROOT / "benchmarks" / "results.py", *rest)
-    if command == "bench" and rest:
+    if verb == "bench" and rest:
         prepare("-e", ".", "--group", "bench")
         return call(PYTHON, ROOT / "benchmarks" / f"{rest[0]}.py", *rest[1:])
     print(__doc__)
-    return 0 if command in ("help", "-h", "--help") else 2
+    return 0 if verb in ("help", "-h", "--help") else 2
 
 
 def prepare(*packages: str) -> None:
