@@ -31,14 +31,16 @@ def main(name: str, n_asked: int, n_repeats: int) -> None:
     corpus = load_dataset(name)
     order = np.random.default_rng(0).permutation(len(corpus))
     learnt, asked = corpus.select(order[n_asked:]), corpus.select(order[:n_asked])
-    recipes.make("quick", random_state=0).fit(learnt.texts[:500], learnt.labels[:500])  # kernels
+    recipes.make("quick", random_state=0, n_jobs=-1).fit(
+        learnt.texts[:500], learnt.labels[:500]
+    )  # kernels
     print(f"{name}: {len(learnt):,} documents to learn from, {len(asked):,} to answer{load()}")
     print_head("members", "fit, s", "of all processors, s", "right, %")
     least: dict[tuple[str, ...], NDArray[np.float64]] = {}
     right = {}
     for _ in range(n_repeats):
         for members in MEMBERS:
-            model = recipes.make("quick", members=list(members), random_state=0)
+            model = recipes.make("quick", members=list(members), random_state=0, n_jobs=-1)
             seconds, _ = measure(model.fit, learnt.texts, learnt.labels, clock=clocks)
             least[members] = np.minimum(least.get(members, seconds), seconds)
             right[members] = np.mean(model.predict(asked.texts) == np.array(asked.labels))

@@ -35,7 +35,9 @@ def main(name: str, combiner: str, number: int, plot: Path | None, seed: int) ->
     learnt, asked = corpus.select(fold.train), corpus.select(fold.test)
     print(f"{name}: {len(learnt):,} rows to learn from, {len(asked):,} to answer{load()}")
     print("fitting the nine members", flush=True)
-    model = recipes.make("stack_sigir17", random_state=seed, combiner=combiner, check_leakage=False)
+    model = recipes.make(
+        "stack_sigir17", random_state=seed, combiner=combiner, check_leakage=False, n_jobs=-1
+    )
     labels, truth = np.array(learnt.labels), np.array(asked.labels)
     fitting, _ = measure(model.fit, learnt.texts, labels, clock=time.perf_counter)
     asking, meta_test = measure(model.transform, asked.texts, clock=time.perf_counter)

@@ -1,1 +1,5 @@
 """Data sets and file formats."""
+
+from cordwood.datasets.registry import load_dataset
+
+__all__ = ["load_dataset"]
