@@ -24,7 +24,7 @@ from scipy.optimize import linprog
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.metrics import f1_score
 
-from cordwood.datasets.registry import VARIABLE, load_dataset
+from cordwood.datasets.registry import DATA_DIR_VARIABLE, load_dataset
 from cordwood.exceptions import DataError
 from cordwood.rules import AdaUBoostClassifier, LPUBoostClassifier, column_generation
 from cordwood.rules.master_lp import LPSolution, MasterLP
@@ -79,7 +79,7 @@ def main(category: str, n_rounds: int, n_stumps: int, every: int, n_repeats: int
 
 
 def load(category: str) -> Category:
-    folder = None if os.environ.get(VARIABLE) else _FOLDER
+    folder = None if os.environ.get(DATA_DIR_VARIABLE) else _FOLDER
     try:
         corpus = load_dataset("reuters21578", data_dir=folder)
     except DataError as error:

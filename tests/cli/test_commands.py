@@ -305,7 +305,7 @@ def test_subset_selects_a_subset_of_the_split(command, here):
     )
     assert record["n_samples"] == 2
     err = command("train", "split.csv", "--subset", "dev", code=1).err
-    assert "split.csv: there is no part 'dev' in the split; parts here: test, train" in err
+    assert "split.csv: there is no subset 'dev' in the split; its subsets are: test, train" in err
 
 
 def test_svmlight_files(command, here):

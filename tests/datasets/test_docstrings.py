@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,15 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from cordwood.datasets import _docstrings as docstrings
-from cordwood.datasets._docstrings import FAMILIES, GIVEAWAYS, collect_docstrings
+from cordwood.datasets._docstrings import LEAKING_NAMES, MODULES_OF_CLASS, collect_docstrings
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError
 
 DIGEST = """
 import hashlib
+from dataclasses import astuple
 from cordwood.datasets._docstrings import collect_docstrings
-print(hashlib.sha256(repr(collect_docstrings()).encode()).hexdigest())
+print(hashlib.sha256(repr(astuple(collect_docstrings())).encode()).hexdigest())
 """
 TOKENS = CountVectorizer(token_pattern=r"[^\W_]+").build_analyzer()
 
@@ -32,7 +34,7 @@ def corpus() -> Corpus:
 
 @pytest.fixture
 def collect(tmp_path, monkeypatch):
-    """Collect from sources written here, beside two families that are large enough."""
+    """Collect from the given sources, in addition to two classes that are large enough."""
 
     def write(module: str, source: str, encoding: str) -> Path:
         path = tmp_path / f"{module}.py"
@@ -49,7 +51,7 @@ def collect(tmp_path, monkeypatch):
             ("files", "files_filler", filler("path", fill[1])),
         ]
         found = [
-            docstrings._Source(label, module, write(module, source, encoding))
+            docstrings._SourceFile(label, module, write(module, source, encoding))
             for label, module, source in (*fillers, *sources)
         ]
         monkeypatch.setattr(docstrings, "_find_sources", lambda: found)
@@ -58,7 +60,7 @@ def collect(tmp_path, monkeypatch):
     return run
 
 
-def documents_of(corpus: Corpus, module: str) -> dict[str, str]:
+def texts_of(corpus: Corpus, module: str) -> dict[str, str]:
     return {
         id: text
         for id, text, group in zip(corpus.ids, corpus.texts, corpus.groups, strict=True)
@@ -66,9 +68,9 @@ def documents_of(corpus: Corpus, module: str) -> dict[str, str]:
     }
 
 
-def test_it_is_a_data_set_of_uneven_classes(corpus):
+def test_sizes_of_classes(corpus):
     sizes = Counter(corpus.labels)
-    assert set(sizes) == set(FAMILIES)
+    assert set(sizes) == set(MODULES_OF_CLASS)
     assert 12 <= len(sizes) <= 24
     assert 5000 < len(corpus) < 10_000
     assert min(sizes.values()) >= 40
@@ -76,7 +78,7 @@ def test_it_is_a_data_set_of_uneven_classes(corpus):
     assert corpus.skipped == ()
 
 
-def test_documents_are_short_and_distinct(corpus):
+def test_texts_are_short_and_unique(corpus):
     n_words = [len(text.split()) for text in corpus.texts]
     assert min(n_words) == 8
     assert max(n_words) == 100
@@ -84,24 +86,24 @@ def test_documents_are_short_and_distinct(corpus):
     assert not any(">>>" in text for text in corpus.texts)
 
 
-def test_no_document_names_its_label(corpus):
+def test_texts_do_not_contain_their_label(corpus):
     for text, label in zip(corpus.texts, corpus.labels, strict=True):
         assert set(re.split(r"[._]", label)).isdisjoint(TOKENS(text)), text
 
 
-def test_no_document_names_a_module_or_its_alias(corpus):
+def test_texts_do_not_contain_module_names(corpus):
     seen = set(TOKENS(" ".join(corpus.texts)))
     assert seen.isdisjoint(
         {"numpy", "np", "scipy", "sp", "sklearn", "scikit", "learn", "stats", "decimal", "io"}
     )
-    assert seen.isdisjoint(name for names in FAMILIES.values() for name in names)
-    # Only names go, not the words of the subject.
+    assert seen.isdisjoint(name for names in MODULES_OF_CLASS.values() for name in names)
+    # Only names are removed, not the terms of the subject.
     assert {"array", "regression", "thread", "message", "distribution"} <= seen
 
 
 @pytest.mark.parametrize("module", ["calendar", "queue", "statistics", "sklearn.metrics._ranking"])
-def test_documents_agree_with_the_imported_module(corpus, module):
-    found = documents_of(corpus, module)
+def test_texts_match_docstrings_of_imported_modules(corpus, module):
+    found = texts_of(corpus, module)
     assert found
     for id, text in found.items():
         thing = importlib.import_module(module)
@@ -110,7 +112,7 @@ def test_documents_agree_with_the_imported_module(corpus, module):
         assert set(TOKENS(text)) <= set(TOKENS(thing.__doc__)), id
 
 
-def test_ids_name_module_and_object(corpus):
+def test_ids_are_module_and_qualified_name(corpus):
     labels = dict(zip(corpus.ids, corpus.labels, strict=True))
     assert labels["asyncio.base_events:BaseEventLoop.call_later"] == "asyncio"
     assert labels["sklearn.linear_model._logistic:LogisticRegression"] == "sklearn.linear_model"
@@ -120,21 +122,21 @@ def test_ids_name_module_and_object(corpus):
         assert id.partition(":")[0] == group
 
 
-def test_split_keeps_modules_whole_and_every_family_on_both_sides(corpus):
+def test_split_does_not_divide_modules_and_has_all_classes(corpus):
     train, test = corpus.subset("train"), corpus.subset("test")
     assert len(train) + len(test) == len(corpus)
     assert set(train.groups).isdisjoint(test.groups)
-    assert set(train.labels) == set(test.labels) == set(FAMILIES)
+    assert set(train.labels) == set(test.labels) == set(MODULES_OF_CLASS)
     assert 0.15 < len(test) / len(corpus) <= 0.2
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
-def test_it_is_the_same_in_every_process(corpus, seed):
+def test_corpus_is_the_same_in_every_process(corpus, seed):
     environment = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C"}
     run = subprocess.run(
         [sys.executable, "-c", DIGEST], env=environment, capture_output=True, text=True, check=True
     )
-    assert run.stdout.strip() == hashlib.sha256(repr(corpus).encode()).hexdigest()
+    assert run.stdout.strip() == hashlib.sha256(repr(astuple(corpus)).encode()).hexdigest()
 
 
 def test_docstrings_of_modules_classes_methods_and_conditional_functions(collect):
@@ -158,7 +160,7 @@ else:
         def fallback():
             """Eta: the fallback says what it is about, in eight words."""
 '''
-    found = documents_of(collect(("mail", "shapes", source)), "shapes")
+    found = texts_of(collect(("mail", "shapes", source)), "shapes")
     assert {id: text.partition(":")[0] for id, text in found.items()} == {
         "shapes": "Alpha",
         "shapes:Outer": "Beta",
@@ -169,7 +171,7 @@ else:
     }
 
 
-def test_examples_and_names_are_removed_and_the_rest_is_kept(collect):
+def test_examples_and_names_are_removed(collect):
     source = '''
 """Solve the NumPy problem.
 
@@ -183,12 +185,12 @@ def test_examples_and_names_are_removed_and_the_rest_is_kept(collect):
 """
 '''
     corpus = collect(("mail", "cleaning", source))
-    assert documents_of(corpus, "cleaning") == {
+    assert texts_of(corpus, "cleaning") == {
         "cleaning": "Solve the problem. With and .Ridge_ one two. Three four, five six."
     }
 
 
-def test_too_short_is_left_out_and_too_long_is_cut(collect):
+def test_short_texts_are_dropped_and_long_texts_are_truncated(collect):
     words = [f"w{i}" for i in range(101)]
     source = f"""
 def seven(): '{" ".join(words[:7])} -- numpy'
@@ -196,7 +198,7 @@ def eight(): '{" ".join(words[:8])}'
 def hundred(): '{" ".join(words[:100])}'
 def more(): 'first {" ".join(words)}'
 """
-    found = documents_of(collect(("mail", "lengths", source)), "lengths")
+    found = texts_of(collect(("mail", "lengths", source)), "lengths")
     assert found == {
         "lengths:eight": " ".join(words[:8]),
         "lengths:hundred": " ".join(words[:100]),
@@ -204,20 +206,20 @@ def more(): 'first {" ".join(words)}'
     }
 
 
-def test_of_copies_the_first_is_kept_unless_families_disagree(collect):
+def test_first_duplicate_is_kept_unless_classes_differ(collect):
     same = "def {}(): 'one two three four five six seven eight {}'\n"
     corpus = collect(
         ("mail", "first", same.format("a", "inside") + same.format("b", "across")),
         ("mail", "second", same.format("c", "inside")),
         ("files", "third", same.format("d", "across")),
     )
-    assert documents_of(corpus, "first") == {
+    assert texts_of(corpus, "first") == {
         "first:a": "one two three four five six seven eight inside"
     }
-    assert documents_of(corpus, "second") == documents_of(corpus, "third") == {}
+    assert texts_of(corpus, "second") == texts_of(corpus, "third") == {}
 
 
-def test_objects_of_one_name_get_ids_of_their_own(collect):
+def test_ids_of_objects_with_the_same_name_are_unique(collect):
     source = """
 class Box:
     @property
@@ -225,18 +227,18 @@ class Box:
     @lid.setter
     def lid(self, lid): 'Set the lid of this box, if there is any.'
 """
-    found = documents_of(collect(("mail", "box", source)), "box")
+    found = texts_of(collect(("mail", "box", source)), "box")
     assert [id for id in found] == ["box:Box.lid", "box:Box.lid#2"]
     assert found["box:Box.lid"].startswith("Get")
 
 
-def test_a_file_is_read_in_its_own_encoding(collect):
+def test_encoding_declaration_is_used(collect):
     source = "# coding: latin-1\n'Café au lait is what this module is all about.'"
     corpus = collect(("mail", "encoded", source), encoding="latin-1")
-    assert documents_of(corpus, "encoded")["encoded"].startswith("Café")
+    assert texts_of(corpus, "encoded")["encoded"].startswith("Café")
 
 
-def test_a_file_that_is_not_python_is_named(collect):
+def test_invalid_source_file_is_skipped(collect):
     corpus = collect(("mail", "broken", "def :"))
     assert len(corpus) == 300
     assert "broken.py cannot be read as Python source: invalid syntax" in corpus.skipped[0]
@@ -244,14 +246,14 @@ def test_a_file_that_is_not_python_is_named(collect):
 
 def test_invalid_escapes_do_not_warn(collect):
     source = "'The pattern \\d is one of seven of this kind.'"
-    assert "\\d" in documents_of(collect(("mail", "escapes", source)), "escapes")["escapes"]
+    assert "\\d" in texts_of(collect(("mail", "escapes", source)), "escapes")["escapes"]
 
 
-def test_a_small_family_is_left_out_and_named(collect):
+def test_small_class_is_dropped_with_a_message(collect):
     corpus = collect(("logging", "log", log_source(40)), fill=(250, 39))
     assert Counter(corpus.labels) == {"mail": 250, "logging": 40}
-    assert any("'files' is left out: 39 documents" in sentence for sentence in corpus.skipped)
-    assert not any("'logging'" in sentence for sentence in corpus.skipped)
+    assert any("'files' is dropped: 39 texts" in message for message in corpus.skipped)
+    assert not any("'logging'" in message for message in corpus.skipped)
 
 
 def log_source(n: int) -> str:
@@ -259,20 +261,20 @@ def log_source(n: int) -> str:
 
 
 @pytest.mark.parametrize("fill", [(300, 0), (100, 99)])
-def test_too_little_is_an_error(collect, fill):
+def test_too_few_texts_raise(collect, fill):
     with pytest.raises(DataError, match=r"'docstrings' cannot be built: 2 source files"):
         collect(fill=fill)
     assert len(collect(fill=(100, 100))) == 200
 
 
-def test_test_part_is_filled_with_whole_modules_up_to_a_fifth(collect):
+def test_test_subset_has_whole_modules_up_to_a_fifth(collect):
     modules = [
         ("logging", f"log{i}", log_source(10).replace("record", f"record{i}")) for i in range(10)
     ]
     corpus = collect(*modules)
     parts = Counter(zip(corpus.labels, corpus.split, strict=True))
     assert parts["logging", "test"] == 20
-    # A family of one module has nothing that could be set apart.
+    # The only module of a class stays in the training subset.
     assert parts["mail", "train"] == parts["files", "train"] == 150
 
 
@@ -282,7 +284,7 @@ def test_progress_counts_files(collect):
     assert calls == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_modules_of_a_package_without_its_tests(tmp_path):
+def test_find_modules_ignores_tests(tmp_path):
     for name in ["pkg/__init__.py", "pkg/b.py", "pkg/a/__init__.py", "pkg/a/c.py", "pkg/x.pyi"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -305,11 +307,11 @@ def test_modules_of_a_package_without_its_tests(tmp_path):
 @given(
     st.lists(
         st.one_of(
-            st.sampled_from(sorted(GIVEAWAYS)), st.text(max_size=6), st.sampled_from("_. \n")
+            st.sampled_from(sorted(LEAKING_NAMES)), st.text(max_size=6), st.sampled_from("_. \n")
         ),
         max_size=12,
     )
 )
-def test_cleaning_leaves_no_giveaway(pieces):
+def test_clean_removes_all_leaking_names(pieces):
     cleaned = " ".join(docstrings._clean("".join(pieces)))
-    assert GIVEAWAYS.isdisjoint(TOKENS(cleaned))
+    assert LEAKING_NAMES.isdisjoint(TOKENS(cleaned))

@@ -5,20 +5,23 @@ import io
 import json
 import os
 import random
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from cordwood.datasets.readers import detect_format, read_dataset, stream
+from cordwood.datasets.readers import detect_format, read_dataset, stream_dataset
 from cordwood.exceptions import CordwoodError, DataError
 
-SKIP_ADVICE = "or leave bad rows out with on_bad_rows='skip' / --on-bad-rows skip"
+SKIP_ADVICE = "or skip bad rows with on_bad_rows='skip' / --on-bad-rows skip"
 GOOD = "id,text,label\n1,a,x\n2,b,y\n"
 
 
@@ -32,7 +35,7 @@ def write(name, content):
     return name
 
 
-def complaint(path, **options):
+def error_message(path, **options):
     with pytest.raises(CordwoodError) as caught:
         read_dataset(path, **options)
     return str(caught.value)
@@ -57,7 +60,7 @@ documents = st.lists(st.tuples(nasty_text, any_label), min_size=1, max_size=8)
 @given(
     rows=documents,
     delimiter=st.sampled_from(",;\t|"),
-    # Python 3.11 leaves a lone line end of the other kind unquoted, which is two rows to anyone.
+    # csv.writer of Python 3.11 does not quote a line end of the other kind, which ends a row.
     how=st.sampled_from(
         [
             {"quoting": csv.QUOTE_MINIMAL, "lineterminator": "\r\n"},
@@ -109,7 +112,7 @@ def test_csv_agrees_with_pandas(encoding, delimiter):
 # Columns
 
 
-def test_columns_by_name_and_text_joined_in_the_order_asked():
+def test_named_columns_and_joined_texts():
     write("rows.csv", "no,title,body,topic,fold,user\nr1,T,B,x,train,u1\nr2,,C,y,test,u2\n")
     corpus = read_dataset(
         "rows.csv", text=["body", "title"], label="topic", id="no", split="fold", group="user"
@@ -122,7 +125,7 @@ def test_columns_by_name_and_text_joined_in_the_order_asked():
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_usual_columns_are_found_and_others_left_alone(suffix):
+def test_default_columns(suffix):
     frame = pd.DataFrame(
         {
             "id": ["p", "q"],
@@ -149,7 +152,7 @@ def test_usual_columns_are_found_and_others_left_alone(suffix):
 @pytest.mark.parametrize(
     "content", ["text,label\n,x\n\nb,y\n", '{"text":"","label":"x"}\n\n{"text":"b","label":"y"}']
 )
-def test_rows_without_ids_are_numbered_and_empty_documents_are_legal(content):
+def test_default_ids_and_empty_texts(content):
     suffix = "csv" if content.startswith("text") else "jsonl"
     corpus = read_dataset(write(f"rows.{suffix}", content))
     assert corpus.ids == ("1", "2")
@@ -157,32 +160,32 @@ def test_rows_without_ids_are_numbered_and_empty_documents_are_legal(content):
     assert corpus.split is None and corpus.groups is None and corpus.skipped == ()
 
 
-def test_without_required_labels_none_are_read_unless_named():
+def test_labels_that_are_not_required_are_read_if_named():
     write("rows.csv", "text,label\na,\nb,x\n")
     assert read_dataset("rows.csv", require_labels=False).labels is None
-    assert "line 2" in complaint("rows.csv", require_labels=False, label="label")
+    assert "line 2" in error_message("rows.csv", require_labels=False, label="label")
 
 
-def test_named_columns_must_be_there():
+def test_missing_column_raises():
     write("rows.csv", GOOD)
     for option in ("text", "label", "id", "split", "group"):
-        assert complaint("rows.csv", **{option: "nope"}) == (
+        assert error_message("rows.csv", **{option: "nope"}) == (
             'rows.csv has no column "nope"; its columns are: id, text, label; '
             f"name the {option} column with {option}= / --{option}"
         )
 
 
-def test_missing_column_points_at_the_nearest():
+def test_missing_column_suggests_a_similar_name():
     write("rows.csv", "ID,Texts,label\n1,a,x\n")
-    assert complaint("rows.csv") == (
+    assert error_message("rows.csv") == (
         'rows.csv has no column "text" (did you mean "Texts"?); its columns are: ID, Texts, label; '
         "name the text column with text= / --text"
     )
 
 
-def test_long_lists_of_columns_are_cut_short():
+def test_long_lists_of_columns_are_shortened():
     names = [f"c{n}" for n in range(50)]
-    message = complaint(write("rows.csv", ",".join([*names, "w" * 99]) + "\n"))
+    message = error_message(write("rows.csv", ",".join([*names, "w" * 99]) + "\n"))
     assert "c19 and 31 more;" in message and "c20" not in message
 
 
@@ -194,22 +197,22 @@ def test_long_lists_of_columns_are_cut_short():
         ("\t", "tabs", "format='tsv' / --format tsv"),
     ],
 )
-def test_another_delimiter_is_recognised(delimiter, name, advice):
-    message = complaint(write("rows.csv", GOOD.replace(",", delimiter)))
+def test_wrong_delimiter_is_detected(delimiter, name, advice):
+    message = error_message(write("rows.csv", GOOD.replace(",", delimiter)))
     assert message.startswith('rows.csv has no column "text"')
     assert message.endswith(f"it seems to be separated by {name}, so read it with {advice}")
 
 
 @pytest.mark.parametrize("first", ["I liked this film very much indeed,pos", "12,0.5", "spam,spam"])
-def test_a_first_line_of_data_is_recognised(first):
-    message = complaint(write("rows.csv", f"{first}\nmore,neg\n"))
-    assert message.endswith("that looks like data: put a line with the columns' names first")
+def test_missing_header_is_detected(first):
+    message = error_message(write("rows.csv", f"{first}\nmore,neg\n"))
+    assert message.endswith("this looks like data: add a header line with the column names")
 
 
-def test_repeated_column_names_are_refused_but_nameless_columns_are_not():
-    assert complaint(write("rows.csv", "id,text,label,id\n1,a,x,2\n")) == (
+def test_duplicate_column_names_raise():
+    assert error_message(write("rows.csv", "id,text,label,id\n1,a,x,2\n")) == (
         'rows.csv has more than one column "id" among its columns: id, text, label, id; '
-        "give each a name of its own"
+        "rename one of them"
     )
     assert read_dataset(write("rows.csv", ",text,label,\n,a,x,\n,b,y,\n")).texts == ("a", "b")
 
@@ -224,25 +227,27 @@ def test_tsv_by_suffix_and_by_format():
 # Bad rows of a CSV file
 
 
-def test_wrong_number_of_fields_names_the_line_and_both_counts():
-    message = complaint(write("rows.csv", 'id,text,label\n1,"a\nb",x\n2,b\n'))
+def test_wrong_number_of_fields_raises():
+    message = error_message(write("rows.csv", 'id,text,label\n1,"a\nb",x\n2,b\n'))
     assert message == (
-        "rows.csv, line 4 has 2 fields where the header has 3 (id, text, label); quote any field "
-        f"that holds the delimiter, {SKIP_ADVICE}"
+        "rows.csv, line 4 has 2 fields but the header has 3 (id, text, label); quote fields that "
+        f"contain the delimiter, {SKIP_ADVICE}"
     )
-    assert "rows.csv, line 2 has 4 fields" in complaint(write("rows.csv", "text,label\na,b,c,d\n"))
+    assert "rows.csv, line 2 has 4 fields" in error_message(
+        write("rows.csv", "text,label\na,b,c,d\n")
+    )
 
 
 @pytest.mark.parametrize("label", ["", "  "])
-def test_empty_label_names_line_and_column(label):
+def test_empty_label_raises(label):
     write("rows.csv", f'text,topic\n"a\r\nb",x\nc,{label}\n')
-    assert complaint("rows.csv", label="topic") == (
-        'rows.csv, line 4: the label (column "topic") is empty; give it a label, ' + SKIP_ADVICE
+    assert error_message("rows.csv", label="topic") == (
+        'rows.csv, line 4: the label (column "topic") is empty; add a label, ' + SKIP_ADVICE
     )
 
 
-def test_blank_line_in_one_column_is_no_silent_loss():
-    message = complaint(write("rows.csv", "text\na\n\nb\n"), require_labels=False)
+def test_blank_line_in_a_single_column_raises():
+    message = error_message(write("rows.csv", "text\na\n\nb\n"), require_labels=False)
     assert message.startswith("rows.csv, line 3 is blank; write")
     assert read_dataset(write("rows.csv", 'text\na\n""\n'), require_labels=False).texts == ("a", "")
 
@@ -258,14 +263,14 @@ def test_blank_line_in_one_column_is_no_silent_loss():
         ('text,label\r\na,x\r\n"b,y\r\n', 3, 3),
     ],
 )
-def test_unbalanced_quote_names_the_line_where_the_field_began(content, opened, noticed):
+def test_unclosed_quote_raises_with_the_first_line_of_the_field(content, opened, noticed):
     for policy in ("raise", "skip"):
-        message = complaint(write("rows.csv", content), on_bad_rows=policy)
-        assert message.startswith(f"rows.csv, line {opened}: the quoted field that begins here")
+        message = error_message(write("rows.csv", content), on_bad_rows=policy)
+        assert message.startswith(f"rows.csv, line {opened}: the quoted field that starts here")
         assert f"(line {noticed}: " in message
 
 
-def test_quotes_inside_an_unquoted_field_are_text():
+def test_quotes_inside_an_unquoted_field():
     assert read_dataset(write("rows.csv", 'text,label\n5" disk,x\na "b" c,y\n')).texts == (
         '5" disk',
         'a "b" c',
@@ -281,15 +286,15 @@ def test_huge_field():
 @pytest.mark.parametrize(
     "content", ["text,label\na,x\nb\0c,y\n", '{"text":"a","label":"x"}\n\n{"text":"b\0"}']
 )
-def test_nul_names_the_line(content):
+def test_nul_raises(content):
     suffix = "csv" if content.startswith("text") else "jsonl"
     name = f"rows.{suffix}"
-    message = complaint(write(name, content))
+    message = error_message(write(name, content))
     assert message.startswith(f"{name}, line 3: character ")
     assert "is a NUL" in message
 
 
-def test_skipped_rows_are_counted_and_told_and_keep_their_numbers():
+def test_skipped_rows_are_listed_and_numbered():
     write("rows.csv", b"text,label\na,x\nb\nc,\n\xe9,x\nd\0,y\ne,y\n")
     corpus = read_dataset("rows.csv", on_bad_rows="skip")
     assert corpus.texts == ("a", "e")
@@ -299,28 +304,31 @@ def test_skipped_rows_are_counted_and_told_and_keep_their_numbers():
     assert not any("on_bad_rows" in sentence for sentence in corpus.skipped)
 
 
-def test_all_rows_bad_is_an_error():
+def test_no_valid_row_raises():
     write("rows.csv", "text,label\na,\nb,\n")
-    assert complaint("rows.csv", on_bad_rows="skip") == (
-        "rows.csv has no good row; the first of its 2 bad rows: "
+    assert error_message("rows.csv", on_bad_rows="skip") == (
+        "rows.csv has no valid row; the first of its 2 bad rows: "
         'rows.csv, line 2: the label (column "label") is empty'
     )
 
 
-# Nothing to learn from
+# Empty files and single classes
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\r\n", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.jsonl", "rows.svm"])
-def test_empty_file(name, content):
-    assert complaint(write(name, content)).startswith(f"{name} is empty; it needs ")
+def test_empty_file_raises(name, content):
+    assert error_message(write(name, content)).startswith(f"{name} is empty; it must have ")
     packed = f"{name}.gz"
-    assert complaint(write(packed, gzip.compress(content))).startswith(f"{packed} is empty")
-    assert complaint(write(packed, b"")).startswith(f"{packed} is empty")
+    assert error_message(write(packed, gzip.compress(content))).startswith(f"{packed} is empty")
+    assert error_message(write(packed, b"")).startswith(f"{packed} is empty")
 
 
-def test_header_without_rows():
-    assert complaint(write("rows.csv", "text,label\n\n")) == "rows.csv has no rows below its header"
+def test_header_without_rows_raises():
+    assert (
+        error_message(write("rows.csv", "text,label\n\n"))
+        == "rows.csv has no rows after its header"
+    )
 
 
 @pytest.mark.parametrize(
@@ -331,12 +339,12 @@ def test_header_without_rows():
         ("rows.jsonl", '{"text":"a","labels":["p","q"]}\n{"text":"b","labels":["p","q"]}', "p, q"),
     ],
 )
-def test_single_class_names_it_with_its_count(name, content, label):
-    message = complaint(write(name, content))
+def test_single_class_raises(name, content, label):
+    message = error_message(write(name, content))
     assert message.startswith(f'all 2 rows of {name} have the same label, "{label}"')
 
 
-def test_single_class_is_no_matter_where_labels_are_not_required():
+def test_single_class_is_allowed_if_labels_are_not_required():
     write("rows.csv", "text,label\na,x\nb,x\n")
     assert read_dataset("rows.csv", label="label", require_labels=False).labels == ("x", "x")
 
@@ -344,24 +352,24 @@ def test_single_class_is_no_matter_where_labels_are_not_required():
 # Encodings
 
 
-def test_undecodable_byte_names_line_position_and_encoding():
+def test_undecodable_byte_raises():
     content = "text,label\nü,x\n" + "ok,y\n" * 30_000
     write("rows.csv", content.encode() + "süß é,x\n".encode() + b"s\xc3\xbc\xdf,x\n")
-    assert complaint("rows.csv") == (
-        "rows.csv, line 30004: byte 0xdf at position 4 of the line is not utf-8 text; name the "
-        "file's encoding, such as cp1252 or utf-16, with encoding= / --encoding, " + SKIP_ADVICE
+    assert error_message("rows.csv") == (
+        "rows.csv, line 30004: byte 0xdf at position 4 of the line is not utf-8 text; set the "
+        "encoding, such as cp1252 or utf-16, with encoding= / --encoding, " + SKIP_ADVICE
     )
 
 
 def test_undecodable_byte_in_json_lines_and_in_the_header():
     write("rows.jsonl", b'{"text": "a", "label": "x"}\n{"text": "\xff", "label": "x"}\n')
-    assert "rows.jsonl, line 2: byte 0xff at position 11 " in complaint("rows.jsonl")
+    assert "rows.jsonl, line 2: byte 0xff at position 11 " in error_message("rows.jsonl")
     write("rows.csv", b"text,label,\xe9\na,x,\n")
     for policy in ("raise", "skip"):
-        message = complaint("rows.csv", on_bad_rows=policy)
+        message = error_message("rows.csv", on_bad_rows=policy)
         assert message.startswith("rows.csv, line 1: byte 0xe9 at position 12 of the line")
     write("rows.csv", b"\xef\xbb\xbftext,label,\xe9\na,x,\n")
-    assert "line 1: byte 0xe9 at position 15 of the line" in complaint("rows.csv")
+    assert "line 1: byte 0xe9 at position 15 of the line" in error_message("rows.csv")
 
 
 @pytest.mark.parametrize(
@@ -373,10 +381,10 @@ def test_undecodable_byte_in_json_lines_and_in_the_header():
         ("utf-32-le", "utf-32-le", ""),
     ],
 )
-def test_undecodable_bytes_in_wide_encodings_name_line_and_position(encoding, order, mark):
+def test_undecodable_bytes_in_wide_encodings_raise(encoding, order, mark):
     good = (f"{mark}text,label\n" + "ä\u0a0a,x\n" * 9_000).encode(order)
     write("rows.csv", good + "\ud800a,x\n".encode(order, "surrogatepass"))
-    message = complaint("rows.csv", encoding=encoding, on_bad_rows="skip")
+    message = error_message("rows.csv", encoding=encoding, on_bad_rows="skip")
     assert message.startswith("rows.csv, line 9002: byte 0x")
     assert f"at position {len(good) + 1} of the file is not {encoding} text" in message
 
@@ -388,7 +396,7 @@ def test_encodings(encoding):
     assert read_dataset(write("rows.csv", content), encoding=encoding).texts == (text, "b")
 
 
-def test_byte_order_mark_is_dropped_only_at_the_start():
+def test_byte_order_mark_is_removed_at_the_start_only():
     content = "\ufefftext,label\n\ufeffa,x\nb,y\n"
     for encoding in ("utf-8", "utf-16-le"):
         corpus = read_dataset(write("rows.csv", content.encode(encoding)), encoding=encoding)
@@ -396,9 +404,10 @@ def test_byte_order_mark_is_dropped_only_at_the_start():
 
 
 @pytest.mark.parametrize("encoding", ["utf-17", "base64", "a\0b"])
-def test_unknown_encoding(encoding):
-    message = complaint(write("rows.csv", GOOD), encoding=encoding)
-    assert message.startswith(f"there is no text encoding {encoding!r}; ")
+def test_unknown_encoding_raises(encoding):
+    message = error_message(write("rows.csv", GOOD), encoding=encoding)
+    assert message.startswith("encoding must be a text encoding")
+    assert message.endswith(f"got {encoding!r}")
 
 
 # gzip
@@ -414,25 +423,27 @@ def test_gzip_by_suffix(name):
     assert len(read_dataset(write(name, gzip.compress(content.encode())))) == 2
 
 
-def test_damaged_gzip_is_one_sentence():
+def test_corrupt_gzip_raises():
     packed = gzip.compress(GOOD.encode() + random.Random(0).randbytes(5000).hex().encode())
-    assert complaint(write("rows.csv.gz", packed[:-3000])) == (
-        "rows.csv.gz is cut short: its gzip data has no end; copy it anew"
+    assert error_message(write("rows.csv.gz", packed[:-3000])) == (
+        "rows.csv.gz is truncated: its gzip data has no end; copy the file again"
     )
     flipped = packed[:-6] + bytes([packed[-6] ^ 255]) + packed[-5:]
     for content in (flipped, packed[:100] + b"\xff" * 50 + packed[150:]):
-        message = complaint(write("rows.csv.gz", content), on_bad_rows="skip")
-        assert message.startswith("rows.csv.gz is damaged gzip data (")
-    assert complaint(write("rows.csv.gz", GOOD)) == (
-        "rows.csv.gz is not gzip data; take .gz off its name"
+        message = error_message(write("rows.csv.gz", content), on_bad_rows="skip")
+        assert message.startswith("rows.csv.gz has corrupt gzip data (")
+    assert error_message(write("rows.csv.gz", GOOD)) == (
+        "rows.csv.gz is not in gzip format; remove .gz from its name"
     )
-    assert complaint(write("rows.csv", packed)).startswith("rows.csv is gzip data; add .gz")
+    assert error_message(write("rows.csv", packed)).startswith(
+        "rows.csv is in gzip format; add .gz"
+    )
 
 
-# JSON lines
+# JSON Lines
 
 
-def test_several_labels_become_tuples():
+def test_lists_of_labels_are_read_as_tuples():
     write("rows.jsonl", '{"text":"a","labels":["x",2]}\n{"text":"b","labels":[]}\n')
     corpus = read_dataset("rows.jsonl")
     assert corpus.labels == (("x", "2"), ())
@@ -441,7 +452,7 @@ def test_several_labels_become_tuples():
     assert read_dataset("rows.jsonl", label="topics").labels == (("x",), ("y",))
 
 
-def test_numbers_become_strings():
+def test_numbers_are_converted_to_strings():
     rows = [{"id": 3, "text": 2.5, "label": 1}, {"id": "4", "text": "b", "label": True}]
     corpus = read_dataset(write("rows.jsonl", "\n".join(map(json.dumps, rows))))
     assert corpus.ids == ("3", "4")
@@ -450,7 +461,7 @@ def test_numbers_become_strings():
 
 
 @pytest.mark.parametrize(
-    ("row", "fault"),
+    ("row", "problem"),
     [
         ('{"text": null, "label": "x"}', ': the text (key "text") is null'),
         ('{"text": NaN, "label": "x"}', ': the text (key "text") is NaN'),
@@ -458,39 +469,41 @@ def test_numbers_become_strings():
         ('{"text": ["a"], "label": "x"}', ': the text (key "text") is a list'),
         ('{"text": "a", "label": " "}', ': the label (key "label") is empty'),
         ('{"text": "a", "label": null}', ': the label (key "label") is null'),
-        ('{"text": "a", "label": ["x"]}', "is a list where the rows before it have one label"),
+        ('{"text": "a", "label": ["x"]}', "is a list but the rows before it have one label"),
         ('{"text": "a"}', ' has no key "label"; its keys are: text'),
         ('{"Text": "a", "label": "x"}', 'has no key "text" (did you mean "Text"?)'),
         ("{}", ' has no key "text"; it has no keys'),
         ('{"text": "a", "label": "x", "id": 1}', ' has a key "id", which the rows before it'),
         ('{"text": "a", "label": "x", "label": "y"}', 'the key "label" occurs more than once'),
-        ('{"text": "\\ud800a", "label": "x"}', "half of a surrogate pair (\\ud800)"),
+        ('{"text": "\\ud800a", "label": "x"}', "a lone surrogate (\\ud800)"),
         ('{"text": "a", "label": "x"', " is not JSON at character 27 (Expecting ',' delimiter)"),
-        ("[1, 2]", " holds a list, not an object"),
-        ("3", " holds a number, not an object"),
+        ("[1, 2]", " is a list, not an object"),
+        ("3", " is a number, not an object"),
         ("[" * 100_000, " cannot be read ("),
     ],
 )
-def test_bad_json_row_names_the_line_and_can_be_skipped(row, fault):
+def test_invalid_json_row_raises_or_is_skipped(row, problem):
     good = ['{"text": "a", "label": "x"}', "", '{"text": "b", "label": "y"}']
     write("rows.jsonl", "\n".join([*good, row, good[0]]))
-    message = complaint("rows.jsonl")
-    assert message.startswith("rows.jsonl, line 4") and fault in message
+    message = error_message("rows.jsonl")
+    assert message.startswith("rows.jsonl, line 4") and problem in message
     assert message.endswith(SKIP_ADVICE)
     corpus = read_dataset("rows.jsonl", on_bad_rows="skip")
     assert corpus.ids == ("1", "2", "4")
-    assert len(corpus.skipped) == 1 and fault in corpus.skipped[0]
+    assert len(corpus.skipped) == 1 and problem in corpus.skipped[0]
 
 
-def test_bad_entries_of_a_list_of_labels():
-    for entry, fault in [("null", "is null"), ('""', "is empty"), ("[]", "is a list")]:
+def test_invalid_list_of_labels_raises():
+    for entry, problem in [("null", "is null"), ('""', "is empty"), ("[]", "is a list")]:
         write("rows.jsonl", f'{{"text":"a","labels":["x"]}}\n{{"text":"a","labels":["x",{entry}]}}')
-        assert f'rows.jsonl, line 2: the label (key "labels") {fault}' in complaint("rows.jsonl")
+        assert f'rows.jsonl, line 2: the label (key "labels") {problem}' in error_message(
+            "rows.jsonl"
+        )
     write("rows.jsonl", '{"text":"a","labels":["x"]}\n{"text":"a","labels":"x"}')
-    assert "is a string where the rows before it have a list of labels" in complaint("rows.jsonl")
+    assert "is a string but the rows before it have a list of labels" in error_message("rows.jsonl")
 
 
-def test_first_good_row_decides_what_rows_have():
+def test_first_valid_row_determines_the_keys():
     write("rows.jsonl", '{"id":1}\n{"text":"a","label":"x"}\n{"text":"b","label":"y"}\n')
     corpus = read_dataset("rows.jsonl", on_bad_rows="skip")
     assert corpus.ids == ("2", "3") and len(corpus.skipped) == 1
@@ -525,7 +538,7 @@ def test_folder_of_class_folders():
     assert corpus.split is None
 
 
-def test_folder_with_official_split():
+def test_folder_with_split():
     make_folder({f"{part}/{kind}/1": part + kind for part in ("train", "test") for kind in "ab"})
     corpus = read_dataset(Path("docs"))
     assert corpus.ids == ("test/a/1", "test/b/1", "train/a/1", "train/b/1")
@@ -533,32 +546,32 @@ def test_folder_with_official_split():
     assert corpus.split == ("test", "test", "train", "train")
 
 
-def test_folders_called_train_and_test_may_be_classes():
+def test_classes_may_be_named_train_and_test():
     make_folder({"train/1": "choo", "test/1": "exam"})
     corpus = read_dataset("docs")
     assert corpus.labels == ("test", "train")
     assert corpus.split is None
 
 
-def test_file_outside_class_folders_is_a_bad_row():
+def test_file_outside_class_folders_raises_or_is_skipped():
     make_folder({"a/1": "one", "b/1": "two", "readme.txt": "hi"})
-    message = complaint("docs")
-    assert str(Path("docs", "readme.txt")) in message and "lies in no class folder" in message
+    message = error_message("docs")
+    assert str(Path("docs", "readme.txt")) in message and "is not in a class folder" in message
     corpus = read_dataset("docs", on_bad_rows="skip")
     assert corpus.labels == ("a", "b") and len(corpus.skipped) == 1
-    unlabelled = read_dataset("docs", require_labels=False)
-    assert unlabelled.ids == ("a/1", "b/1", "readme.txt") and unlabelled.labels is None
+    unlabeled = read_dataset("docs", require_labels=False)
+    assert unlabeled.ids == ("a/1", "b/1", "readme.txt") and unlabeled.labels is None
 
 
-def test_undecodable_document_names_its_file_and_line():
+def test_undecodable_file_raises_or_is_skipped():
     make_folder({"a/1": b"ok\n\xe9", "a/2": "one", "b/1": "two", "b/2": b"\0"})
     bad = Path("docs", "a", "1")
-    assert complaint("docs").startswith(f"{bad}, line 2: byte 0xe9 at position 1 of the line")
+    assert error_message("docs").startswith(f"{bad}, line 2: byte 0xe9 at position 1 of the line")
     corpus = read_dataset("docs", on_bad_rows="skip")
     assert corpus.texts == ("one", "two") and len(corpus.skipped) == 2
 
 
-def test_links_that_lead_round_in_a_circle_end():
+def test_cyclic_links_are_skipped():
     make_folder({"a/1": "one", "b/1": "two"})
     try:
         Path("docs", "a", "loop").symlink_to(Path("docs").resolve(), target_is_directory=True)
@@ -568,7 +581,7 @@ def test_links_that_lead_round_in_a_circle_end():
     corpus = read_dataset("docs", on_bad_rows="skip")
     assert corpus.ids == ("a/1", "b/1")
     assert len(corpus.skipped) == 2
-    assert "which is read already" in corpus.skipped[0]
+    assert "which is already included" in corpus.skipped[0]
 
 
 def test_class_folder_may_be_a_link():
@@ -582,15 +595,15 @@ def test_class_folder_may_be_a_link():
     assert read_dataset("docs").texts == ("one", "two")
 
 
-def test_empty_folder():
+def test_empty_folder_raises():
     Path("docs").mkdir()
-    assert complaint("docs").startswith("docs holds no files; ")
+    assert error_message("docs").startswith("docs has no files; ")
 
 
 # svmlight
 
 
-def test_svmlight_agrees_with_scikit_learn():
+def test_svmlight_matches_scikit_learn():
     random_state = np.random.default_rng(0)
     X = random_state.random((30, 12)) * (random_state.random((30, 12)) < 0.3)
     y = random_state.integers(-1, 2, 30)
@@ -603,12 +616,12 @@ def test_svmlight_agrees_with_scikit_learn():
         assert matrix.ids == tuple(str(n) for n in range(1, 31))
         assert matrix.X.indices.dtype == matrix.X.indptr.dtype == np.int32
         assert matrix.X.dtype == np.float32
-        # Feature j stays column j, however the file counts.
+        # Feature j is column j, whether indices start at 0 or 1.
         first = 0 if zero_based else 1
         np.testing.assert_allclose(matrix.X.toarray()[:, first : first + 12], X, rtol=1e-6)
 
 
-def test_svmlight_labels_and_queries():
+def test_svmlight_labels_and_groups():
     write("rows.svm", "+1 qid:7 1:1\n1.0 qid:7\n# note\n-2.5 qid:9 2:3 # qid:4\n")
     matrix = read_dataset("rows.svm")
     assert matrix.labels == ("1", "1", "-2.5")
@@ -619,53 +632,55 @@ def test_svmlight_labels_and_queries():
         ("2",),
         (),
     )
-    assert complaint(write("rows.svm", "1 qid:1 1:1\n2 1:1\n")) == (
-        "rows.svm has a qid in 1 of its 2 rows; give it to all or to none"
+    assert error_message(write("rows.svm", "1 qid:1 1:1\n2 1:1\n")) == (
+        "rows.svm has a qid in 1 of its 2 rows; add it to all rows or to none"
     )
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
+    ("line", "problem"),
     [
         ("spam 1:1", 'the label "spam" is not a number'),
         ("nan 1:1", 'the label "nan" is not a number'),
         ("12345678901234567890 1:1", "is not a number below 2**53"),
-        ("1 a:1", '"a:1" is not a feature as index:value'),
-        ("1 -1:1", '"-1:1" is not a feature as index:value'),
-        ("1 5", '"5" is not a feature as index:value'),
-        ("1 3:1 2:1", "feature 2 comes after feature 3"),
-        ("1 3:1 3:1", "feature 3 comes after feature 3"),
+        ("1 a:1", '"a:1" is not of the form index:value'),
+        ("1 -1:1", '"-1:1" is not of the form index:value'),
+        ("1 5", '"5" is not of the form index:value'),
+        ("1 3:1 2:1", "feature 2 follows feature 3"),
+        ("1 3:1 3:1", "feature 3 follows feature 3"),
         ("1 3:x", 'the value of feature 3 is "x"'),
         ("1 3:nan", 'the value of feature 3 is "nan"'),
         ("1 3:1e39", 'the value of feature 3 is "1e39"'),
-        ("1 99999999999:1", "feature 99999999999 is beyond"),
+        ("1 99999999999:1", "feature 99999999999 is out of range"),
     ],
 )
-def test_bad_svmlight_row_names_the_line_and_can_be_skipped(line, fault):
+def test_invalid_svmlight_row_raises_or_is_skipped(line, problem):
     write("rows.svm", f"1 1:1\n\n# note\n{line}\n2 2:1\n")
-    message = complaint("rows.svm")
-    assert message.startswith("rows.svm, line 4: ") and fault in message
+    message = error_message("rows.svm")
+    assert message.startswith("rows.svm, line 4: ") and problem in message
     matrix = read_dataset("rows.svm", on_bad_rows="skip")
     assert matrix.ids == ("1", "3") and matrix.labels == ("1", "2")
-    assert len(matrix.skipped) == 1 and fault in matrix.skipped[0]
+    assert len(matrix.skipped) == 1 and problem in matrix.skipped[0]
 
 
-def test_svmlight_width_can_be_set_to_fit_a_model():
+def test_svmlight_number_of_features():
     write("rows.svm", "1 1:1\n2 4:1\n")
     assert read_dataset("rows.svm").X.shape == (2, 5)
     assert read_dataset("rows.svm", n_features=9).X.shape == (2, 9)
-    assert "line 2: feature 4 is beyond the 4 features" in complaint("rows.svm", n_features=4)
+    assert "line 2: feature 4 is out of range for 4 features" in error_message(
+        "rows.svm", n_features=4
+    )
 
 
-def test_all_svmlight_rows_bad_is_an_error():
-    message = complaint(write("rows.svm", "x\ny\n"), on_bad_rows="skip")
-    assert message.startswith("rows.svm has no good row; the first of its 2 bad rows: ")
+def test_no_valid_svmlight_row_raises():
+    message = error_message(write("rows.svm", "x\ny\n"), on_bad_rows="skip")
+    assert message.startswith("rows.svm has no valid row; the first of its 2 bad rows: ")
 
 
 # Formats and options
 
 
-def test_format_is_told_by_the_name_or_by_the_option():
+def test_detect_format():
     assert detect_format(write("rows.libsvm.gz", "")) == "svmlight"
     assert detect_format(write("rows.ndjson", "")) == "jsonl"
     assert detect_format(write("rows.csv", ""), "jsonl") == "jsonl"
@@ -673,38 +688,209 @@ def test_format_is_told_by_the_name_or_by_the_option():
 
 
 @pytest.mark.parametrize(
-    ("options", "fault"),
+    ("options", "problem"),
     [
-        ({"format": "xml"}, "there is no format 'xml'; the formats are: csv, tsv, jsonl"),
+        ({"format": "xml"}, "format must be one of csv, tsv, jsonl, folder, svmlight; got 'xml'"),
         ({"format": "folder"}, "rows.csv is a file, not a folder"),
-        ({"on_bad_rows": "drop"}, "on_bad_rows is 'drop', but must be 'raise' or 'skip'"),
-        ({"delimiter": ""}, "the delimiter is '', but must be one character"),
-        ({"delimiter": "::"}, "the delimiter is '::', but must be one character"),
-        ({"delimiter": '"'}, "the delimiter is '\"', but must be one character"),
-        ({"text": []}, "text names no column"),
-        ({"n_features": 3}, "n_features is for svmlight files only"),
-        ({"format": "jsonl", "delimiter": ";"}, "is read as jsonl, which has no delimiter"),
-        ({"format": "svmlight", "label": "y"}, "is read as svmlight, which has no label"),
+        ({"on_bad_rows": "drop"}, "on_bad_rows must be 'raise' or 'skip'; got 'drop'"),
+        ({"delimiter": ""}, "--format tsv); got ''"),
+        ({"delimiter": "::"}, "delimiter must be one character"),
+        ({"delimiter": '"'}, "delimiter must be one character"),
+        ({"text": []}, "text must name at least one column"),
+        ({"n_features": 3}, "n_features applies to svmlight files only"),
+        ({"format": "jsonl", "delimiter": ";"}, "is in jsonl format, which has no delimiter"),
+        ({"format": "svmlight", "label": "y"}, "is in svmlight format, which has no label"),
     ],
 )
-def test_wrong_options(options, fault):
-    assert fault in complaint(write("rows.csv", GOOD), **options)
+def test_invalid_options_raise(options, problem):
+    assert problem in error_message(write("rows.csv", GOOD), **options)
 
 
-def test_wrong_paths():
-    assert complaint("none.csv").startswith("none.csv does not exist; ")
-    assert complaint(write("rows.txt", GOOD)).startswith("rows.txt does not tell its format by its")
-    assert complaint(".", format="csv").startswith(". is a folder, not a file")
-    assert complaint("-").startswith("say what standard input holds with format= / --format")
+def test_invalid_paths_raise():
+    assert error_message("none.csv").startswith("none.csv does not exist; ")
+    assert error_message(write("rows.txt", GOOD)).startswith(
+        "the format of rows.txt cannot be determined"
+    )
+    assert error_message(".", format="csv").startswith(". is a folder, not a file")
+    assert error_message("-").startswith("set the format of standard input with format= / --format")
+
+
+# Dataframes
+
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table, dict]
+COLUMNS = {"text": ["a", "b", ""], "label": ["x", "y", "x"]}
+
+
+class ArrowOnly:
+    """An object with nothing but the Arrow PyCapsule interface."""
+
+    def __init__(self, columns):
+        self._table = pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("make", [*FRAMES, ArrowOnly])
+def test_dataframe(make):
+    corpus = read_dataset(make(COLUMNS))
+    assert (corpus.texts, corpus.labels, corpus.ids) == (
+        ("a", "b", ""),
+        ("x", "y", "x"),
+        ("0", "1", "2"),
+    )
+    assert (corpus.split, corpus.groups, corpus.skipped) == (None, None, ())
+    assert read_dataset(make({"text": ["a"]}), require_labels=False).labels is None
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_dataframe_with_named_columns(make):
+    frame = make(
+        {
+            "title": ["A", "B"],
+            "body": ["a", "b"],
+            "topic": [3, 4],
+            "key": [10, 20],
+            "fold": ["train", "test"],
+            "user": [1, 1],
+            "other": [None, 0.5],
+        }
+    )
+    options = {"label": "topic", "id": "key", "split": "fold", "group": "user"}
+    corpus = read_dataset(frame, text=["body", "title"], **options)
+    assert corpus.texts == ("a\nA", "b\nB")
+    assert (corpus.labels, corpus.ids) == (("3", "4"), ("10", "20"))
+    assert (corpus.split, corpus.groups) == (("train", "test"), ("1", "1"))
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_dataframe_matches_file(make):
+    columns = {**COLUMNS, "id": ["p", "q", "r"], "split": ["train"] * 3, "group": ["g", "g", "h"]}
+    pd.DataFrame(columns).to_csv("rows.csv", index=False)
+    assert read_dataset(make(columns)) == read_dataset("rows.csv")
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_dataframe_with_lists_of_labels(make):
+    corpus = read_dataset(make({"text": ["a", "b"], "labels": [["x", "y"], []]}))
+    assert corpus.multilabel
+    assert corpus.labels == (("x", "y"), ())
+
+
+def test_dataframe_with_categories_and_index():
+    frame = pd.DataFrame(COLUMNS, index=[7, 7, 7]).astype({"label": "category", "text": "string"})
+    corpus = read_dataset(frame)
+    assert (corpus.labels, corpus.ids) == (("x", "y", "x"), ("0", "1", "2"))
+    frame = pl.DataFrame(COLUMNS).with_columns(pl.col("label").cast(pl.Categorical))
+    assert read_dataset(frame).labels == ("x", "y", "x")
+
+
+@pytest.mark.parametrize("make", FRAMES)
+@pytest.mark.parametrize(
+    ("column", "values", "problem"),
+    [
+        ("label", ["x", "y", None], 'row 2: the label (column "label") is missing ('),
+        ("text", ["a", None, "c"], 'row 1: the text (column "text") is missing ('),
+        ("text", [1, 2, 3], 'row 0: the text (column "text") is of type int, not a string'),
+        ("label", ["x", " ", "y"], 'row 1: the label (column "label") is empty'),
+        ("group", ["g", None, "h"], 'row 1: the group (column "group") is missing ('),
+        ("id", [["i"], ["j"], ["k"]], 'row 0: the id (column "id") is of type '),
+        ("label", [["x"], ["y"], None], 'row 2: the label (column "label") is missing ('),
+        ("label", [["x"], ["y"], [None]], 'row 2: the label (column "label") is missing ('),
+    ],
+)
+def test_invalid_value_in_dataframe_raises(make, column, values, problem):
+    frame = make({**COLUMNS, column: values})
+    message = error_message(frame)
+    assert message.startswith(f"{type(frame).__name__}, {problem}")
+    assert message.endswith(f"; correct or drop the row, {SKIP_ADVICE}")
+
+
+@pytest.mark.parametrize("value", [np.nan, pd.NA, pd.NaT, None])
+def test_missing_values_of_pandas_raise(value):
+    frame = pd.DataFrame({"text": ["a", "b"], "label": pd.Series(["x", value], dtype=object)})
+    assert error_message(frame).startswith(
+        'DataFrame, row 1: the label (column "label") is missing ('
+    )
+
+
+def test_mixed_labels_in_dataframe_raise():
+    for labels, problem in [
+        ([["x"], "y"], "is not a list but the rows before it have a list of labels"),
+        (["x", ["y"]], "is a list but the rows before it have one label"),
+    ]:
+        message = error_message(pd.DataFrame({"text": ["a", "b"], "label": labels}))
+        assert message.startswith(f'DataFrame, row 1: the label (column "label") {problem}')
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_invalid_rows_of_dataframe_are_skipped(make):
+    frame = make({"text": ["a", None, "c", "d"], "label": ["x", "y", "y", ""]})
+    corpus = read_dataset(frame, on_bad_rows="skip")
+    assert (corpus.texts, corpus.ids) == (("a", "c"), ("0", "2"))
+    assert [message.split(":")[0] for message in corpus.skipped] == [
+        f"{type(frame).__name__}, row {number}" for number in (1, 3)
+    ]
+    name = type(frame).__name__
+    assert error_message(make({"text": ["a"], "label": [""]}), on_bad_rows="skip") == (
+        f"{name} has no valid row; the first of its 1 bad rows: "
+        f'{name}, row 0: the label (column "label") is empty'
+    )
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_missing_column_of_dataframe_raises(make):
+    frame = make({"Text": ["a", "b"], "label": ["x", "y"]})
+    assert error_message(frame) == (
+        f'{type(frame).__name__} has no column "text" (did you mean "Text"?); its columns are: '
+        "Text, label; name the text column with text= / --text"
+    )
+    assert 'no column "topic"' in error_message(frame, text="Text", label="topic")
+
+
+def test_invalid_dataframes_raise():
+    assert error_message(pd.DataFrame({"text": [], "label": []})) == "DataFrame has no rows"
+    assert error_message(pd.DataFrame({"text": ["a"] * 3, "label": ["x"] * 3})).startswith(
+        'all 3 rows of DataFrame have the same label, "x"'
+    )
+    assert error_message({"text": ["a", "b"], "label": ["x"]}) == (
+        'dict: the column "label" has 1 rows, and others have 2'
+    )
+    twice = pd.DataFrame([["a", "x", "y"]], columns=["text", "label", "label"])
+    assert error_message(twice).startswith('DataFrame has more than one column "label"')
+    assert error_message(pl.LazyFrame(COLUMNS)) == (
+        "LazyFrame has not been computed; pass LazyFrame.collect() instead"
+    )
+    for source in (7, None, ["a", "b"]):
+        assert error_message(source).startswith("source must be a path or a dataframe; got an ")
+
+
+@pytest.mark.parametrize(
+    "options", [{"format": "csv"}, {"delimiter": ";"}, {"n_features": 3}], ids=str
+)
+def test_file_options_of_dataframe_raise(options):
+    (name,) = options
+    assert error_message(pd.DataFrame(COLUMNS), **options) == (
+        f"{name} applies to files only; leave it out for a DataFrame"
+    )
+
+
+def test_dataframe_libraries_are_not_required():
+    script = (
+        "import sys\n"
+        "sys.modules.update(pandas=None, polars=None, pyarrow=None)\n"
+        "from cordwood.datasets import read_dataset\n"
+        "read_dataset({'text': ['a', 'b'], 'label': ['x', 'y']})\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 # Streaming
 
 
-def test_stream_gives_the_rows_that_read_gives():
+def test_stream_matches_read():
     write("rows.csv", 'id,text,label,split\nr1,"a\nb",x,train\nr2,,y,test\n')
-    rows = list(stream("rows.csv"))
-    assert [row.line for row in rows] == [2, 4]
+    rows = list(stream_dataset("rows.csv"))
     corpus = read_dataset("rows.csv")
     assert tuple(row.id for row in rows) == corpus.ids
     assert tuple(row.text for row in rows) == corpus.texts
@@ -714,31 +900,36 @@ def test_stream_gives_the_rows_that_read_gives():
 
 
 def test_stream_has_the_options_of_read():
-    ours, theirs = (inspect.signature(function).parameters for function in (stream, read))
-    assert dict(ours) == {name: option for name, option in theirs.items() if name != "n_features"}
+    (_, *of_stream), (_, *of_read) = (
+        inspect.signature(function).parameters.values()
+        for function in (stream_dataset, read_dataset)
+    )
+    assert of_stream == [option for option in of_read if option.name != "n_features"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
-def test_first_row_comes_long_before_the_end_of_the_file(suffix):
+def test_stream_reads_on_demand(suffix):
     words = random.Random(0).randbytes(1 << 20).hex()
     rows = [("text", "label"), *((words[n : n + 200], "x") for n in range(0, len(words), 200))]
     content = csv_bytes(rows)
     write(f"rows.{suffix}", gzip.compress(content) if suffix == "csv.gz" else content)
-    told = []
-    rows = stream(f"rows.{suffix}", progress=lambda done, total: told.append((done, total)))
+    calls = []
+    rows = stream_dataset(
+        f"rows.{suffix}", progress=lambda done, total: calls.append((done, total))
+    )
     assert next(rows).id == "1"
-    done, total = told[-1] if told else (0, 1)
+    done, total = calls[-1] if calls else (0, 1)
     assert done < total / 4
     rows.close()
     assert next(rows, None) is None
 
 
-def test_standard_input_is_handed_on_as_it_comes(monkeypatch):
+def test_standard_input_is_not_buffered(monkeypatch):
     reading_end, writing_end = os.pipe()
     with open(reading_end) as terminal, open(writing_end, "wb", buffering=0) as writer:
         monkeypatch.setattr(sys, "stdin", terminal)
         writer.write(b"text\nfirst\n")
-        rows = stream("-", format="csv", require_labels=False)
+        rows = stream_dataset("-", format="csv", require_labels=False)
         assert next(rows).text == "first"
         writer.write(b"second\n")
         assert next(rows).text == "second"
@@ -746,9 +937,9 @@ def test_standard_input_is_handed_on_as_it_comes(monkeypatch):
         assert next(rows, None) is None
 
 
-def test_stream_counts_all_bad_rows_but_keeps_few_sentences():
+def test_stream_counts_all_bad_rows_and_stores_1000_messages():
     write("rows.csv", "text,label\na,x\n" + "b,\n" * 1500)
-    rows = stream("rows.csv", on_bad_rows="skip")
+    rows = stream_dataset("rows.csv", on_bad_rows="skip")
     assert [row.text for row in rows] == ["a"]
     assert rows.n_skipped == 1500
     assert len(rows.skipped) == 1000
@@ -757,26 +948,26 @@ def test_stream_counts_all_bad_rows_but_keeps_few_sentences():
     assert len(corpus.skipped) == 1500
 
 
-def test_stream_raises_where_the_bad_row_is():
-    rows = stream(write("rows.csv", "text,label\na,x\nb,\n"))
+def test_stream_raises_at_the_bad_row():
+    rows = stream_dataset(write("rows.csv", "text,label\na,x\nb,\n"))
     assert next(rows).text == "a"
     with pytest.raises(DataError, match="rows.csv, line 3: "):
         next(rows)
 
 
-def test_numbers_cannot_be_streamed_and_mistakes_are_told_at_once():
+def test_invalid_stream_raises_before_the_first_row():
     write("rows.svm", "1 1:1\n")
-    with pytest.raises(CordwoodError, match="rows.svm holds numbers"):
-        stream("rows.svm")
+    with pytest.raises(CordwoodError, match="rows.svm has numeric features"):
+        stream_dataset("rows.svm")
     with pytest.raises(DataError, match="none.csv does not exist"):
-        stream("none.csv")
+        stream_dataset("none.csv")
 
 
 # Progress
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl.gz", "rows.svm", "docs"])
-def test_progress_rises_to_the_size_of_the_file(name):
+def test_progress_ends_at_the_file_size(name):
     rng = random.Random(0)
     if name == "docs":
         make_folder({f"{kind}/{n}": rng.randbytes(9999).hex() for kind in "ab" for n in range(9)})
@@ -795,10 +986,10 @@ def test_progress_rises_to_the_size_of_the_file(name):
         content = "\n".join(lines).encode()
         write(name, gzip.compress(content) if name.endswith(".gz") else content)
         size = Path(name).stat().st_size
-    told = []
-    read_dataset(name, progress=lambda done, total: told.append((done, total)))
-    done = [step for step, _ in told]
-    assert {total for _, total in told} == {size}
+    calls = []
+    read_dataset(name, progress=lambda done, total: calls.append((done, total)))
+    done = [step for step, _ in calls]
+    assert {total for _, total in calls} == {size}
     assert done[-1] == size
     assert 3 <= len(done) <= size / (1 << 16) + 1
     assert all(later > earlier for earlier, later in zip(done, done[1:], strict=False))
@@ -813,18 +1004,18 @@ def data_folder():
 
 
 @pytest.mark.parametrize(
-    ("name", "n_rows", "n_classes", "parts"),
+    ("name", "n_samples", "n_classes", "subsets"),
     [
         ("bbc", 752, 2, None),
         ("r8", 7674, 8, {"train": 5485, "test": 2189}),
         ("ohsumed", 7400, 23, {"train": 3357, "test": 4043}),
     ],
 )
-def test_real_data(name, n_rows, n_classes, parts):
+def test_real_data(name, n_samples, n_classes, subsets):
     path = data_folder() / f"{name}.jsonl.gz"
     if not path.exists():
         pytest.skip(f"{path} is not here")
     corpus = read_dataset(path)
-    assert len(corpus) == n_rows and len(set(corpus.labels)) == n_classes
+    assert len(corpus) == n_samples and len(set(corpus.labels)) == n_classes
     assert corpus.skipped == ()
-    assert (corpus.split and pd.Series(corpus.split).value_counts().to_dict()) == parts
+    assert (corpus.split and pd.Series(corpus.split).value_counts().to_dict()) == subsets

@@ -1,4 +1,4 @@
-"""Runs beside a loop that spells them out."""
+"""N-gram counts compared with a plain loop."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.text.ngrams import RunTable, Sequences, number_runs
+from cordwood.text.ngrams import NgramIndex, Sequences, count_ngrams
 from cordwood.text.vectorizer import TextVectorizer
 from cordwood.text.vocabulary import UNKNOWN
 
@@ -16,34 +16,34 @@ sequences = st.lists(st.lists(symbols, max_size=7), min_size=1, max_size=6)
 ranges = st.sampled_from([(1, 1), (1, 3), (2, 2), (3, 5)])
 
 
-def lay(lists):
+def concatenate(lists):
     bounds = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     return Sequences(np.array([s for each in lists for s in each], dtype=np.int64), bounds)
 
 
-def spell_out(each, shortest, longest, whole):
-    if whole and 0 < len(each) < shortest:
+def list_ngrams(each, min_n, max_n, keep_short):
+    if keep_short and 0 < len(each) < min_n:
         return [tuple(each)]
     return [
         tuple(each[start : start + n])
-        for n in range(shortest, longest + 1)
+        for n in range(min_n, max_n + 1)
         for start in range(len(each) - n + 1)
     ]
 
 
 @settings(max_examples=60, deadline=None)
 @given(sequences, ranges, st.booleans())
-def test_runs_are_those_that_a_loop_finds(lists, bounds, whole):
-    laid = lay(lists)
-    runs = number_runs(laid, *bounds, whole=whole)
+def test_count_ngrams_matches_loop(lists, ngram_range, keep_short):
+    concatenated = concatenate(lists)
+    ngrams = count_ngrams(concatenated, *ngram_range, keep_short=keep_short)
     found = [
-        tuple(laid.symbols[start : start + n])
-        for start, n in zip(runs.start, runs.length, strict=True)
+        tuple(concatenated.symbols[start : start + n])
+        for start, n in zip(ngrams.start, ngrams.length, strict=True)
     ]
-    assert len(set(found)) == len(found) == runs.counts.shape[1]
-    for each, row in zip(lists, runs.counts.toarray(), strict=True):
-        expected = Counter(spell_out(each, *bounds, whole))
-        assert {run: n for run, n in zip(found, row, strict=True) if n} == expected
+    assert len(set(found)) == len(found) == ngrams.counts.shape[1]
+    for each, row in zip(lists, ngrams.counts.toarray(), strict=True):
+        expected = Counter(list_ngrams(each, *ngram_range, keep_short))
+        assert {ngram: n for ngram, n in zip(found, row, strict=True) if n} == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -51,29 +51,32 @@ def test_runs_are_those_that_a_loop_finds(lists, bounds, whole):
     st.lists(st.lists(symbols, min_size=1, max_size=4).map(tuple), min_size=1, unique=True),
     st.lists(st.lists(st.integers(UNKNOWN, 5), max_size=8), min_size=1, max_size=5),
 )
-def test_known_runs_are_found_among_strange_symbols(terms, lists):
-    counts = RunTable(lay(terms)).count(lay(lists)).toarray()
+def test_index_counts_match_loop_with_unknown_symbols(ngrams, lists):
+    counts = NgramIndex(concatenate(ngrams)).count(concatenate(lists)).toarray()
     for each, row in zip(lists, counts, strict=True):
-        everywhere = Counter(spell_out(each, 1, 4, whole=False))
-        assert row.tolist() == [everywhere[term] for term in terms]
+        expected = Counter(list_ngrams(each, 1, 4, keep_short=False))
+        assert row.tolist() == [expected[ngram] for ngram in ngrams]
 
 
-def test_words_that_hold_spaces_are_told_apart_all_the_same():
+def test_tokens_may_contain_spaces():
     texts = ["new york city", "york city new york"]
-    ours = TextVectorizer(preset="social", token_pattern="new york|[a-z]+", ngram_range=(1, 2)).fit(
-        texts
-    )
-    assert list(ours.get_feature_names_out()) == [
+    vectorizer = TextVectorizer(
+        preset="social", token_pattern="new york|[a-z]+", ngram_range=(1, 2)
+    ).fit(texts)
+    assert list(vectorizer.get_feature_names_out()) == [
         "city", "city new york", "new york", "new york city", "york", "york city",
     ]  # fmt: skip
-    assert ours.transform(texts).toarray().tolist() == [[1, 0, 1, 1, 0, 0], [1, 1, 1, 0, 1, 1]]
+    assert vectorizer.transform(texts).toarray().tolist() == [
+        [1, 0, 1, 1, 0, 0],
+        [1, 1, 1, 0, 1, 1],
+    ]
 
 
 @pytest.mark.parametrize("analyzer", ["char_wb", "char"])
-def test_runs_of_characters_are_longer_where_texts_are_short(analyzer):
-    def spell(preset):
-        terms = TextVectorizer(preset=preset, analyzer=analyzer, min_df=1).fit(["timber"])
-        return {len(term) for term in terms.get_feature_names_out()}
+def test_default_lengths_of_character_ngrams(analyzer):
+    def lengths(preset):
+        vectorizer = TextVectorizer(preset=preset, analyzer=analyzer, min_df=1).fit(["timber"])
+        return {len(term) for term in vectorizer.get_feature_names_out()}
 
-    assert spell("social") == {3, 4, 5}
-    assert spell("sigir17") == {4}
+    assert lengths("social") == {3, 4, 5}
+    assert lengths("sigir17") == {4}

@@ -94,10 +94,10 @@ class Source:
                     self.data, label=self.label, progress=progress, **self._file_options()
                 )
             else:
-                stream = readers.stream(
+                stream = readers.stream_dataset(
                     self.data, label=self.label, progress=progress, **self._file_options()
                 )
-                samples = replace(readers.collect(stream), skipped=stream.skipped)
+                samples = replace(readers.corpus_from_rows(stream), skipped=stream.skipped)
         if self.subset is None:
             return samples
         try:
@@ -109,7 +109,7 @@ class Source:
         """Open the samples without their labels; text files are streamed."""
         if self.dataset is not None:
             return load_dataset(self.dataset, data_dir=self.options.data_dir, progress=progress)
-        open_file = readers.read_dataset if self._format() == "svmlight" else readers.stream
+        open_file = readers.read_dataset if self._format() == "svmlight" else readers.stream_dataset
         return open_file(self.data, require_labels=False, progress=progress, **self._file_options())
 
     def show(self, console: Console, samples: Corpus | FeatureMatrix) -> None:
@@ -145,7 +145,7 @@ def iter_batches(
     """Yield batches of at most `size` samples, in their order."""
     if isinstance(samples, RowStream):
         while batch := list(islice(samples, size)):
-            yield readers.collect(batch)
+            yield readers.corpus_from_rows(batch)
         return
     for start in range(0, len(samples), size):
         yield samples.select(range(start, min(start + size, len(samples))))

@@ -1,7 +1,7 @@
-"""The embedded data set: documentation strings of the installed libraries, labelled by subject.
+"""Built-in text data set: docstrings of installed libraries, labeled by subject.
 
-Real text that is on every machine. The sources are parsed, never imported, so that nothing of them
-runs; the same versions of Python, numpy, scipy and scikit-learn give the same corpus.
+Real text that needs no download. Source files are parsed and never imported, so that no code is
+run. The corpus depends only on the versions of Python, numpy, scipy and scikit-learn.
 """
 
 import ast
@@ -21,8 +21,8 @@ from typing import NamedTuple
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError
 
-# Left out: tkinter and distutils, which some Pythons lack, and modules on their way out.
-FAMILIES: Mapping[str, tuple[str, ...]] = {
+# Without tkinter and distutils, which some Python builds lack, and without deprecated modules.
+MODULES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "asyncio": ("asyncio",),
     "concurrency": tuple(
         "concurrent multiprocessing queue sched selectors subprocess threading".split()
@@ -51,41 +51,45 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "sklearn.metrics": ("sklearn.metrics",),
     "sklearn.preprocessing": ("sklearn.preprocessing",),
 }
-"""Label -> the modules and packages whose documentation carries it."""
+"""Modules and packages of each class."""
 
 MIN_WORDS = 8
 MAX_WORDS = 100
-MIN_DOCUMENTS = 40
-TEST_SHARE = 0.2
+MIN_CLASS_SIZE = 40
+TEST_SIZE = 0.2
 
 _ALIASES = ("np", "sp", "scikit", "learn")
-# A family's names are taken out of every family's documents: were "asyncio" missing only where it
-# is the label, finding it would say what a document is not.
-GIVEAWAYS = frozenset(
+# Names of all classes are removed from the texts of all classes: if "asyncio" were missing only in
+# the texts of its own class, its presence would rule out that class.
+LEAKING_NAMES = frozenset(
     part
-    for name in (*_ALIASES, *FAMILIES, *(name for names in FAMILIES.values() for name in names))
+    for name in (
+        *_ALIASES,
+        *MODULES_OF_CLASS,
+        *(name for names in MODULES_OF_CLASS.values() for name in names),
+    )
     for part in re.split(r"[._]", name)
     if part
 )
-"""Pieces of names that no document may contain as a piece of a word."""
+"""Parts of names of classes and modules, which are removed from the texts."""
 
 _SKIPPED_FOLDERS = frozenset({"_vendor", "externals", "test", "tests"})
 _INSTALLED = ("numpy", "scipy", "sklearn")
-_MIN_CORPUS = 200
+_MIN_CORPUS_SIZE = 200
 
-# An example runs from its prompt to the next blank line, as in the doctest module.
+# An example extends from its prompt to the next blank line, as in the doctest module.
 _EXAMPLE = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
-class _Source(NamedTuple):
+class _SourceFile(NamedTuple):
     label: str
     module: str
     path: Path
 
 
-class _Document(NamedTuple):
+class _Docstring(NamedTuple):
     id: str
     module: str
     label: str
@@ -93,36 +97,37 @@ class _Document(NamedTuple):
 
 
 def collect_docstrings(*, progress: Callable[[int, int | None], None] | None = None) -> Corpus:
-    """Collect the documentation strings of the standard library, numpy, scipy and scikit-learn.
+    """Collect the docstrings of the standard library, numpy, scipy and scikit-learn.
 
-    A document is the docstring of a module, a class, a method or a function that is not nested in
-    another, from the families of modules in `FAMILIES`. It is made in these steps:
+    A text is the docstring of a module, class, method or function (not of nested functions) in the
+    modules of `MODULES_OF_CLASS`. It is processed in these steps:
 
     1. Doctest examples are removed, each from its prompt to the next blank line.
-    2. Each word (a run of letters, digits and underscores) is removed if one of its pieces
-       between underscores is in `GIVEAWAYS`, in any case: the pieces of all labels and of the
-       names in `FAMILIES`, and "np", "sp", "scikit", "learn". What is left without a letter or
-       digit goes too; white space becomes single spaces.
-    3. Documents of fewer than `MIN_WORDS` words are left out, longer ones end after `MAX_WORDS`.
-    4. Of equal documents in one family the first is kept; of equal documents in several, none.
-    5. Families of fewer than `MIN_DOCUMENTS` documents are left out, with a sentence in `skipped`.
+    2. A word (consecutive letters, digits and underscores) is removed if one of its parts between
+       underscores is in `LEAKING_NAMES`, ignoring case: the parts of the names of all classes and
+       modules, and "np", "sp", "scikit", "learn". Tokens that are left without a letter or digit
+       are removed as well, and white space is replaced by single spaces.
+    3. Texts of fewer than `MIN_WORDS` words are dropped, longer ones are truncated to `MAX_WORDS`.
+    4. Of duplicate texts in one class, the first is kept; duplicates in different classes are all
+       dropped.
+    5. Classes with fewer than `MIN_CLASS_SIZE` texts are dropped, with a message in `skipped`.
 
     Parameters
     ----------
-    progress : callable, optional
-        Called with the number of source files read and the number of all.
+    progress : callable or None, default=None
+        Called with the number of source files read and the total number of files.
 
     Returns
     -------
     Corpus
-        Ids such as "asyncio.base_events:BaseEventLoop.call_later". `groups` are modules. `split`
-        keeps a module on one side, because its documents share phrases and names: "test" holds
-        whole modules, in the order of a hash, up to a fifth of each family.
+        Ids are such as "asyncio.base_events:BaseEventLoop.call_later". `groups` are modules.
+        `split` keeps each module in one subset, because its texts share phrases and names: "test"
+        has whole modules, in the order of a hash, up to a fifth of each class.
 
     Raises
     ------
     DataError
-        If the sources are not installed, so that there is too little to learn from.
+        If too few source files are installed.
 
     Examples
     --------
@@ -131,37 +136,37 @@ def collect_docstrings(*, progress: Callable[[int, int | None], None] | None = N
     (True, True)
     """
     sources = _find_sources()
-    documents: list[_Document] = []
+    docstrings: list[_Docstring] = []
     skipped: list[str] = []
     for done, source in enumerate(sources, start=1):
         try:
-            documents += _read_source(source)
+            docstrings += _read_source(source)
         except (OSError, SyntaxError, ValueError) as error:
             skipped.append(f"{source.path} cannot be read as Python source: {error}")
         if progress is not None:
             progress(done, len(sources))
-    documents, too_small = _leave_out_small(_leave_out_copies(documents))
-    _check_enough(documents, n_files=len(sources))
+    docstrings, messages = _drop_small_classes(_drop_duplicates(docstrings))
+    _check_size(docstrings, n_files=len(sources))
     return Corpus(
-        texts=tuple(document.text for document in documents),
-        ids=tuple(document.id for document in documents),
-        labels=tuple(document.label for document in documents),
-        split=_split_by_module(documents),
-        groups=tuple(document.module for document in documents),
-        skipped=(*skipped, *too_small),
+        texts=tuple(docstring.text for docstring in docstrings),
+        ids=tuple(docstring.id for docstring in docstrings),
+        labels=tuple(docstring.label for docstring in docstrings),
+        split=_split_by_module(docstrings),
+        groups=tuple(docstring.module for docstring in docstrings),
+        skipped=(*skipped, *messages),
     )
 
 
-def _find_sources() -> list[_Source]:
-    """Find the source files of all families, in the order of family and module name."""
+def _find_sources() -> list[_SourceFile]:
+    """Return the source files of all classes, sorted by class and module name."""
     roots = {"": Path(sysconfig.get_path("stdlib"))}
     for package in _INSTALLED:
         spec = find_spec(package)
         if spec is not None and spec.origin is not None:
             roots[package] = Path(spec.origin).parent.parent
     return [
-        _Source(label, module, path)
-        for label, names in FAMILIES.items()
+        _SourceFile(label, module, path)
+        for label, names in MODULES_OF_CLASS.items()
         for name in names
         if (root := roots.get(name.partition(".")[0] if "." in name else "")) is not None
         for module, path in sorted(_find_modules(root, name))
@@ -169,7 +174,7 @@ def _find_sources() -> list[_Source]:
 
 
 def _find_modules(root: Path, name: str) -> Iterator[tuple[str, Path]]:
-    """Find the file of a module, or the files of a package but for its tests."""
+    """Yield the names and files of a module, or of a package without its tests."""
     folder = root.joinpath(*name.split("."))
     file = folder.with_name(f"{folder.name}.py")
     if file.is_file():
@@ -180,10 +185,10 @@ def _find_modules(root: Path, name: str) -> Iterator[tuple[str, Path]]:
             yield ".".join((name, *inner)).removesuffix(".__init__"), path
 
 
-def _read_source(source: _Source) -> Iterator[_Document]:
-    """Yield the cleaned docstrings of one file that are long enough."""
+def _read_source(source: _SourceFile) -> Iterator[_Docstring]:
+    """Yield the cleaned docstrings of a file that have at least `MIN_WORDS` words."""
     with tokenize.open(source.path) as file, warnings.catch_warnings():
-        # Newer Pythons warn of invalid escapes in older sources: not ours to mend.
+        # New versions of Python warn about invalid escape sequences in the source files of others.
         warnings.simplefilter("ignore")
         tree = ast.parse(file.read())
     seen: Counter[str] = Counter()
@@ -192,13 +197,13 @@ def _read_source(source: _Source) -> Iterator[_Document]:
         if len(words) >= MIN_WORDS:
             id = f"{source.module}:{name}" if name else source.module
             seen[id] += 1
-            # A property's getter and setter share a name.
+            # The getter and the setter of a property have the same name.
             unique = id if seen[id] == 1 else f"{id}#{seen[id]}"
-            yield _Document(unique, source.module, source.label, " ".join(words))
+            yield _Docstring(unique, source.module, source.label, " ".join(words))
 
 
 def _find_docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
-    """Yield qualified names and docstrings, in source order, without entering functions."""
+    """Yield qualified names and docstrings in source order, except of nested functions."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         docstring = ast.get_docstring(node, clean=False)
         if docstring:
@@ -213,64 +218,65 @@ def _find_docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _clean(docstring: str) -> Iterator[str]:
-    """Yield the words between white space, without examples and giveaways."""
-    return filter(None, map(_remove_giveaways, _EXAMPLE.sub("", docstring).split()))
+    """Yield the words of a docstring, without examples and leaking names."""
+    return filter(None, map(_remove_leaking_names, _EXAMPLE.sub("", docstring).split()))
 
 
-# Text repeats its words: remembering them makes cleaning cheap beside parsing.
+# Most words are repeated: with a cache, cleaning takes less time than parsing.
 @lru_cache(maxsize=2**14)
-def _remove_giveaways(chunk: str) -> str:
-    kept = _WORD.sub(_blank_giveaway, chunk)
+def _remove_leaking_names(token: str) -> str:
+    kept = _WORD.sub(_keep_or_remove, token)
     return kept if _LETTER_OR_DIGIT.search(kept) else ""
 
 
-def _blank_giveaway(word: re.Match[str]) -> str:
-    return word[0] if GIVEAWAYS.isdisjoint(word[0].lower().split("_")) else ""
+def _keep_or_remove(word: re.Match[str]) -> str:
+    return word[0] if LEAKING_NAMES.isdisjoint(word[0].lower().split("_")) else ""
 
 
-def _leave_out_copies(documents: Sequence[_Document]) -> list[_Document]:
-    """Keep the first of equal documents, and none where equal documents disagree on the label."""
-    copies: defaultdict[str, list[_Document]] = defaultdict(list)
-    for document in documents:
-        copies[document.text].append(document)
-    return [same[0] for same in copies.values() if len({document.label for document in same}) == 1]
-
-
-def _leave_out_small(documents: Sequence[_Document]) -> tuple[list[_Document], list[str]]:
-    """Keep the families that are large enough, and say which are not."""
-    sizes = Counter(document.label for document in documents)
-    sentences = [
-        f"the family {label!r} is left out: {sizes[label]} documents were found in the installed "
-        f"sources and {MIN_DOCUMENTS} are needed"
-        for label in FAMILIES
-        if sizes[label] < MIN_DOCUMENTS
+def _drop_duplicates(docstrings: Sequence[_Docstring]) -> list[_Docstring]:
+    """Keep the first of duplicate texts, and none if the duplicates are of different classes."""
+    duplicates: defaultdict[str, list[_Docstring]] = defaultdict(list)
+    for docstring in docstrings:
+        duplicates[docstring.text].append(docstring)
+    return [
+        same[0] for same in duplicates.values() if len({docstring.label for docstring in same}) == 1
     ]
-    kept = [document for document in documents if sizes[document.label] >= MIN_DOCUMENTS]
-    return kept, sentences
 
 
-def _check_enough(documents: Sequence[_Document], *, n_files: int) -> None:
-    labels = {document.label for document in documents}
-    if len(labels) < 2 or len(documents) < _MIN_CORPUS:
+def _drop_small_classes(docstrings: Sequence[_Docstring]) -> tuple[list[_Docstring], list[str]]:
+    """Keep the classes that are large enough; return messages about the others."""
+    sizes = Counter(docstring.label for docstring in docstrings)
+    messages = [
+        f"the class {label!r} is dropped: {sizes[label]} texts were found in the installed source "
+        f"files and {MIN_CLASS_SIZE} are required"
+        for label in MODULES_OF_CLASS
+        if sizes[label] < MIN_CLASS_SIZE
+    ]
+    kept = [docstring for docstring in docstrings if sizes[docstring.label] >= MIN_CLASS_SIZE]
+    return kept, messages
+
+
+def _check_size(docstrings: Sequence[_Docstring], *, n_files: int) -> None:
+    labels = {docstring.label for docstring in docstrings}
+    if len(labels) < 2 or len(docstrings) < _MIN_CORPUS_SIZE:
         raise DataError(
             f"the data set 'docstrings' cannot be built: {n_files} source files of the standard "
-            f"library, numpy, scipy and scikit-learn were found, which give {len(documents)} "
-            f"documents in {len(labels)} families; install them with their .py files, or choose "
-            "another data set"
+            f"library, numpy, scipy and scikit-learn were found, with {len(docstrings)} texts in "
+            f"{len(labels)} classes; install them with their .py files, or choose another data set"
         )
 
 
-def _split_by_module(documents: Sequence[_Document]) -> tuple[str, ...]:
-    """Put whole modules into the test part, up to its share of each family."""
-    sizes = Counter((document.label, document.module) for document in documents)
-    room = {
-        label: int(TEST_SHARE * n)
-        for label, n in Counter(document.label for document in documents).items()
+def _split_by_module(docstrings: Sequence[_Docstring]) -> tuple[str, ...]:
+    """Assign whole modules to the test subset, up to `TEST_SIZE` of each class."""
+    sizes = Counter((docstring.label, docstring.module) for docstring in docstrings)
+    capacity = {
+        label: int(TEST_SIZE * n)
+        for label, n in Counter(docstring.label for docstring in docstrings).items()
     }
     test = set()
     for label, module in sorted(sizes, key=lambda pair: hashlib.sha256(pair[1].encode()).digest()):
-        n_documents = sizes[label, module]
-        if n_documents <= room[label]:
-            room[label] -= n_documents
+        size = sizes[label, module]
+        if size <= capacity[label]:
+            capacity[label] -= size
             test.add(module)
-    return tuple("test" if document.module in test else "train" for document in documents)
+    return tuple("test" if docstring.module in test else "train" for docstring in docstrings)

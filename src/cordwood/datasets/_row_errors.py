@@ -1,55 +1,56 @@
-"""Rows that cannot be used: refused at once, or left out, counted and told."""
+"""Invalid rows of a file: raise an error for the first one, or skip and count them."""
 
 from typing import NamedTuple, NoReturn
 
 from cordwood.exceptions import DataError
 
 
-class Fault(NamedTuple):
-    """What is wrong with a row, and what a person can do about it."""
+class RowIssue(NamedTuple):
+    """What is wrong with a row, and how to correct it."""
 
-    sentence: str
-    remedy: str
+    message: str
+    advice: str
 
 
-class BadRows:
-    """What became of the bad rows of one file.
+class BadRowHandler:
+    """Raise an error for an invalid row, or skip and count it.
 
     Parameters
     ----------
     skip : bool
-        Whether to count bad rows rather than to raise at the first.
-    most_sentences : int, optional
-        How many sentences to keep; a stream must not grow with its bad rows. All by default.
+        Whether to skip invalid rows.
+    max_messages : int or None, default=None
+        Number of messages that are stored. A stream must not need memory for each invalid row. If
+        None, all are stored.
 
     Attributes
     ----------
-    count : int
-        How many rows were left out.
-    sentences : list of str
-        What was wrong with them, of the first `most_sentences`.
+    n_skipped : int
+        Number of skipped rows.
+    messages : list of str
+        What is wrong with the first `max_messages` skipped rows.
     """
 
-    def __init__(self, *, skip: bool, most_sentences: int | None = None) -> None:
+    def __init__(self, *, skip: bool, max_messages: int | None = None) -> None:
         self.skip = skip
-        self.most_sentences = most_sentences
-        self.count = 0
-        self.sentences: list[str] = []
+        self.max_messages = max_messages
+        self.n_skipped = 0
+        self.messages: list[str] = []
 
-    def refuse(self, fault: Fault) -> None:
-        """Raise a `DataError`, or count the row where bad rows are to be skipped."""
+    def handle(self, issue: RowIssue) -> None:
+        """Raise a `DataError`, or count the row if invalid rows are skipped."""
         if not self.skip:
             raise DataError(
-                f"{fault.sentence}; {fault.remedy}, or leave bad rows out with "
+                f"{issue.message}; {issue.advice}, or skip bad rows with "
                 "on_bad_rows='skip' / --on-bad-rows skip"
             )
-        self.count += 1
-        if self.most_sentences is None or self.count <= self.most_sentences:
-            self.sentences.append(fault.sentence)
+        self.n_skipped += 1
+        if self.max_messages is None or self.n_skipped <= self.max_messages:
+            self.messages.append(issue.message)
 
-    def refuse_all(self, file_name: str) -> NoReturn:
-        """Raise a `DataError` because no row is left."""
+    def raise_all_skipped(self, name: str) -> NoReturn:
+        """Raise a `DataError` because every row was skipped."""
         raise DataError(
-            f"{file_name} has no good row; the first of its {self.count} bad rows: "
-            f"{self.sentences[0]}"
+            f"{name} has no valid row; the first of its {self.n_skipped} bad rows: "
+            f"{self.messages[0]}"
         )

@@ -1,33 +1,32 @@
-"""One labelled document at a time, and the names of the columns that it is made from."""
+"""Rows of data files, and the names of the columns that they are read from."""
 
 import difflib
 from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cordwood.datasets._row_errors import BadRows, Fault
+from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 
-_SHOWN_NAMES = 20
-_SHOWN_LETTERS = 30
+_MAX_SHOWN_NAMES = 20
+_MAX_SHOWN_CHARACTERS = 30
 
 
 class Row(NamedTuple):
-    """A document as it stands in its file.
+    """A row of a data file.
 
     Parameters
     ----------
     id : str
-        From the file's id column, or the number of the row, from 1.
+        The value of the id column, or the number of the row, starting from 1.
     text : str
-        May be empty.
-    label : str, tuple of str, or None
-        A tuple where a row may have several labels, or none; None where labels are not read.
-    split : str or None
-        The official part that the row belongs to.
-    group : str or None
-        Rows of one group must stay on one side of any split.
-    line : int or None
-        Where the row begins in its file, from 1; None where the document is a file of its own.
+        The text, which may be empty.
+    label : str, tuple of str, or None, default=None
+        The label; a tuple of labels, which may be empty, in multilabel data; None if labels are
+        not read.
+    split : str or None, default=None
+        The subset of a predefined split that contains the row.
+    group : str or None, default=None
+        The group of the row.
     """
 
     id: str
@@ -35,16 +34,15 @@ class Row(NamedTuple):
     label: str | tuple[str, ...] | None = None
     split: str | None = None
     group: str | None = None
-    line: int | None = None
 
 
 class RowStream(Iterator[Row]):
-    """Rows that are read as they are asked for.
+    """Iterator over the rows of a file, which are read on demand.
 
-    The file is opened for the first row, and closed after the last or by `close`.
+    The file is opened for the first row, and closed after the last row or by `close`.
     """
 
-    def __init__(self, rows: Generator[Row, None, None], bad_rows: BadRows) -> None:
+    def __init__(self, rows: Generator[Row, None, None], bad_rows: BadRowHandler) -> None:
         self._rows = rows
         self._bad_rows = bad_rows
 
@@ -53,71 +51,72 @@ class RowStream(Iterator[Row]):
 
     @property
     def n_skipped(self) -> int:
-        """How many bad rows have been left out so far."""
-        return self._bad_rows.count
+        """Number of bad rows skipped so far."""
+        return self._bad_rows.n_skipped
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """One sentence for each of the first 1000 bad rows that were left out so far."""
-        return tuple(self._bad_rows.sentences)
+        """Messages about the first 1000 bad rows skipped so far."""
+        return tuple(self._bad_rows.messages)
 
     def close(self) -> None:
-        """Close the file before its end."""
+        """Close the file."""
         self._rows.close()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
-    """The columns that a row is made from.
+class ColumnNames:
+    """Names of the columns that a row is read from.
 
     Parameters
     ----------
-    text : tuple of str, optional
-        Joined by a newline, in this order; None stands for "text".
-    label : str, optional
-        None stands for the usual name, where `labelled`.
-    labelled : bool
+    text : tuple of str or None
+        Columns of the text, which are joined by newlines; None means "text".
+    label : str or None
+        Column of the label; None means "label", if `labeled`.
+    labeled : bool
         Whether labels are read.
-    id, split, group : str, optional
-        None stands for a column of that very name, if there is one.
+    id : str or None
+        Column of the id; None means the column "id", if there is one.
+    split : str or None
+        Column of the split; None means the column "split", if there is one.
+    group : str or None
+        Column of the group; None means the column "group", if there is one.
     """
 
     text: tuple[str, ...] | None
     label: str | None
-    labelled: bool
+    labeled: bool
     id: str | None
     split: str | None
     group: str | None
 
     @property
-    def named(self) -> list[str]:
-        """The parts of a row whose columns were named."""
-        return [
-            part
-            for part in ("text", "label", "id", "split", "group")
-            if getattr(self, part) is not None
-        ]
+    def given(self) -> list[str]:
+        """The parts of a row whose columns were named explicitly."""
+        parts = ("text", "label", "id", "split", "group")
+        return [part for part in parts if getattr(self, part) is not None]
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Write column names in a sentence, with long names and long lists cut short."""
+    """Return names separated by commas; long names and long lists are shortened."""
     shown = [
-        name if len(name) <= _SHOWN_LETTERS else name[: _SHOWN_LETTERS - 3] + "..."
+        name if len(name) <= _MAX_SHOWN_CHARACTERS else name[: _MAX_SHOWN_CHARACTERS - 3] + "..."
         for name in names
     ]
-    more = len(shown) - _SHOWN_NAMES
-    return ", ".join(shown[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+    n_more = len(shown) - _MAX_SHOWN_NAMES
+    return ", ".join(shown[:_MAX_SHOWN_NAMES]) + (f" and {n_more} more" if n_more > 0 else "")
 
 
-def missing_name(
+def missing_name_issue(
     option: str, name: str, present: Collection[str], *, place: str, noun: str
-) -> Fault:
-    """Say that a column is not there, what is, and which was perhaps meant."""
+) -> RowIssue:
+    """Describe a missing column or key: where, the most similar name, and all names."""
     folded = {other.casefold(): other for other in present}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1)
-    hint = f' (did you mean "{folded[near[0]]}"?)' if near else ""
-    there = f"its {noun}s are: {list_names(present)}" if present else f"it has no {noun}s"
-    return Fault(
-        f'{place} has no {noun} "{name}"{hint}; {there}',
+    similar = difflib.get_close_matches(name.casefold(), folded, n=1)
+    hint = f' (did you mean "{folded[similar[0]]}"?)' if similar else ""
+    names = f"its {noun}s are: {list_names(present)}" if present else f"it has no {noun}s"
+    return RowIssue(
+        f'{place} has no {noun} "{name}"{hint}; {names}',
         f"name the {option} {noun} with {option}= / --{option}",
     )

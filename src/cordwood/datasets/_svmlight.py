@@ -1,4 +1,4 @@
-"""Rows of numbers in the format of svmlight and libsvm: ``label index:value index:value``."""
+"""Reader of files in svmlight and libsvm format: ``label index:value index:value``."""
 
 import codecs
 import io
@@ -11,147 +11,152 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from cordwood.datasets._lines import PathLike, Progress, display_name, open_bytes
-from cordwood.datasets._row_errors import BadRows, Fault
+from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.corpus import FeatureMatrix
 from cordwood.exceptions import DataError
 
-_SEVERAL_LABELS = re.compile(rb"^[ \t]*[-+.0-9eE]*,", re.MULTILINE)
+_MULTILABEL = re.compile(rb"^[ \t]*[-+.0-9eE]*,", re.MULTILINE)
 _QUERY = re.compile(rb"^[ \t]*(?:[^\s#:]+[ \t]+)?qid:(\S+)", re.MULTILINE)
-_LARGEST_WIDTH = int(np.iinfo(np.int32).max)
-_LARGEST_VALUE = float(np.finfo(np.float32).max)
-# Above this, two whole numbers may become the same float, and two classes one.
-_LARGEST_LABEL = 2.0**53
+_MAX_FEATURES = int(np.iinfo(np.int32).max)
+_MAX_VALUE = float(np.finfo(np.float32).max)
+# Above this, two integers may be converted to the same float, which would merge two classes.
+_MAX_LABEL = 2.0**53
 
 
 def read_svmlight(
     path: PathLike,
-    bad_rows: BadRows,
+    bad_rows: BadRowHandler,
     *,
-    labelled: bool,
+    labeled: bool,
     n_features: int | None = None,
     progress: Progress | None = None,
 ) -> FeatureMatrix:
-    """Read a whole file into a sparse matrix of float32.
+    """Read a file into a sparse matrix of float32.
 
-    Column ``j`` of the matrix is feature ``j`` of the file: indices are taken as they stand, so
-    that any two files agree, and a file that counts from 1 has an empty column 0. Labels become
-    strings, "1" for ``+1`` and ``1.0``, and tuples of strings where any row has several, with
-    commas between. Where the rows have a ``qid``, it is their group.
+    Column ``j`` of the matrix is feature ``j`` of the file. Indices are not shifted, so that the
+    columns of any two files agree; in a file that counts from 1, column 0 is empty. Labels are
+    converted to strings, "1" for ``+1`` and ``1.0``; if any row has several labels, separated by
+    commas, all labels are tuples of strings. The ``qid`` of a row is its group.
     """
     name = display_name(path)
-    width = _LARGEST_WIDTH if n_features is None else n_features
+    max_features = _MAX_FEATURES if n_features is None else n_features
     with open_bytes(path, progress) as file:
         content = file.read().removeprefix(codecs.BOM_UTF8)
-    several = _SEVERAL_LABELS.search(content) is not None
+    multilabel = _MULTILABEL.search(content) is not None
     try:
-        X, labels = _load(content, several, n_features)
+        X, labels = _load(content, multilabel, n_features)
         row_numbers = list(range(1, len(labels) + 1))
-        each_label = np.fromiter(chain.from_iterable(labels) if several else labels, float)
-        good = (
-            X.shape[1] <= width
+        all_labels = np.fromiter(chain.from_iterable(labels) if multilabel else labels, float)
+        is_valid = (
+            X.shape[1] <= max_features
             and np.isfinite(X.data).all()
-            and (np.abs(each_label) < _LARGEST_LABEL).all()
+            and (np.abs(all_labels) < _MAX_LABEL).all()
         )
     except (ValueError, OverflowError):
-        good = False
-    if not good:
-        content, row_numbers = _leave_out_bad_lines(content, several, width, name, bad_rows)
+        is_valid = False
+    if not is_valid:
+        content, row_numbers = _remove_bad_lines(content, multilabel, max_features, name, bad_rows)
         try:
-            X, labels = _load(content, several, n_features)
+            X, labels = _load(content, multilabel, n_features)
         except (ValueError, OverflowError) as error:
             raise DataError(f"{name} cannot be read as svmlight: {error}") from error
-    if not row_numbers and bad_rows.count:
-        bad_rows.refuse_all(name)
+    if not row_numbers and bad_rows.n_skipped:
+        bad_rows.raise_all_skipped(name)
     if not row_numbers:
-        raise DataError(f"{name} is empty; it needs rows of label index:value")
+        raise DataError(f"{name} is empty; it must have rows of label index:value")
     return FeatureMatrix(
         X=X,
         ids=tuple(map(str, row_numbers)),
-        labels=tuple(map(_name_label, labels)) if labelled else None,
-        groups=_groups(content, len(row_numbers), name),
-        skipped=tuple(bad_rows.sentences),
+        labels=tuple(map(_format_label, labels)) if labeled else None,
+        groups=_find_groups(content, len(row_numbers), name),
+        skipped=tuple(bad_rows.messages),
     )
 
 
-def _load(content: bytes, several: bool, n_features: int | None) -> tuple[sp.csr_array, list[Any]]:
+def _load(
+    content: bytes, multilabel: bool, n_features: int | None
+) -> tuple[sp.csr_array, list[Any]]:
     X, labels = load_svmlight_file(
         io.BytesIO(content),
         n_features=n_features,
         dtype=np.float32,
-        multilabel=several,
+        multilabel=multilabel,
         zero_based=True,
     )
-    # The parser counts in 64 bits, and scipy leaves it at that.
-    index = np.int32 if max(X.nnz, *X.shape) <= _LARGEST_WIDTH else np.int64
-    arrays = (X.data, X.indices.astype(index), X.indptr.astype(index))
-    return sp.csr_array(arrays, shape=X.shape), labels if several else labels.tolist()
+    # The parser returns 64-bit indices.
+    index_dtype = np.int32 if max(X.nnz, *X.shape) <= _MAX_FEATURES else np.int64
+    arrays = (X.data, X.indices.astype(index_dtype), X.indptr.astype(index_dtype))
+    return sp.csr_array(arrays, shape=X.shape), labels if multilabel else labels.tolist()
 
 
-def _name_label(label: Any) -> Any:
+def _format_label(label: Any) -> Any:
     if isinstance(label, tuple):
-        return tuple(map(_name_label, label))
+        return tuple(map(_format_label, label))
     return str(int(label)) if label.is_integer() else str(label)
 
 
-def _groups(content: bytes, n_rows: int, name: str) -> tuple[str, ...] | None:
+def _find_groups(content: bytes, n_samples: int, name: str) -> tuple[str, ...] | None:
     queries = _QUERY.findall(content)
-    if len(queries) not in (0, n_rows):
+    if len(queries) not in (0, n_samples):
         raise DataError(
-            f"{name} has a qid in {len(queries)} of its {n_rows} rows; give it to all or to none"
+            f"{name} has a qid in {len(queries)} of its {n_samples} rows; add it to all rows or "
+            "to none"
         )
     return tuple(query.decode("ascii", "backslashreplace") for query in queries) or None
 
 
-def _leave_out_bad_lines(
-    content: bytes, several: bool, width: int, name: str, bad_rows: BadRows
+def _remove_bad_lines(
+    content: bytes, multilabel: bool, max_features: int, name: str, bad_rows: BadRowHandler
 ) -> tuple[bytes, list[int]]:
     kept: list[bytes] = []
     row_numbers: list[int] = []
-    n_rows = 0
+    row_number = 0
     for number, line in enumerate(content.split(b"\n"), start=1):
-        words = line.partition(b"#")[0].decode("ascii", "backslashreplace").split()
-        if not words:
+        fields = line.partition(b"#")[0].decode("ascii", "backslashreplace").split()
+        if not fields:
             continue
-        n_rows += 1
-        if what := _label_fault(words, several) or _feature_fault(words, width):
-            bad_rows.refuse(Fault(f"{name}, line {number}: {what}", "mend the line"))
+        row_number += 1
+        problem = _pop_label(fields, multilabel) or _check_features(fields, max_features)
+        if problem:
+            bad_rows.handle(RowIssue(f"{name}, line {number}: {problem}", "correct the line"))
         else:
             kept.append(line)
-            row_numbers.append(n_rows)
+            row_numbers.append(row_number)
     return b"\n".join(kept), row_numbers
 
 
-def _label_fault(words: list[str], several: bool) -> str | None:
-    """Take the label from the front of a row, and say what is wrong with it."""
-    if several and ":" in words[0]:
+def _pop_label(fields: list[str], multilabel: bool) -> str | None:
+    """Remove the label from the fields of a row; return what is wrong with it, or None."""
+    if multilabel and ":" in fields[0]:
         return None
-    word = words.pop(0)
-    for label in word.split(",") if several else [word]:
-        if (value := _number(label)) is None or not abs(value) < _LARGEST_LABEL:
+    field = fields.pop(0)
+    for label in field.split(",") if multilabel else [field]:
+        if (value := _parse_number(label)) is None or not abs(value) < _MAX_LABEL:
             return f'the label "{label}" is not a number below 2**53'
     return None
 
 
-def _feature_fault(words: list[str], width: int) -> str | None:
-    if words and words[0].startswith("qid:") and words.pop(0) == "qid:":
+def _check_features(fields: list[str], max_features: int) -> str | None:
+    """Return what is wrong with the features of a row, or None."""
+    if fields and fields[0].startswith("qid:") and fields.pop(0) == "qid:":
         return "the qid is empty"
     previous = -1
-    for word in words:
-        index, colon, value = word.partition(":")
+    for field in fields:
+        index, colon, value = field.partition(":")
         if not colon or not index.isdecimal():
-            return f'"{word}" is not a feature as index:value'
-        if int(index) >= width:
-            return f"feature {index} is beyond the {width} features that there can be"
+            return f'"{field}" is not of the form index:value'
+        if int(index) >= max_features:
+            return f"feature {index} is out of range for {max_features} features"
         if int(index) <= previous:
-            return f"feature {index} comes after feature {previous}, but indices must rise"
-        if (number := _number(value)) is None or not abs(number) <= _LARGEST_VALUE:
+            return f"feature {index} follows feature {previous}, but indices must increase"
+        if (number := _parse_number(value)) is None or not abs(number) <= _MAX_VALUE:
             return f'the value of feature {index} is "{value}", which is not a float32 number'
         previous = int(index)
     return None
 
 
-def _number(word: str) -> float | None:
+def _parse_number(field: str) -> float | None:
     try:
-        return float(word)
+        return float(field)
     except ValueError:
         return None

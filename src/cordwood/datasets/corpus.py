@@ -1,11 +1,10 @@
-"""Labelled rows as they come out of a file: documents or numbers, with what is known of each.
-
-Records are immutable; everything after reading works on these and knows nothing of files.
-"""
+"""In-memory data sets: texts or feature matrices, with ids, labels, splits and groups."""
 
 import hashlib
+import html
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -13,26 +12,32 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.exceptions import DataError
+from cordwood.datasets._values import is_missing, to_list
+from cordwood.exceptions import CordwoodError, DataError
+
+_MAX_SHOWN_CLASSES = 5
+_MAX_SHOWN_CHARACTERS = 30
+_MAX_SHOWN_TEXT = 70
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rows:
-    """What is known of each row, whatever the row holds.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Dataset:
+    """Base of `Corpus` and `FeatureMatrix`: what is known about each sample except its features.
 
     Parameters
     ----------
-    ids : tuple of str
-        One for each row, in file order.
-    labels : tuple of str, tuple of tuples of str, or None
-        The label of each row; tuples where a row may have several labels, or none; None where
-        the file has no labels.
-    split : tuple of str, optional
-        The official part that a row belongs to, such as "train" or "test".
-    groups : tuple of str, optional
-        Rows of one group must stay on one side of any split.
-    skipped : tuple of str
-        One sentence for each bad row that the reader left out because it was told to.
+    ids : sequence of str
+        The id of each sample.
+    labels : sequence of str, sequence of tuples of str, or None, default=None
+        The label of each sample; a tuple of labels, which may be empty, in multilabel data; None
+        if the data are unlabeled.
+    split : sequence of str or None, default=None
+        The subset of a predefined split that contains each sample, such as "train" or "test".
+    groups : sequence of str or None, default=None
+        The group of each sample. Samples of one group must not be divided between training and
+        test data.
+    skipped : tuple of str, default=()
+        One message for each invalid row that was skipped while reading.
     """
 
     ids: tuple[str, ...]
@@ -41,102 +46,231 @@ class Rows:
     groups: tuple[str, ...] | None = None
     skipped: tuple[str, ...] = ()
 
-    _per_row: ClassVar[tuple[str, ...]] = ("ids", "labels", "split", "groups")
+    # Fields with one entry per sample. Those that are not arrays are stored as tuples.
+    _sample_fields: ClassVar[tuple[str, ...]] = ("ids", "labels", "split", "groups")
 
     def __post_init__(self) -> None:
-        for name in self._per_row:
-            column = getattr(self, name)
-            if column is not None and (n_entries := _length(column)) != len(self.ids):
-                raise ValueError(f"{name} has {n_entries} entries for {len(self.ids)} rows")
+        for name in self._sample_fields:
+            values = getattr(self, name)
+            if values is None:
+                continue
+            if name != "X" and not isinstance(values, tuple):
+                values = _to_tuple(name, values)
+                object.__setattr__(self, name, values)
+            if (n_entries := _length(values)) != len(self.ids):
+                raise DataError(f"{name} has {n_entries} entries for {len(self.ids)} samples")
+        _check_labels(self.labels or ())
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        details = [f"  {name}: {value}" for name, value in self._list_details()]
+        return "\n".join([f"<{self._title()}>", *details])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align: left">{html.escape(name)}</th>'
+            f'<td style="text-align: left">{html.escape(value)}</td></tr>'
+            for name, value in self._list_details()
+        )
+        return f"<table><caption>{html.escape(self._title())}</caption>{rows}</table>"
+
     @property
     def multilabel(self) -> bool:
-        """Whether a row may have several labels, or none."""
+        """Whether the label of a sample is a tuple of labels."""
         return self.labels is not None and isinstance(next(iter(self.labels), None), tuple)
 
     def subset(self, name: str) -> Self:
-        """Keep the rows of one part of the official split, such as "train"."""
-        if self.split is None or name not in self.split:
-            known = ", ".join(sorted(set(self.split or ()))) or "none"
-            raise ValueError(f"there is no part {name!r} in the split; parts here: {known}")
-        return self.select([row for row, part in enumerate(self.split) if part == name])
+        """Select the samples of one subset of the predefined split.
 
-    def select(self, rows: Sequence[int] | NDArray[np.integer[Any]]) -> Self:
-        """Keep the rows at these positions, in this order."""
-        positions = np.asarray(rows)
-        if positions.size and positions.dtype.kind not in "iu":
-            raise TypeError(f"rows must be positions, not {positions.dtype} values")
-        positions = positions.astype(np.intp)
-        columns = {
-            name: _take(column, positions)
-            for name in self._per_row
-            if (column := getattr(self, name)) is not None
+        Parameters
+        ----------
+        name : str
+            The subset, such as "train".
+
+        Returns
+        -------
+        Corpus or FeatureMatrix
+
+        Raises
+        ------
+        DataError
+            If there is no such subset.
+        """
+        if self.split is None:
+            raise DataError(f"there is no subset {name!r}: the data set has no predefined split")
+        if name not in self.split:
+            known = ", ".join(sorted(set(self.split)))
+            raise DataError(f"there is no subset {name!r} in the split; its subsets are: {known}")
+        return self.select([index for index, subset in enumerate(self.split) if subset == name])
+
+    def select(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Self:
+        """Select samples by their indices, in the given order.
+
+        Parameters
+        ----------
+        indices : sequence of int or array of int
+            Indices of samples.
+
+        Returns
+        -------
+        Corpus or FeatureMatrix
+        """
+        array = np.asarray(indices)
+        if array.size and array.dtype.kind not in "iu":
+            raise TypeError(f"indices must be integers; got an array of {array.dtype}")
+        array = array.astype(np.intp)
+        selected = {
+            name: _take(values, array)
+            for name in self._sample_fields
+            if (values := getattr(self, name)) is not None
         }
-        return replace(self, **columns)
+        return replace(self, **selected)
 
     def fingerprint(self) -> str:
-        """Hash content and labels: equal fingerprints mean equal training data."""
+        """Return a SHA-256 hash of features and labels; equal training data have equal hashes."""
         digest = hashlib.sha256()
-        for piece in self._pieces():
-            digest.update(len(piece).to_bytes(8, "little"))
-            digest.update(piece)
+        for content in self._iter_content():
+            digest.update(len(content).to_bytes(8, "little"))
+            digest.update(content)
         for label in self.labels or ():
             digest.update(repr(label).encode())
         return digest.hexdigest()
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _iter_content(self) -> Iterator[bytes]:
+        """Yield the features as bytes."""
         raise NotImplementedError
 
+    def _list_sizes(self) -> list[str]:
+        """Return the size of the data, for the title of the repr."""
+        raise NotImplementedError
 
-@dataclass(frozen=True, kw_only=True)
-class Corpus(Rows):
-    """Documents, each with its label where there is one.
+    def _title(self) -> str:
+        sizes = self._list_sizes()
+        if self.labels is not None:
+            n_classes = len({label for each in self.labels for label in _as_tuple(each)})
+            sizes.append(f"{n_classes:,} {'labels (multilabel)' if self.multilabel else 'classes'}")
+        return f"{type(self).__name__}: {', '.join(sizes)}"
+
+    def _list_details(self) -> Iterator[tuple[str, str]]:
+        """Yield names and short values, for the repr."""
+        if self.labels is not None:
+            yield "labels", _show_counts(label for each in self.labels for label in _as_tuple(each))
+        if self.split is not None:
+            yield "split", _show_counts(self.split)
+        if self.groups is not None:
+            yield "groups", f"{len(set(self.groups)):,}"
+        if self.skipped:
+            yield "skipped rows", f"{len(self.skipped):,}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Corpus(Dataset):
+    """Texts with ids, labels, splits and groups.
+
+    Sequences of any kind (lists, arrays, columns of dataframes) are converted to tuples.
 
     Parameters
     ----------
-    texts : tuple of str
-        One document for each row; an empty document is legal.
-    ids, labels, split, groups, skipped
-        See `Rows`.
+    texts : sequence of str
+        The text of each sample; it may be empty.
+    ids : sequence of str
+        The id of each sample.
+    labels : sequence of str, sequence of tuples of str, or None, default=None
+        The label of each sample; a tuple of labels, which may be empty, in multilabel data; None
+        if the data are unlabeled.
+    split : sequence of str or None, default=None
+        The subset of a predefined split that contains each sample, such as "train" or "test".
+    groups : sequence of str or None, default=None
+        The group of each sample. Samples of one group must not be divided between training and
+        test data.
+    skipped : tuple of str, default=()
+        One message for each invalid row that was skipped while reading.
+
+    See Also
+    --------
+    cordwood.read_dataset : Read a corpus from a file or a dataframe.
+    FeatureMatrix : Numeric features instead of texts.
 
     Examples
     --------
-    >>> corpus = Corpus(texts=("a cat", "a dog"), ids=("1", "2"), labels=("cat", "dog"))
+    >>> corpus = Corpus(
+    ...     texts=["it purrs", "it barks", "it meows"],
+    ...     ids=["1", "2", "3"],
+    ...     labels=["cat", "dog", "cat"],
+    ... )
+    >>> corpus
+    <Corpus: 3 texts, 2 classes>
+      labels: cat (2), dog (1)
+      first text: 'it purrs'
     >>> corpus.select([1]).texts
-    ('a dog',)
+    ('it barks',)
     """
 
     texts: tuple[str, ...]
 
-    _per_row: ClassVar[tuple[str, ...]] = (*Rows._per_row, "texts")
+    _sample_fields: ClassVar[tuple[str, ...]] = (*Dataset._sample_fields, "texts")
 
-    def _pieces(self) -> Iterator[bytes]:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for index, text in enumerate(self.texts):
+            if not isinstance(text, str):
+                raise DataError(f"texts[{index}] must be a string; got {_shorten(repr(text))}")
+
+    def _iter_content(self) -> Iterator[bytes]:
         return (text.encode("utf-8", "surrogatepass") for text in self.texts)
 
+    def _list_sizes(self) -> list[str]:
+        return [f"{len(self):,} texts"]
 
-@dataclass(frozen=True, kw_only=True)
-class FeatureMatrix(Rows):
-    """Rows of numbers, each with its label where there is one.
+    def _list_details(self) -> Iterator[tuple[str, str]]:
+        yield from super()._list_details()
+        if self.texts:
+            yield "first text", repr(_shorten(self.texts[0], _MAX_SHOWN_TEXT))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FeatureMatrix(Dataset):
+    """Numeric features with ids, labels, splits and groups.
+
+    Sequences of any kind (lists, arrays, columns of dataframes) are converted to tuples.
 
     Parameters
     ----------
-    X : ndarray or CSR array of shape (n_rows, n_features)
-        The values.
-    feature_names : tuple of str, optional
-        Names of the columns, where they are known.
-    ids, labels, split, groups, skipped
-        See `Rows`.
+    X : ndarray or CSR array of shape (n_samples, n_features)
+        The features.
+    ids : sequence of str
+        The id of each sample.
+    labels : sequence of str, sequence of tuples of str, or None, default=None
+        The label of each sample; a tuple of labels, which may be empty, in multilabel data; None
+        if the data are unlabeled.
+    split : sequence of str or None, default=None
+        The subset of a predefined split that contains each sample, such as "train" or "test".
+    groups : sequence of str or None, default=None
+        The group of each sample. Samples of one group must not be divided between training and
+        test data.
+    skipped : tuple of str, default=()
+        One message for each invalid row that was skipped while reading.
+
+    See Also
+    --------
+    cordwood.read_dataset : Read a sparse matrix from a file in svmlight format.
+    Corpus : Texts instead of numeric features.
+
+    Examples
+    --------
+    >>> FeatureMatrix(X=np.eye(2), ids=["1", "2"], labels=["a", "b"])
+    <FeatureMatrix: 2 samples, 2 features, 2 classes>
+      labels: a (1), b (1)
+      X: ndarray of float64
     """
 
     X: NDArray[Any] | sp.csr_array
-    feature_names: tuple[str, ...] | None = None
 
-    _per_row: ClassVar[tuple[str, ...]] = (*Rows._per_row, "X")
+    _sample_fields: ClassVar[tuple[str, ...]] = (*Dataset._sample_fields, "X")
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _iter_content(self) -> Iterator[bytes]:
         if isinstance(self.X, np.ndarray):
             arrays = [self.X]
         else:
@@ -145,48 +279,109 @@ class FeatureMatrix(Rows):
         for array in arrays:
             yield np.ascontiguousarray(array).tobytes()
 
+    def _list_sizes(self) -> list[str]:
+        n_samples, n_features = self.X.shape
+        return [f"{n_samples:,} samples", f"{n_features:,} features"]
 
-def _length(column: Any) -> int:
-    return len(column) if isinstance(column, tuple) else int(column.shape[0])
-
-
-def _take(column: Any, positions: NDArray[np.intp]) -> Any:
-    if isinstance(column, tuple):
-        return tuple(map(column.__getitem__, positions.tolist()))
-    return column[positions]
-
-
-DatasetT = TypeVar("DatasetT", bound=Rows)
+    def _list_details(self) -> Iterator[tuple[str, str]]:
+        yield from super()._list_details()
+        stored = "" if isinstance(self.X, np.ndarray) else f", {self.X.nnz:,} stored values"
+        yield "X", f"{type(self.X).__name__} of {self.X.dtype}{stored}"
 
 
-def with_groups(corpus: DatasetT, pattern: str) -> DatasetT:
-    """Return a copy whose groups are the first matches of a regular expression in the ids.
+AnyDataset = TypeVar("AnyDataset", bound=Dataset)
+
+
+def with_groups(dataset: AnyDataset, pattern: str) -> AnyDataset:
+    """Derive groups from the ids of samples.
 
     Parameters
     ----------
-    corpus : Corpus or FeatureMatrix
+    dataset : Corpus or FeatureMatrix
+        Its groups are replaced if there are any.
     pattern : str
-        Regular expression; what it matches in the id of a sample is the group of the sample.
+        Regular expression that is searched in each id. The match is the group; if the pattern has
+        a capturing group, that part of the match.
 
     Returns
     -------
     Corpus or FeatureMatrix
+        A copy with `groups`.
 
     Raises
     ------
+    CordwoodError
+        If `pattern` is not a regular expression with at most one capturing group.
     DataError
-        If an id has no match.
+        If the pattern does not match an id.
 
     Examples
     --------
-    >>> corpus = Corpus(texts=("a", "b", "c"), ids=("7:grain", "7:wheat", "8:oil"))
+    A story that has several topics is in the corpus once for each topic:
+
+    >>> corpus = Corpus(texts=["a", "a", "b"], ids=["1:oil", "1:gas", "2:oil"])
     >>> with_groups(corpus, "^[^:]*").groups
-    ('7', '7', '8')
+    ('1', '1', '2')
     """
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise CordwoodError(
+            f"pattern must be a valid regular expression ({error}); got {pattern!r}"
+        ) from None
+    if compiled.groups > 1:
+        raise CordwoodError(
+            f"pattern must have at most one capturing group; got {pattern!r} with "
+            f"{compiled.groups}, so write the others as (?:...)"
+        )
     groups = []
-    for sample_id in corpus.ids:
-        match = re.search(pattern, sample_id)
-        if match is None:
-            raise DataError(f"group_pattern {pattern!r} does not match the id {sample_id!r}")
-        groups.append(match.group(0))
-    return replace(corpus, groups=tuple(groups))
+    for id in dataset.ids:
+        match = compiled.search(id)
+        if match is None or not match[compiled.groups]:
+            raise DataError(f"pattern {pattern!r} matches no characters of the id {id!r}")
+        groups.append(match[compiled.groups])
+    return replace(dataset, groups=tuple(groups))
+
+
+def _to_tuple(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise DataError(
+            f"{name} must be a sequence with one entry per sample; got {_shorten(repr(values))}"
+        )
+    return tuple(tuple(entry) if isinstance(entry, list) else entry for entry in to_list(values))
+
+
+def _check_labels(labels: Sequence[Any]) -> None:
+    for index, label in enumerate(labels):
+        if not isinstance(label, str) and any(map(is_missing, _as_tuple(label))):
+            raise DataError(
+                f"labels[{index}] is {label!r}; label every sample, or leave the sample out"
+            )
+
+
+def _as_tuple(label: Any) -> tuple[Any, ...]:
+    return label if isinstance(label, tuple) else (label,)
+
+
+def _length(values: Any) -> int:
+    return len(values) if isinstance(values, tuple) else int(values.shape[0])
+
+
+def _take(values: Any, indices: NDArray[np.intp]) -> Any:
+    if isinstance(values, tuple):
+        return tuple(map(values.__getitem__, indices.tolist()))
+    return values[indices]
+
+
+def _show_counts(values: Iterable[Any]) -> str:
+    """Return the most frequent values with their counts."""
+    counts = Counter(values)
+    shown = [
+        f"{_shorten(str(value))} ({n:,})" for value, n in counts.most_common(_MAX_SHOWN_CLASSES)
+    ]
+    n_more = len(counts) - len(shown)
+    return ", ".join(shown) + (f" and {n_more:,} more" if n_more else "")
+
+
+def _shorten(text: str, length: int = _MAX_SHOWN_CHARACTERS) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."

@@ -1,16 +1,14 @@
-"""Reading data files: the only place that chooses between the formats.
-
-What comes out, a `Corpus`, a `FeatureMatrix` or a stream of rows, knows nothing of files any more.
-"""
+"""Read data sets from files, folders, dataframes and standard input."""
 
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from cordwood.datasets._csv import csv_rows
-from cordwood.datasets._folder import folder_rows
-from cordwood.datasets._jsonl import json_rows
+from cordwood.datasets._csv import read_csv_rows
+from cordwood.datasets._dataframe import is_dataframe, read_dataframe_rows
+from cordwood.datasets._folder import read_folder_rows
+from cordwood.datasets._jsonl import read_jsonl_rows
 from cordwood.datasets._lines import (
     STANDARD_INPUT,
     Lines,
@@ -20,8 +18,8 @@ from cordwood.datasets._lines import (
     display_name,
     open_bytes,
 )
-from cordwood.datasets._row_errors import BadRows
-from cordwood.datasets._rows import Columns, Row, RowStream
+from cordwood.datasets._row_errors import BadRowHandler
+from cordwood.datasets._rows import ColumnNames, Row, RowStream
 from cordwood.datasets._svmlight import read_svmlight
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
@@ -40,12 +38,12 @@ _SUFFIXES: dict[str, Format] = {
     ".libsvm": "svmlight",
 }
 _DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
-_WITH_COLUMNS: tuple[Format, ...] = ("csv", "tsv", "jsonl")
-_STREAM_SENTENCES = 1000
+_FORMATS_WITH_COLUMNS: tuple[Format, ...] = ("csv", "tsv", "jsonl")
+_MAX_STREAM_MESSAGES = 1000
 
 
 def read_dataset(
-    path: PathLike,
+    source: Any,
     *,
     text: str | Sequence[str] | None = None,
     label: str | None = None,
@@ -60,51 +58,67 @@ def read_dataset(
     on_bad_rows: Literal["raise", "skip"] = "raise",
     progress: Progress | None = None,
 ) -> Corpus | FeatureMatrix:
-    """Read a data file, or a folder of class folders, into memory.
+    """Read a data set into memory.
 
     Parameters
     ----------
-    path : path
-        A file, also packed as ``.gz``; a folder ``<class>/<file>``, or ``train/<class>/<file>``
-        beside ``test/<class>/<file>``; or ``"-"`` for standard input, with `format`.
-    text : str or sequence of str, optional
-        The column of the text, "text" by default. Several columns are joined by a newline.
-    label : str, optional
-        The column of the label. By default "label", or in JSON lines also "labels", where labels
-        are required; otherwise none is read. A list in JSON lines gives a tuple of labels.
-    id, split, group : str, optional
-        Columns of these parts of a row. By default the columns of these names, if there are such;
-        without ids, rows are numbered from 1 in the order of the file.
-    require_labels : bool
-        Whether to read labels, of two classes at least, though `label` does not ask for them.
-    encoding : str
-        How the file's text is encoded. A byte order mark is dropped.
-    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, optional
-        By default what the name says: .csv, .tsv, .tab, .jsonl, .ndjson, .svm, .svmlight, .libsvm.
-    delimiter : str, optional
-        The character between the fields of a row; a comma in csv, a tab in tsv by default.
-    n_features : int, optional
-        The number of columns of a matrix that is to fit a model. By default the file decides.
-    on_bad_rows : {"raise", "skip"}
-        Whether to raise at the first bad row, or to leave bad rows out, with a sentence for each
-        in the record's `skipped`. An empty text is no fault; a blank line is no row.
-    progress : callable, optional
-        Told ``(done, total)`` in bytes now and then; the total is None where nobody knows it.
+    source : path or dataframe
+        One of
+
+        - a file in CSV, TSV, JSON Lines or svmlight format, optionally compressed (``.gz``),
+        - a folder with one folder per class and one file per text, ``<class>/<file>``, or a folder
+          with a predefined split, ``train/<class>/<file>`` and ``test/<class>/<file>``,
+        - ``"-"`` for standard input, which requires `format`,
+        - a dataframe of pandas or polars, a table of pyarrow, a mapping of names to columns, or,
+          if pyarrow is installed, any object with the Arrow PyCapsule interface.
+    text : str or sequence of str, default=None
+        Column of the text; None means "text". Several columns are joined by newlines.
+    label : str, default=None
+        Column of the label. If None, "label" if `require_labels`, or "labels" if there is no
+        column "label" (JSON Lines and dataframes only); without `require_labels`, no labels are
+        read. A list of labels is read as a tuple of labels.
+    id : str, default=None
+        Column of the id. If None, the column "id" if there is one; otherwise rows are numbered,
+        those of files from 1 and those of dataframes from 0.
+    split : str, default=None
+        Column with the subset of a predefined split, such as "train" or "test". If None, the
+        column "split" if there is one.
+    group : str, default=None
+        Column of the group. If None, the column "group" if there is one.
+    require_labels : bool, default=True
+        Whether to read labels, and to raise an error if there are fewer than two classes.
+    encoding : str, default="utf-8"
+        Text encoding of the file. A byte order mark is removed.
+    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, default=None
+        Format of the file. If None, determined by its suffix: .csv, .tsv, .tab, .jsonl, .ndjson,
+        .svm, .svmlight, .libsvm.
+    delimiter : str, default=None
+        Character between fields. If None, a comma in CSV and a tab in TSV.
+    n_features : int, default=None
+        Number of columns of the matrix that is read from an svmlight file. If None, the largest
+        index plus one.
+    on_bad_rows : {"raise", "skip"}, default="raise"
+        Whether to raise an error for the first invalid row, or to skip invalid rows and list them
+        in the attribute `skipped` of the result. Empty texts are valid; blank lines are ignored.
+    progress : callable, default=None
+        Called repeatedly with the number of bytes read and the size of the file, or None if the
+        size is unknown. Not called for dataframes.
 
     Returns
     -------
     Corpus or FeatureMatrix
-        A `FeatureMatrix` of svmlight rows, whose column ``j`` is feature ``j`` of the file, whether it
-        counts from 0 or from 1; a `Corpus` of anything else.
+        A `FeatureMatrix` if the format is svmlight, otherwise a `Corpus`. Column ``j`` of the
+        matrix is feature ``j`` of the file, whether indices start at 0 or at 1.
 
     Raises
     ------
     DataError
-        If the file is not what it is said to be, in one sentence that names the place.
+        If the data are invalid. The message names the line (or row) and the column.
 
     See Also
     --------
-    stream : One row at a time.
+    stream_dataset : Read one row at a time.
+    cordwood.datasets.load_dataset : Load a data set by name.
 
     Examples
     --------
@@ -118,33 +132,59 @@ def read_dataset(
     ('Tom\\npurrs', 'Rex\\nbarks')
     >>> corpus.labels
     ('cat', 'dog')
+
+    From a dataframe, with an error that names the row and the column:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"body": ["it purrs", "it barks"], "topic": ["cat", None]})
+    >>> read_dataset(frame, text="body", label="topic")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    cordwood.exceptions.DataError: DataFrame, row 1: the label (column "topic") is missing ...
     """
-    source = _Source(
-        path=path,
-        format=detect_format(path, format),
-        columns=_choose_columns(text, label, id, split, group, require_labels),
-        encoding=encoding,
-        delimiter=delimiter,
-        n_features=n_features,
-        progress=progress,
-    )
-    bad_rows = _handle(on_bad_rows)
-    if source.format == "svmlight":
-        rows: Corpus | FeatureMatrix = read_svmlight(
-            path,
-            bad_rows,
-            labelled=source.columns.labelled,
+    columns = _make_column_names(text, label, id, split, group, require_labels)
+    bad_rows = _make_handler(on_bad_rows)
+    if is_dataframe(source):
+        name = type(source).__name__
+        for option, value in (
+            ("format", format),
+            ("delimiter", delimiter),
+            ("n_features", n_features),
+        ):
+            if value is not None:
+                raise CordwoodError(f"{option} applies to files only; leave it out for a {name}")
+        rows = read_dataframe_rows(source, columns, bad_rows)
+        dataset: Corpus | FeatureMatrix = corpus_from_rows(
+            _require_rows(rows, bad_rows, name), bad_rows.messages
+        )
+    else:
+        file = _FileSource(
+            path=source,
+            format=detect_format(source, format),
+            columns=columns,
+            encoding=encoding,
+            delimiter=delimiter,
             n_features=n_features,
             progress=progress,
         )
-    else:
-        rows = collect(_documents(source, bad_rows), bad_rows.sentences)
+        name = display_name(source)
+        if file.format == "svmlight":
+            dataset = read_svmlight(
+                source,
+                bad_rows,
+                labeled=columns.labeled,
+                n_features=n_features,
+                progress=progress,
+            )
+        else:
+            rows = _require_rows(_read_rows(file, bad_rows), bad_rows, name)
+            dataset = corpus_from_rows(rows, bad_rows.messages)
     if require_labels:
-        _check_classes(rows, display_name(path))
-    return rows
+        _check_classes(dataset, name)
+    return dataset
 
 
-def stream(
+def stream_dataset(
     path: PathLike,
     *,
     text: str | Sequence[str] | None = None,
@@ -159,17 +199,57 @@ def stream(
     on_bad_rows: Literal["raise", "skip"] = "raise",
     progress: Progress | None = None,
 ) -> RowStream:
-    """Read documents one at a time, however large the file.
+    """Read texts one row at a time, with memory for one row.
 
-    Parameters are those of `read`. Rows of numbers (svmlight) cannot be streamed; use `read`.
-    Bad rows that are left out are counted in the stream's `n_skipped`, with a sentence for each
-    of the first 1000 in `skipped`.
+    Parameters
+    ----------
+    path : path
+        A file in CSV, TSV or JSON Lines format, optionally compressed (``.gz``); a folder with one
+        folder per class and one file per text; or ``"-"`` for standard input, which requires
+        `format`. Files in svmlight format cannot be streamed; use `read_dataset`.
+    text : str or sequence of str, default=None
+        Column of the text; None means "text". Several columns are joined by newlines.
+    label : str, default=None
+        Column of the label. If None, "label" if `require_labels`, or "labels" if there is no
+        column "label" (JSON Lines only); without `require_labels`, no labels are read. A list of
+        labels is read as a tuple of labels.
+    id : str, default=None
+        Column of the id. If None, the column "id" if there is one; otherwise rows are numbered
+        from 1.
+    split : str, default=None
+        Column with the subset of a predefined split, such as "train" or "test". If None, the
+        column "split" if there is one.
+    group : str, default=None
+        Column of the group. If None, the column "group" if there is one.
+    require_labels : bool, default=True
+        Whether to read labels.
+    encoding : str, default="utf-8"
+        Text encoding of the file. A byte order mark is removed.
+    format : {"csv", "tsv", "jsonl", "folder"}, default=None
+        Format of the file. If None, determined by its suffix: .csv, .tsv, .tab, .jsonl, .ndjson.
+    delimiter : str, default=None
+        Character between fields. If None, a comma in CSV and a tab in TSV.
+    on_bad_rows : {"raise", "skip"}, default="raise"
+        Whether to raise an error at the first invalid row, or to skip invalid rows. The stream
+        counts them in `n_skipped` and has messages for the first 1000 in `skipped`.
+    progress : callable, default=None
+        Called repeatedly with the number of bytes read and the size of the file, or None if the
+        size is unknown.
 
     Returns
     -------
     RowStream
-        An iterator of `Row`. The file is opened for the first row, and closed after the last or
-        by `close`.
+        An iterator of rows with the attributes `id`, `text`, `label`, `split` and `group`.
+        The file is opened for the first row, and closed after the last row or by `close`.
+
+    Raises
+    ------
+    DataError
+        If the data are invalid. The message names the line and the column.
+
+    See Also
+    --------
+    read_dataset : Read all rows into memory.
 
     Examples
     --------
@@ -178,62 +258,85 @@ def stream(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "pets.jsonl")
     ...     _ = file.write_text('{"text": "purrs"}\\n{"text": "barks"}\\n')
-    ...     [(row.id, row.text) for row in stream(file, require_labels=False)]
+    ...     [(row.id, row.text) for row in stream_dataset(file, require_labels=False)]
     [('1', 'purrs'), ('2', 'barks')]
     """
-    source = _Source(
+    file = _FileSource(
         path=path,
         format=detect_format(path, format),
-        columns=_choose_columns(text, label, id, split, group, require_labels),
+        columns=_make_column_names(text, label, id, split, group, require_labels),
         encoding=encoding,
         delimiter=delimiter,
         progress=progress,
     )
-    if source.format == "svmlight":
-        raise CordwoodError(f"{display_name(path)} holds numbers; read them whole, with read")
-    bad_rows = _handle(on_bad_rows, most_sentences=_STREAM_SENTENCES)
-    return RowStream(_documents(source, bad_rows), bad_rows)
+    name = display_name(path)
+    if file.format == "svmlight":
+        raise CordwoodError(f"{name} has numeric features, which cannot be streamed")
+    bad_rows = _make_handler(on_bad_rows, max_messages=_MAX_STREAM_MESSAGES)
+    return RowStream(_require_rows(_read_rows(file, bad_rows), bad_rows, name), bad_rows)
 
 
 def detect_format(path: PathLike, format: Format | None = None) -> Format:
-    """Tell a file's format from its name, unless `format` says it.
+    """Determine the format of a file by its suffix, unless `format` is given.
+
+    Parameters
+    ----------
+    path : path
+        A file, a folder, or ``"-"`` for standard input.
+    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, default=None
+        The format, which is only checked.
+
+    Returns
+    -------
+    {"csv", "tsv", "jsonl", "folder", "svmlight"}
+
+    Raises
+    ------
+    CordwoodError
+        If the format is unknown or does not apply to `path`.
+    DataError
+        If there is no such file, or if its suffix is unknown.
 
     Examples
     --------
     >>> detect_format("-", "csv")
     'csv'
     """
+    if not isinstance(path, str | os.PathLike):
+        raise CordwoodError(
+            f"source must be a path or a dataframe; got an object of type {type(path).__name__}"
+        )
     name = display_name(path)
     if format is not None and format not in FORMATS:
-        raise CordwoodError(f"there is no format {format!r}; the formats are: {', '.join(FORMATS)}")
+        raise CordwoodError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     if path == STANDARD_INPUT:
         if format is None or format == "folder":
-            raise CordwoodError(f"say what {name} holds with format= / --format, such as csv")
+            raise CordwoodError(f"set the format of {name} with format= / --format, such as csv")
         return format
     if not os.path.exists(path):
-        raise DataError(f"{name} does not exist; check the name and the folder it is in")
+        raise DataError(f"{name} does not exist; check the path")
     is_folder = os.path.isdir(path)
     if format is not None and is_folder != (format == "folder"):
         kind = "a folder, not a file" if is_folder else "a file, not a folder"
-        raise DataError(f"{name} is {kind}; leave out format= / --format, or name another path")
+        raise DataError(f"{name} is {kind}; leave out format= / --format, or use another path")
     if format is not None or is_folder:
         return format or "folder"
     suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
     if suffix not in _SUFFIXES:
         raise DataError(
-            f"{name} does not tell its format by its name ({', '.join(_SUFFIXES)}, each also with "
-            f".gz); say it with format= / --format, one of: {', '.join(FORMATS)}"
+            f"the format of {name} cannot be determined by its suffix ({', '.join(_SUFFIXES)}, "
+            f"optionally with .gz); set it with format= / --format to one of: {', '.join(FORMATS)}"
         )
     return _SUFFIXES[suffix]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Source:
-    """A file, and what was asked of it."""
+class _FileSource:
+    """A file or folder and its reading options, which are validated on construction."""
 
     path: PathLike
     format: Format
-    columns: Columns
+    columns: ColumnNames
     encoding: str
     delimiter: str | None
     n_features: int | None = None
@@ -241,82 +344,97 @@ class _Source:
 
     def __post_init__(self) -> None:
         check_encoding(self.encoding)
-        if self.format not in _WITH_COLUMNS and (named := self.columns.named):
-            self._refuse(named[0])
+        if self.format not in _FORMATS_WITH_COLUMNS and (given := self.columns.given):
+            self._reject(given[0])
         if self.delimiter is not None and self.format not in _DELIMITERS:
-            self._refuse("delimiter")
+            self._reject("delimiter")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise CordwoodError(
-                f"the delimiter is {self.delimiter!r}, but must be one character other than a "
-                "quote or a line end; for tabs, use format='tsv' / --format tsv"
+                "delimiter must be one character other than a quote or a line end (for tabs, use "
+                f"format='tsv' / --format tsv); got {self.delimiter!r}"
             )
         if self.n_features is not None and self.format != "svmlight":
-            raise CordwoodError("n_features is for svmlight files only; leave it out")
+            raise CordwoodError("n_features applies to svmlight files only; leave it out")
 
-    def _refuse(self, option: str) -> None:
+    def _reject(self, option: str) -> None:
         raise CordwoodError(
-            f"{display_name(self.path)} is read as {self.format}, which has no {option}; leave out "
-            f"{option}= / --{option}, or say another format"
+            f"{display_name(self.path)} is in {self.format} format, which has no {option}; leave "
+            f"out {option}= / --{option}, or set another format"
         )
 
 
-def _choose_columns(
+def _make_column_names(
     text: str | Sequence[str] | None,
     label: str | None,
     id: str | None,
     split: str | None,
     group: str | None,
     require_labels: bool,
-) -> Columns:
+) -> ColumnNames:
     if text is not None and not text:
-        raise CordwoodError("text names no column; name one or more with text= / --text")
-    return Columns(
+        raise CordwoodError("text must name at least one column; got none")
+    return ColumnNames(
         text=(text,) if isinstance(text, str) else None if text is None else tuple(text),
         label=label,
-        labelled=require_labels or label is not None,
+        labeled=require_labels or label is not None,
         id=id,
         split=split,
         group=group,
     )
 
 
-def _handle(on_bad_rows: str, most_sentences: int | None = None) -> BadRows:
+def _make_handler(on_bad_rows: str, max_messages: int | None = None) -> BadRowHandler:
     if on_bad_rows not in ("raise", "skip"):
-        raise CordwoodError(f"on_bad_rows is {on_bad_rows!r}, but must be 'raise' or 'skip'")
-    return BadRows(skip=on_bad_rows == "skip", most_sentences=most_sentences)
+        raise CordwoodError(f"on_bad_rows must be 'raise' or 'skip'; got {on_bad_rows!r}")
+    return BadRowHandler(skip=on_bad_rows == "skip", max_messages=max_messages)
 
 
-def _documents(source: _Source, bad_rows: BadRows) -> Generator[Row, None, None]:
-    n_rows = 0
-    for row in _rows(source, bad_rows):
-        n_rows += 1
+def _require_rows(
+    rows: Iterator[Row], bad_rows: BadRowHandler, name: str
+) -> Generator[Row, None, None]:
+    """Yield the rows, and raise an error if all have been skipped."""
+    n_samples = 0
+    for row in rows:
+        n_samples += 1
         yield row
-    if n_rows == 0:
-        bad_rows.refuse_all(display_name(source.path))
+    if n_samples == 0:
+        bad_rows.raise_all_skipped(name)
 
 
-def _rows(source: _Source, bad_rows: BadRows) -> Iterator[Row]:
-    if source.format == "folder":
-        yield from folder_rows(
-            source.path,
+def _read_rows(file: _FileSource, bad_rows: BadRowHandler) -> Iterator[Row]:
+    if file.format == "folder":
+        yield from read_folder_rows(
+            file.path,
             bad_rows,
-            labelled=source.columns.labelled,
-            encoding=source.encoding,
-            progress=source.progress,
+            labeled=file.columns.labeled,
+            encoding=file.encoding,
+            progress=file.progress,
         )
         return
-    with open_bytes(source.path, source.progress) as file:
-        lines = Lines(file, display_name(source.path), source.encoding)
-        if source.format == "jsonl":
-            yield from json_rows(lines, source.columns, bad_rows)
+    with open_bytes(file.path, file.progress) as content:
+        lines = Lines(content, display_name(file.path), file.encoding)
+        if file.format == "jsonl":
+            yield from read_jsonl_rows(lines, file.columns, bad_rows)
         else:
-            delimiter = source.delimiter or _DELIMITERS[source.format]
-            yield from csv_rows(lines, source.columns, bad_rows, delimiter)
+            delimiter = file.delimiter or _DELIMITERS[file.format]
+            yield from read_csv_rows(lines, file.columns, bad_rows, delimiter)
 
 
-def collect(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus:
-    """Make a corpus of rows, and of sentences about those that were left out."""
-    ids, texts, labels, split, groups, _ = zip(*rows, strict=True)
+def corpus_from_rows(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus:
+    """Collect rows into a corpus.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        At least one row.
+    skipped : iterable of str, default=()
+        Messages about skipped rows.
+
+    Returns
+    -------
+    Corpus
+    """
+    ids, texts, labels, split, groups = zip(*rows, strict=True)
     return Corpus(
         texts=texts,
         ids=ids,
@@ -327,12 +445,12 @@ def collect(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus:
     )
 
 
-def _check_classes(rows: Corpus | FeatureMatrix, name: str) -> None:
-    classes = set(rows.labels or ())
+def _check_classes(dataset: Corpus | FeatureMatrix, name: str) -> None:
+    classes = set(dataset.labels or ())
     if len(classes) == 1:
         (only,) = classes
         label = ", ".join(only) if isinstance(only, tuple) else only
         raise DataError(
-            f'all {len(rows)} rows of {name} have the same label, "{label}"; to tell classes apart '
-            "there must be two or more"
+            f'all {len(dataset)} rows of {name} have the same label, "{label}"; at least two '
+            "classes are required"
         )

@@ -1,1 +1,11 @@
-"""From files to words, and from words to sparse numbers."""
+"""Text vectorization.
+
+`TextVectorizer` converts texts to a sparse matrix of term counts or tf-idf values.
+`cordwood.text.presets` describes its presets and `cordwood.text.stop_words` its stop word lists.
+"""
+
+from cordwood.text.presets import PRESETS
+from cordwood.text.stop_words import get_stop_words
+from cordwood.text.vectorizer import TextVectorizer
+
+__all__ = ["PRESETS", "TextVectorizer", "get_stop_words"]

@@ -1,7 +1,7 @@
-"""From a document to its features, and from features to the terms that they count for.
+"""Analyzer: split a text into tokens and map tokens to vocabulary terms.
 
-A feature is what stands in the text: a word, several words in a row, some characters. A term is
-what gets a column: the feature itself, or its stems.
+A token is a word, a word n-gram or a character n-gram of the text. A term has a column in the
+matrix: it is the token itself, or the token with each of its words stemmed.
 """
 
 import re
@@ -11,109 +11,118 @@ from dataclasses import dataclass
 import snowballstemmer
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cordwood.text._vectorizer_params import Settings
+from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.presets import PRESETS
-from cordwood.text.stop_words import stop_list
+from cordwood.text.stop_words import get_stop_words
 
-# A term of several words is told apart again at its spaces, so that no word may hold one.
-_SPACELESS = {*(preset.token_pattern for preset in PRESETS.values()), r"\w+", r"\w\w+", r"\S+"}
+# Word n-grams are stored as space-separated strings and split again when a model is loaded, which
+# is only possible if no token can contain a space.
+_PATTERNS_WITHOUT_SPACES = {
+    *(preset.token_pattern for preset in PRESETS.values()),
+    r"\w+",
+    r"\w\w+",
+    r"\S+",
+}
 
 
 @dataclass(frozen=True)
-class Analysis:
-    """What is done to a document before anything is counted.
+class Analyzer:
+    """Preprocessing and tokenization of a text.
 
     Parameters
     ----------
-    features : callable
-        From a document to the list of its features, in order, repeats included.
+    tokenize : callable
+        Maps a text to the list of its tokens, in order and with repetitions.
     stop_words : frozenset of str
-        Features that `features` lets pass although they are not to be counted.
-    stems : bool
-        Whether the words of a feature are stemmed.
-    runs : (int, int), optional
-        Shortest and longest run of features that gets a column; without it, features do.
-    in_words : bool
-        Whether runs are of the characters of a feature, which is then a word.
+        Tokens returned by `tokenize` that must not be counted.
+    stem : bool
+        Whether the words of a token are stemmed.
+    ngram_range : (int, int) or None, default=None
+        Smallest and largest length of the n-grams that are counted. If None, the tokens are
+        counted themselves.
+    char_ngrams : bool, default=False
+        Whether the n-grams are of the characters of each token, instead of consecutive tokens.
 
     Examples
     --------
-    >>> analysis = analyze_by(Settings(stop_words=("the",), stemmer="porter"))
-    >>> features = analysis.features("The foxes ran")
-    >>> features, analysis.terms(features)
+    >>> analyzer = build_analyzer(VectorizerParams(stop_words=("the",), stemmer="porter"))
+    >>> tokens = analyzer.tokenize("The foxes ran")
+    >>> tokens, analyzer.to_terms(tokens)
     (['the', 'foxes', 'ran'], [None, 'fox', 'ran'])
     """
 
-    features: Callable[[str], list[str]]
+    tokenize: Callable[[str], list[str]]
     stop_words: frozenset[str]
-    stems: bool
-    runs: tuple[int, int] | None = None
-    in_words: bool = False
+    stem: bool
+    ngram_range: tuple[int, int] | None = None
+    char_ngrams: bool = False
 
-    def terms(self, features: Iterable[str]) -> list[str | None]:
-        """Return the term of each feature; None for a stop word."""
-        kept = [None if feature in self.stop_words else feature for feature in features]
-        if not self.stems:
+    def to_terms(self, tokens: Iterable[str]) -> list[str | None]:
+        """Return the term of each token; None for a stop word."""
+        kept = [None if token in self.stop_words else token for token in tokens]
+        if not self.stem:
             return kept
-        split = [feature.split(" ") for feature in kept if feature is not None]
-        stem = _stems({word for words in split for word in words})
-        stemmed = iter([" ".join([stem[word] for word in words]) for words in split])
-        return [None if feature is None else next(stemmed) for feature in kept]
+        split = [token.split(" ") for token in kept if token is not None]
+        stems = _stem_words({word for words in split for word in words})
+        stemmed = iter([" ".join([stems[word] for word in words]) for words in split])
+        return [None if token is None else next(stemmed) for token in kept]
 
 
-def analyze_by(settings: Settings) -> Analysis:
-    """Build the analysis that the settings describe, out of scikit-learn's own parts."""
+def build_analyzer(params: VectorizerParams) -> Analyzer:
+    """Build the analyzer for the given parameters, from the components of `CountVectorizer`."""
     options = {
-        "lowercase": settings.lowercase,
-        "strip_accents": settings.strip_accents or None,
-        "analyzer": settings.analyzer,
-        "ngram_range": settings.ngram_range,
+        "lowercase": params.lowercase,
+        "strip_accents": params.strip_accents or None,
+        "analyzer": params.analyzer,
+        "ngram_range": params.ngram_range,
     }
-    plain = CountVectorizer(token_pattern=settings.token_pattern, **options)
-    if settings.analyzer == "char_wb":
-        prepare = plain.build_preprocessor()
-        return Analysis(
-            lambda text: prepare(text).split(), frozenset(), False, settings.ngram_range, True
+    vectorizer = CountVectorizer(token_pattern=params.token_pattern, **options)
+    if params.analyzer == "char_wb":
+        preprocess = vectorizer.build_preprocessor()
+        return Analyzer(
+            lambda text: preprocess(text).split(), frozenset(), False, params.ngram_range, True
         )
-    stop_words = _stop_words(settings, plain)
-    stems = bool(settings.stemmer)
-    if settings.ngram_range == (1, 1):
-        # Taking out the few columns of stop words is cheaper than looking at each word in turn.
-        return Analysis(plain.build_analyzer(), stop_words, stems)
-    runs = None
-    if settings.analyzer == "word" and settings.token_pattern in _SPACELESS:
-        runs, options["ngram_range"] = settings.ngram_range, (1, 1)
-    tokenize = plain.build_tokenizer()
-    if settings.analyzer == "word":
-        plain = CountVectorizer(
+    stop_words = _stop_word_tokens(params, vectorizer)
+    stem = bool(params.stemmer)
+    if params.ngram_range == (1, 1):
+        # Dropping the few columns of stop words is cheaper than testing each word of the text.
+        return Analyzer(vectorizer.build_analyzer(), stop_words, stem)
+    ngram_range = None
+    if params.analyzer == "word" and params.token_pattern in _PATTERNS_WITHOUT_SPACES:
+        ngram_range, options["ngram_range"] = params.ngram_range, (1, 1)
+    tokenize = vectorizer.build_tokenizer()
+    if params.analyzer == "word":
+        vectorizer = CountVectorizer(
             tokenizer=lambda text: [word for word in tokenize(text) if word not in stop_words],
             **options,
         )
-    return Analysis(plain.build_analyzer(), frozenset(), stems, runs)
+    return Analyzer(vectorizer.build_analyzer(), frozenset(), stem, ngram_range)
 
 
-def _stop_words(settings: Settings, vectorizer: CountVectorizer) -> frozenset[str]:
-    """Return the stop words as tokens, prepared as the documents are."""
-    named = settings.stop_words
-    if isinstance(named, bool):
+def _stop_word_tokens(params: VectorizerParams, vectorizer: CountVectorizer) -> frozenset[str]:
+    """Return the stop words as tokens, preprocessed like the texts."""
+    if isinstance(params.stop_words, bool):
         return frozenset()
-    prepare, tokenize = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
-    words = {prepare(word) for word in (stop_list(named) if isinstance(named, str) else named)}
-    # "don't" is no token where the tokenizer splits at apostrophes: its pieces are.
-    contractions = [word for word in words if "'" in word]
-    pieces = {piece for word in contractions for piece in tokenize(word) if piece.isalnum()}
-    return frozenset(words | pieces)
+    words: Iterable[str] = params.stop_words
+    if isinstance(params.stop_words, str):
+        words = get_stop_words(params.stop_words)
+    preprocess, tokenize = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
+    tokens = {preprocess(word) for word in words}
+    # A tokenizer that splits at apostrophes never returns "don't", only its parts.
+    contractions = [token for token in tokens if "'" in token]
+    parts = {part for token in contractions for part in tokenize(token) if part.isalnum()}
+    return frozenset(tokens | parts)
 
 
-# Halves of a character, as in text that was decoded wrongly; PyStemmer stops at them.
-_HALVES = re.compile("[\ud800-\udfff]")
+# Lone surrogates, as in wrongly decoded text; PyStemmer raises an error for them.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _stems(words: set[str]) -> dict[str, str]:
-    """Return the stem of each word; one that is not proper text is its own stem."""
-    proper = [word for word in words if not _HALVES.search(word)]
-    # A stemmer keeps the word it works on, so threads must not share one.
+def _stem_words(words: set[str]) -> dict[str, str]:
+    """Return the stem of each word; a word with lone surrogates is its own stem."""
+    valid = [word for word in words if not _SURROGATE.search(word)]
+    # Stemmer objects are not thread-safe: they store the word they are working on.
     stemmer = snowballstemmer.stemmer("porter")
     stems = dict(zip(words, words, strict=True))
-    stems.update(zip(proper, stemmer.stemWords(proper), strict=True))
+    stems.update(zip(valid, stemmer.stemWords(valid), strict=True))
     return stems

@@ -1,7 +1,7 @@
-"""Terms of documents: found where they are new, and counted where they are known.
+"""Count the terms of texts, while fitting a vocabulary and with a fitted vocabulary.
 
-There are three ways, by what terms are made of: features; runs of words; or runs of the characters
-of words, which are looked at once for each different word, however often it stands in a text.
+There is one implementation for each kind of term: tokens, n-grams of words, and n-grams of the
+characters of a word. The latter processes each distinct word once, however often it occurs.
 """
 
 from array import array
@@ -13,211 +13,240 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.text._analyzer import Analysis
-from cordwood.text.counts import count, move_columns
-from cordwood.text.ngrams import RunTable, Sequences, number_runs
-from cordwood.text.vocabulary import UNKNOWN, Columns
+from cordwood.text._analyzer import Analyzer
+from cordwood.text._count_matrix import count_tokens, remap_columns
+from cordwood.text.ngrams import NgramIndex, Sequences, count_ngrams
+from cordwood.text.vocabulary import UNKNOWN, ColumnLookup
 
 
-class Counter(Protocol):
-    """Counts known terms in documents: float32, a row for each document."""
+class TermCounter(Protocol):
+    """Counts the terms of a fitted vocabulary in texts."""
 
-    def __call__(self, documents: Sequence[str], /) -> sp.csr_matrix:
-        """Count the terms."""
+    def __call__(self, texts: Sequence[str], /) -> sp.csr_matrix:
+        """Return the counts as float32 matrix of shape (n_samples, n_terms)."""
 
 
-class Found(NamedTuple):
-    """Terms that were found in documents.
+class TermCounts(NamedTuple):
+    """Terms found in the training texts, and their counts.
 
     Parameters
     ----------
-    counts : CSR matrix of float32, shape (n_documents, n_terms)
-        How often each term is in each document; terms in any order.
-    spell : callable
-        From columns of `counts` to the spelling of their terms.
-    know : callable
-        Makes what counts these terms in other documents, given the column that each term has, and
-        the same for each column of `counts`, `UNKNOWN` where a term is left out. It is what
-        `make_counter` makes, sooner.
+    counts : CSR matrix of float32, shape (n_samples, n_terms)
+        Number of occurrences of each term in each text; terms are in arbitrary order.
+    term_names : callable
+        Maps columns of `counts` to the terms, as strings.
+    make_counter : callable
+        Called with the vocabulary (term to column) and with the new column of each column of
+        `counts` (`UNKNOWN` for terms that are not in the vocabulary). Returns the same
+        `TermCounter` as `build_counter`, without parsing the terms again.
     """
 
     counts: sp.csr_matrix
-    spell: Callable[[NDArray[np.intp]], list[str]]
-    know: Callable[[dict[str, int], NDArray[np.intp]], Counter]
+    term_names: Callable[[NDArray[np.intp]], list[str]]
+    make_counter: Callable[[dict[str, int], NDArray[np.intp]], TermCounter]
 
 
-def find_terms(documents: Sequence[str], analysis: Analysis) -> Found:
-    r"""Find the terms of documents, and count them.
+def count_terms(texts: Sequence[str], analyzer: Analyzer) -> TermCounts:
+    r"""Find all terms of the texts and count them.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The training texts.
+    analyzer : Analyzer
+        Defines the terms of a text.
+
+    Returns
+    -------
+    TermCounts
 
     Examples
     --------
-    >>> from cordwood.text._analyzer import analyze_by
-    >>> from cordwood.text._vectorizer_params import Settings
-    >>> analysis = analyze_by(Settings(token_pattern=r"\w+", ngram_range=(2, 2)))
-    >>> found = find_terms(["a b a b"], analysis)
-    >>> found.spell(np.arange(2)), found.counts.toarray()
+    >>> from cordwood.text._analyzer import build_analyzer
+    >>> from cordwood.text._vectorizer_params import VectorizerParams
+    >>> analyzer = build_analyzer(VectorizerParams(token_pattern=r"\w+", ngram_range=(2, 2)))
+    >>> found = count_terms(["a b a b"], analyzer)
+    >>> found.term_names(np.arange(2)), found.counts.toarray()
     (['a b', 'b a'], array([[2., 1.]], dtype=float32))
     """
-    if analysis.runs is None:
-        return _find_features(documents, analysis)
-    if analysis.in_words:
-        return _find_in_words(documents, analysis, analysis.runs)
-    return _find_runs(documents, analysis, analysis.runs)
+    if analyzer.ngram_range is None:
+        return _count_token_terms(texts, analyzer)
+    if analyzer.char_ngrams:
+        return _count_char_ngrams(texts, analyzer, analyzer.ngram_range)
+    return _count_word_ngrams(texts, analyzer, analyzer.ngram_range)
 
 
-def make_counter(of_terms: dict[str, int], analysis: Analysis) -> Counter:
-    """Make what counts terms in documents, given the column of each."""
-    if analysis.runs is None:
-        return _FeatureCounter(of_terms, analysis, {})
-    in_order = sorted(of_terms, key=of_terms.__getitem__)
-    if analysis.in_words:
-        return _InWordCounter(RunTable(_spell_out(in_order)[1]), analysis)
-    words = _numbering()
-    sequences = _read([term.split(" ") for term in in_order], list, words.__getitem__)
-    return _RunCounter(RunTable(sequences), dict(words), analysis)
+def build_counter(vocabulary: dict[str, int], analyzer: Analyzer) -> TermCounter:
+    """Build a counter for the terms of a vocabulary, which maps terms to columns."""
+    if analyzer.ngram_range is None:
+        return _TokenCounter(vocabulary, analyzer, {})
+    terms = sorted(vocabulary, key=vocabulary.__getitem__)
+    if analyzer.char_ngrams:
+        return _CharNgramCounter(NgramIndex(_encode_characters(terms)[1]), analyzer)
+    words = _make_numbering()
+    sequences = _encode_tokens([term.split(" ") for term in terms], list, words.__getitem__)
+    return _WordNgramCounter(NgramIndex(sequences), dict(words), analyzer)
 
 
-def _find_features(documents: Sequence[str], analysis: Analysis) -> Found:
-    seen = _numbering()
-    counts = count(documents, analysis.features, seen.__getitem__, seen.__len__)
-    terms = analysis.terms(seen)
-    numbers = {term: UNKNOWN for term in terms if term is not None}
-    numbers.update(zip(numbers, range(len(numbers)), strict=True))
-    column = np.array([UNKNOWN if t is None else numbers[t] for t in terms], dtype=np.int32)
-    spelling = list(numbers)
+def _count_token_terms(texts: Sequence[str], analyzer: Analyzer) -> TermCounts:
+    token_numbers = _make_numbering()
+    counts = count_tokens(
+        texts, analyzer.tokenize, token_numbers.__getitem__, token_numbers.__len__
+    )
+    terms = analyzer.to_terms(token_numbers)
+    term_numbers = {term: UNKNOWN for term in terms if term is not None}
+    term_numbers.update(zip(term_numbers, range(len(term_numbers)), strict=True))
+    term_of_token = np.array(
+        [UNKNOWN if term is None else term_numbers[term] for term in terms], dtype=np.int32
+    )
+    names = list(term_numbers)
 
-    def know(of_terms: dict[str, int], place: NDArray[np.intp]) -> Counter:
-        # One more at the end, which is where UNKNOWN points.
-        places = np.append(place, UNKNOWN)[column].tolist()
-        forms = dict(zip(seen, places, strict=True)) if analysis.stems else {}
-        return _FeatureCounter(of_terms, analysis, forms)
+    def make_counter(vocabulary: dict[str, int], new_column: NDArray[np.intp]) -> TermCounter:
+        # The extra entry at the end is where UNKNOWN (-1) points.
+        columns = np.append(new_column, UNKNOWN)[term_of_token].tolist()
+        stemmed = dict(zip(token_numbers, columns, strict=True)) if analyzer.stem else {}
+        return _TokenCounter(vocabulary, analyzer, stemmed)
 
-    return Found(
-        move_columns(counts, column, len(numbers)),
-        lambda columns: [spelling[place] for place in columns.tolist()],
-        know,
+    return TermCounts(
+        remap_columns(counts, term_of_token, len(term_numbers)),
+        lambda columns: [names[column] for column in columns.tolist()],
+        make_counter,
     )
 
 
-class _FeatureCounter:
-    """Counts words that are features, or stems of them; forms of known stems need no stemming."""
+class _TokenCounter:
+    """Counts tokens or their stems; `stemmed` maps known word forms to columns."""
 
     def __init__(
-        self, of_terms: dict[str, int], analysis: Analysis, forms: Mapping[str, int]
+        self, vocabulary: dict[str, int], analyzer: Analyzer, stemmed: Mapping[str, int]
     ) -> None:
-        self._columns = Columns(of_terms, analysis)
-        self._columns.update(forms)
-        self._features = analysis.features
-        self._n_columns = len(of_terms)
+        self._columns = ColumnLookup(vocabulary, analyzer)
+        self._columns.update(stemmed)
+        self._tokenize = analyzer.tokenize
+        self._n_terms = len(vocabulary)
 
-    def __call__(self, documents: Sequence[str]) -> sp.csr_matrix:
-        to_column, n_columns = self._columns.__getitem__, self._n_columns
-        counts = count(documents, self._features, to_column, lambda: n_columns)
+    def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
+        to_column, n_terms = self._columns.__getitem__, self._n_terms
+        counts = count_tokens(texts, self._tokenize, to_column, lambda: n_terms)
         counts.sum_duplicates()
         return counts
 
 
-def _find_runs(documents: Sequence[str], analysis: Analysis, runs: tuple[int, int]) -> Found:
-    seen = _numbering()
-    sequences = _read(documents, analysis.features, seen.__getitem__)
-    words = list(seen)
-    if analysis.stems:
-        stems = _numbering()
-        stem = np.array([stems[str(term)] for term in analysis.terms(words)], np.int64)
+def _count_word_ngrams(
+    texts: Sequence[str], analyzer: Analyzer, ngram_range: tuple[int, int]
+) -> TermCounts:
+    token_numbers = _make_numbering()
+    sequences = _encode_tokens(texts, analyzer.tokenize, token_numbers.__getitem__)
+    words = list(token_numbers)
+    if analyzer.stem:
+        stem_numbers = _make_numbering()
+        stem = np.array([stem_numbers[str(term)] for term in analyzer.to_terms(words)], np.int64)
         sequences = sequences._replace(symbols=stem[sequences.symbols])
-        words = list(stems)
-    found = number_runs(sequences, *runs)
+        words = list(stem_numbers)
+    ngrams = count_ngrams(sequences, *ngram_range)
 
-    def spell(columns: NDArray[np.intp]) -> list[str]:
-        ends = found.start + found.length
+    def term_names(columns: NDArray[np.intp]) -> list[str]:
+        ends = ngrams.start + ngrams.length
         return [
             " ".join([words[symbol] for symbol in sequences.symbols[start:end].tolist()])
-            for start, end in zip(found.start[columns], ends[columns], strict=True)
+            for start, end in zip(ngrams.start[columns], ends[columns], strict=True)
         ]
 
-    def know(of_terms: dict[str, int], place: NDArray[np.intp]) -> Counter:
-        known = found.cut(sequences, _in_order(place))
+    def make_counter(vocabulary: dict[str, int], new_column: NDArray[np.intp]) -> TermCounter:
+        known = ngrams.extract(sequences, _columns_in_new_order(new_column))
         used, symbols = np.unique(known.symbols, return_inverse=True)
         numbers = {words[symbol]: number for number, symbol in enumerate(used.tolist())}
-        return _RunCounter(RunTable(known._replace(symbols=symbols)), numbers, analysis)
+        return _WordNgramCounter(NgramIndex(known._replace(symbols=symbols)), numbers, analyzer)
 
-    return Found(found.counts, spell, know)
-
-
-class _RunCounter:
-    def __init__(self, table: RunTable, numbers: dict[str, int], analysis: Analysis) -> None:
-        self._table = table
-        self._numbers = Columns(numbers, analysis)
-        self._features = analysis.features
-
-    def __call__(self, documents: Sequence[str]) -> sp.csr_matrix:
-        return self._table.count(_read(documents, self._features, self._numbers.__getitem__))
+    return TermCounts(ngrams.counts, term_names, make_counter)
 
 
-def _find_in_words(documents: Sequence[str], analysis: Analysis, runs: tuple[int, int]) -> Found:
-    words, in_documents = _count_words(documents, analysis)
-    text, sequences = _spell_out(f" {word} " for word in words)
-    found = number_runs(sequences, *runs, whole=True)
-    ends = found.start + found.length
-    return Found(
-        sp.csr_matrix(in_documents @ found.counts),
-        lambda columns: [
-            text[start:end] for start, end in zip(found.start[columns], ends[columns], strict=True)
-        ],
-        lambda _, place: _InWordCounter(RunTable(found.cut(sequences, _in_order(place))), analysis),
-    )
+class _WordNgramCounter:
+    """Counts n-grams of words; `numbers` maps words to the symbols of the index."""
+
+    def __init__(self, index: NgramIndex, numbers: dict[str, int], analyzer: Analyzer) -> None:
+        self._index = index
+        self._numbers = ColumnLookup(numbers, analyzer)
+        self._tokenize = analyzer.tokenize
+
+    def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
+        return self._index.count(_encode_tokens(texts, self._tokenize, self._numbers.__getitem__))
 
 
-class _InWordCounter:
-    def __init__(self, table: RunTable, analysis: Analysis) -> None:
-        self._table = table
-        self._analysis = analysis
+def _count_char_ngrams(
+    texts: Sequence[str], analyzer: Analyzer, ngram_range: tuple[int, int]
+) -> TermCounts:
+    words, word_counts = _count_words(texts, analyzer)
+    characters, sequences = _encode_characters(f" {word} " for word in words)
+    ngrams = count_ngrams(sequences, *ngram_range, keep_short=True)
 
-    def __call__(self, documents: Sequence[str]) -> sp.csr_matrix:
-        words, in_documents = _count_words(documents, self._analysis)
-        in_words = self._table.count(_spell_out(f" {word} " for word in words)[1])
-        counts = sp.csr_matrix(in_documents @ in_words)
+    def term_names(columns: NDArray[np.intp]) -> list[str]:
+        ends = ngrams.start + ngrams.length
+        return [
+            characters[start:end]
+            for start, end in zip(ngrams.start[columns], ends[columns], strict=True)
+        ]
+
+    def make_counter(vocabulary: dict[str, int], new_column: NDArray[np.intp]) -> TermCounter:
+        known = ngrams.extract(sequences, _columns_in_new_order(new_column))
+        return _CharNgramCounter(NgramIndex(known), analyzer)
+
+    return TermCounts(sp.csr_matrix(word_counts @ ngrams.counts), term_names, make_counter)
+
+
+class _CharNgramCounter:
+    """Counts n-grams of the characters of words."""
+
+    def __init__(self, index: NgramIndex, analyzer: Analyzer) -> None:
+        self._index = index
+        self._analyzer = analyzer
+
+    def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
+        words, word_counts = _count_words(texts, self._analyzer)
+        ngram_counts = self._index.count(_encode_characters(f" {word} " for word in words)[1])
+        counts = sp.csr_matrix(word_counts @ ngram_counts)
         counts.sort_indices()
         return counts
 
 
-def _count_words(documents: Sequence[str], analysis: Analysis) -> tuple[list[str], sp.csr_matrix]:
-    seen = _numbering()
-    counts = count(documents, analysis.features, seen.__getitem__, seen.__len__)
+def _count_words(texts: Sequence[str], analyzer: Analyzer) -> tuple[list[str], sp.csr_matrix]:
+    """Return the distinct words and their counts, of shape (n_samples, n_words)."""
+    numbers = _make_numbering()
+    counts = count_tokens(texts, analyzer.tokenize, numbers.__getitem__, numbers.__len__)
     counts.sum_duplicates()
-    return list(seen), counts
+    return list(numbers), counts
 
 
-def _in_order(place: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Find which column has each place; those whose place is `UNKNOWN` have none."""
-    kept = np.flatnonzero(place != UNKNOWN)
-    return np.asarray(kept[np.argsort(place[kept])])
+def _columns_in_new_order(new_column: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the old column of each new column."""
+    kept = np.flatnonzero(new_column != UNKNOWN)
+    return np.asarray(kept[np.argsort(new_column[kept])])
 
 
-def _numbering() -> defaultdict[str, int]:
-    """Make a mapping that numbers what it is asked for."""
-    seen: defaultdict[str, int] = defaultdict()
-    seen.default_factory = seen.__len__
-    return seen
+def _make_numbering() -> defaultdict[str, int]:
+    """Return a mapping that assigns the next integer to each new key."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
 
 
-def _read(
+def _encode_tokens(
     texts: Iterable[str | list[str]],
-    features: Callable[..., list[str]],
-    number_of: Callable[[str], int],
+    tokenize: Callable[..., list[str]],
+    to_number: Callable[[str], int],
 ) -> Sequences:
-    """Read the features of texts, by number."""
+    """Return one sequence of token numbers per text."""
     symbols, bounds = array("q"), array("q", [0])
     for text in texts:
-        symbols.extend(map(number_of, features(text)))
+        symbols.extend(map(to_number, tokenize(text)))
         bounds.append(len(symbols))
     return Sequences(np.frombuffer(symbols, np.int64), np.frombuffer(bounds, np.int64))
 
 
-def _spell_out(words: Iterable[str]) -> tuple[str, Sequences]:
-    """Lay words end to end, as a text and as sequences of characters."""
-    listed = list(words)
-    text = "".join(listed)
+def _encode_characters(words: Iterable[str]) -> tuple[str, Sequences]:
+    """Return the concatenated words, and one sequence of code points per word."""
+    words = list(words)
+    text = "".join(words)
     characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    bounds = np.cumsum([0, *map(len, listed)], dtype=np.int64)
+    bounds = np.cumsum([0, *map(len, words)], dtype=np.int64)
     return text, Sequences(characters.astype(np.int64), bounds)

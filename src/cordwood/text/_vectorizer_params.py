@@ -1,4 +1,4 @@
-"""Every switch between documents and numbers, checked when it is set."""
+"""Resolved parameters of `TextVectorizer`, validated on construction."""
 
 import re
 from collections.abc import Mapping
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TypeGuard
 
-from cordwood.exceptions import CordwoodError
-from cordwood.text.stop_words import STOP_LISTS
+import numpy as np
 
-# Two letters or digits and more: the tokens of scikit-learn's `\b\w\w+\b`, found a third faster.
-_WORDS = r"\w\w+"
+from cordwood.exceptions import CordwoodError
+from cordwood.text.stop_words import STOP_WORD_LISTS
+
+# Finds the same tokens as scikit-learn's r"\b\w\w+\b", a third faster.
+_DEFAULT_TOKEN_PATTERN = r"\w\w+"
 
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "weighting": ("tf", "tfidf", "binary"),
@@ -25,19 +27,48 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """All that decides how documents become numbers, with nothing left open.
+class VectorizerParams:
+    """Parameters of `TextVectorizer` with no value left to a preset.
 
-    The fields are the parameters of `TextVectorizer`, where they are described.
+    Parameters
+    ----------
+    weighting : {"tf", "tfidf", "binary"}, default="tf"
+        Term counts, term counts times inverse document frequency, or 1 for each term of a text.
+    sublinear_tf : bool, default=False
+        Whether to replace tf by ``1 + ln(tf)``.
+    smooth_idf : bool, default=True
+        Whether to add one to document frequencies, as if one more text had each term once.
+    norm : {"l1", "l2", "max", False}, default=False
+        Norm to which each row is scaled.
+    stop_words : {"smart", "smart523", "english", False} or tuple of str, default=False
+        Words to remove.
+    stemmer : {"porter", False}, default=False
+        Stemmer of words.
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Whether terms are of words, of characters, or of characters inside word boundaries.
+    token_pattern : str, default=r"\\w\\w+"
+        Regular expression of a word.
+    ngram_range : (int, int), default=(1, 1)
+        Smallest and largest n of the n-grams.
+    min_df : int or float, default=1
+        Smallest document frequency of a term.
+    max_df : int or float, default=1.0
+        Largest document frequency of a term.
+    max_features : int or None, default=None
+        Largest number of terms.
+    lowercase : bool, default=True
+        Whether to convert texts to lowercase.
+    strip_accents : {"ascii", "unicode", False}, default=False
+        How to remove accents.
 
     Examples
     --------
-    >>> Settings(min_df=2).min_df
+    >>> VectorizerParams(min_df=2).min_df
     2
-    >>> Settings(norm="l3")
+    >>> VectorizerParams(norm="l3")
     Traceback (most recent call last):
         ...
-    cordwood.exceptions.CordwoodError: norm is 'l3', but can be 'l1', 'l2', 'max' or False
+    cordwood.exceptions.CordwoodError: norm must be 'l1', 'l2', 'max' or False; got 'l3'
     """
 
     weighting: str = "tf"
@@ -47,7 +78,7 @@ class Settings:
     stop_words: str | tuple[str, ...] | bool = False
     stemmer: str | bool = False
     analyzer: str = "word"
-    token_pattern: str = _WORDS
+    token_pattern: str = _DEFAULT_TOKEN_PATTERN
     ngram_range: tuple[int, int] = (1, 1)
     min_df: int | float = 1
     max_df: int | float = 1.0
@@ -57,60 +88,65 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
-            if (value := getattr(self, name)) not in choices:
+            value = getattr(self, name)
+            if not any(_is_same(value, choice) for choice in choices):
                 *first, last = map(repr, choices)
-                raise _refusal(name, value, f"{', '.join(first)} or {last}")
+                raise _invalid(name, value, f"{', '.join(first)} or {last}")
         _check_stop_words(self.stop_words)
         _check_token_pattern(self.token_pattern)
         _check_ngram_range(self.ngram_range)
         for name in ("min_df", "max_df"):
             _check_document_frequency(name, getattr(self, name))
         limit = self.max_features
-        if limit is not None and not (_is_whole(limit) and limit >= 1):
-            raise _refusal("max_features", limit, "None or a whole number from 1")
-
-
-_STOP_WORDS = f"{', '.join(map(repr, STOP_LISTS))}, a collection of words, or False"
+        if limit is not None and not (_is_integer(limit) and limit >= 1):
+            raise _invalid("max_features", limit, "None or a positive integer")
 
 
 def _check_stop_words(value: object) -> None:
-    own = isinstance(value, tuple) and all(isinstance(word, str) for word in value)
-    if not own and value is not False and value not in STOP_LISTS:
-        raise _refusal("stop_words", value, _STOP_WORDS)
+    is_words = isinstance(value, tuple) and all(isinstance(word, str) for word in value)
+    if not is_words and value is not False and value not in STOP_WORD_LISTS:
+        lists = ", ".join(map(repr, STOP_WORD_LISTS))
+        raise _invalid("stop_words", value, f"{lists}, a collection of strings, or False")
 
 
 def _check_token_pattern(value: object) -> None:
     if not isinstance(value, str):
-        raise _refusal("token_pattern", value, "a regular expression")
+        raise _invalid("token_pattern", value, "a regular expression")
     try:
         n_groups = re.compile(value).groups
     except re.error as error:
-        raise CordwoodError(
-            f"token_pattern is {value!r}, which is no regular expression: {error}"
-        ) from None
+        raise _invalid("token_pattern", value, f"a valid regular expression ({error})") from None
     if n_groups > 1:
         raise CordwoodError(
-            f"token_pattern is {value!r} with {n_groups} groups, but one at most can be the token;"
-            " write the others as (?:...)"
+            f"token_pattern must have at most one capturing group; got {value!r} with {n_groups},"
+            " so write the others as (?:...)"
         )
 
 
 def _check_ngram_range(value: object) -> None:
-    right = isinstance(value, tuple) and len(value) == 2 and all(map(_is_whole, value))
-    if not (right and isinstance(value, tuple) and 1 <= value[0] <= value[1]):
-        raise _refusal("ngram_range", value, "a pair of whole numbers from 1 in rising order")
+    is_pair = isinstance(value, tuple) and len(value) == 2 and all(map(_is_integer, value))
+    if not (is_pair and isinstance(value, tuple) and 1 <= value[0] <= value[1]):
+        raise _invalid("ngram_range", value, "a pair of positive integers (min_n, max_n)")
 
 
 def _check_document_frequency(name: str, value: object) -> None:
-    count = _is_whole(value) and value >= 1
-    share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1
-    if not (count or share):
-        raise _refusal(name, value, "a whole number from 1, or a share between 0.0 and 1.0")
+    is_count = _is_integer(value) and value >= 1
+    is_share = (
+        isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1
+    )
+    if not (is_count or is_share):
+        raise _invalid(name, value, "a positive integer or a float between 0.0 and 1.0")
 
 
-def _is_whole(value: object) -> TypeGuard[int]:
+def _is_same(value: object, choice: object) -> bool:
+    # 0 and 1 equal False and True, but are no valid values of a boolean parameter.
+    is_boolean = isinstance(value, bool | np.bool_)
+    return is_boolean == isinstance(choice, bool) and bool(value == choice)
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _refusal(name: str, value: object, can_be: str) -> CordwoodError:
-    return CordwoodError(f"{name} is {value!r}, but can be {can_be}")
+def _invalid(name: str, value: object, expected: str) -> CordwoodError:
+    return CordwoodError(f"{name} must be {expected}; got {value!r}")

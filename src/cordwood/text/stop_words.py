@@ -1,8 +1,8 @@
-"""Lists of words that say little about a document's subject.
+"""Stop word lists.
 
 SMART is the list of Salton's retrieval system as distributed with RCV1-v2 [1]_. It has 571 lines
-and 570 different words ("would" stands there twice); 47 of them are contractions such as
-"don't". The other 523 are the list used at ICML 2003 (preset ``icml03``).
+and 570 distinct words ("would" is listed twice), of which 47 are contractions such as "don't". The
+other 523 are the list that is used by the preset ``icml03``.
 
 References
 ----------
@@ -15,28 +15,29 @@ from importlib.resources import files
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-STOP_LISTS = ("smart", "smart523", "english")
+STOP_WORD_LISTS = ("smart", "smart523", "english")
+"""Names that `get_stop_words` accepts."""
 
 
 @cache
-def stop_list(name: str) -> frozenset[str]:
-    """Return a list of stop words by its name.
+def get_stop_words(name: str) -> frozenset[str]:
+    """Return a stop word list.
 
     Parameters
     ----------
     name : {"smart", "smart523", "english"}
-        SMART with and without its contractions, or the list of scikit-learn.
+        SMART with its contractions, SMART without them, or the list of scikit-learn.
 
     Returns
     -------
     frozenset of str
-        Lower-case words.
+        Words in lowercase.
 
     Examples
     --------
-    >>> len(stop_list("smart")), len(stop_list("smart523"))
+    >>> len(get_stop_words("smart")), len(get_stop_words("smart523"))
     (570, 523)
-    >>> sorted(stop_list("smart") - stop_list("smart523"))[:3]
+    >>> sorted(get_stop_words("smart") - get_stop_words("smart523"))[:3]
     ["a's", "ain't", "aren't"]
     """
     if name == "english":

@@ -1,4 +1,4 @@
-"""Documents to a sparse matrix of term weights, the preparation of the papers included."""
+"""Vectorization of texts: term counts, tf-idf and binary presence as sparse matrices."""
 
 import logging
 import reprlib
@@ -17,71 +17,112 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
-from cordwood.text._analyzer import analyze_by
-from cordwood.text._counting import find_terms, make_counter
-from cordwood.text._vectorizer_params import Settings
-from cordwood.text.counts import document_frequency, move_columns
-from cordwood.text.presets import PRESETS, choose, resolve
-from cordwood.text.vocabulary import UNKNOWN, number, pack, unpack
+from cordwood.text._analyzer import build_analyzer
+from cordwood.text._count_matrix import document_frequency, remap_columns
+from cordwood.text._counting import build_counter, count_terms
+from cordwood.text._vectorizer_params import VectorizerParams
+from cordwood.text.presets import PRESETS, choose_preset, resolve_params
+from cordwood.text.vocabulary import UNKNOWN, build_vocabulary, pack_strings, unpack_strings
 
 logger = logging.getLogger(__name__)
 
+_PARAMS = tuple(field.name for field in fields(VectorizerParams))
 
-class TextVectorizer(TransformerMixin, BaseEstimator):
-    """Turn documents into a sparse matrix, a row for each document and a column for each term.
 
-    Every parameter but `preset` may be None, which leaves it to the preset; False switches a step
-    off. What came of it is in `settings_`.
+# Output is always sparse, which no dataframe container supports: like scikit-learn's vectorizers,
+# this one ignores `sklearn.set_config(transform_output=...)`.
+class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin's keyword
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
+    """Convert texts to a sparse matrix of term counts, tf-idf values or term presence.
+
+    Does the work of scikit-learn's `CountVectorizer` and `TfidfVectorizer`, with stemming, the
+    SMART stop words and presets for common kinds of text.
+
+    Every parameter except `preset` is None by default, which means the value of the preset. False
+    disables a step that the preset enables. The resulting values are in `resolved_params_`.
 
     Parameters
     ----------
     preset : {"auto", "sigir15", "sigir17", "icml03", "social"}, default="auto"
-        The preparation of a paper, or of short informal texts; `cordwood.text.presets` describes
-        them. "auto" takes `social` for short or few documents, else `sigir17`, says so in
-        `preset_reason_` and logs it.
-    weighting : {"tf", "tfidf", "binary"}, optional
-        How often a term is in the document; the same times the rarity of the term; or 1.
-    sublinear_tf : bool, optional
-        Put ``1 + ln(tf)`` in the place of tf. Left to itself, True with "tfidf" only.
-    smooth_idf : bool, optional
-        With "tfidf": True for the factor ``ln((1 + n) / (1 + df)) + 1``, False for
-        ``ln(n / df) + 1``, with n documents, of which df hold the term.
-    norm : {"l1", "l2", "max", False}, optional
-        Scale each row to length one. Left to itself, "l2" with "tfidf" and else False.
-    stop_words : {"smart", "smart523", "english", False} or collection of str, optional
-        Words to leave out: SMART with and without its 47 contractions, scikit-learn's list, or
-        your own. They are compared with words as written, before stemming. An entry with an
-        apostrophe also stands for the pieces that the tokenizer makes of it.
-    stemmer : {"porter", False}, optional
-        Porter's stemmer; ten times faster where PyStemmer is installed, with the same stems.
-    analyzer : {"word", "char", "char_wb"}, optional
-        Features of words, of characters, or of characters that do not cross words.
-    token_pattern : str, optional
-        Regular expression of a word; with one group, the group is the word.
-    ngram_range : (int, int), optional
-        Shortest and longest run of words or characters that is a feature. Left to itself, single
-        words; runs of 3 to 5 characters with the preset `social`, and of 4 with the others.
-    min_df, max_df : int or float, optional
-        Terms in fewer or more documents than this are left out; a float is a share of documents.
-    max_features : int, optional
-        Keep only this many terms, the most frequent; the first in order of spelling among equals.
-    lowercase : bool, optional
-        Ignore case.
-    strip_accents : {"ascii", "unicode", False}, optional
-        Take accents off, as scikit-learn does.
+        Default values of the other parameters:
+
+        - "sigir15": SMART stop words, ``min_df=6``, tf-idf.
+        - "sigir17": SMART stop words, ``min_df=6``, term counts.
+        - "icml03": SMART stop words without contractions, words of letters only, Porter's
+          stemmer, ``min_df=4``, binary term presence.
+        - "social": no stop words, term counts, tokens that include emoticons, emoji and
+          punctuation; for short, informal texts.
+        - "auto": "social" if the median text has fewer than 350 characters or if there are fewer
+          than 100 texts, otherwise "sigir17". The choice is logged and in `preset_reason_`.
+    weighting : {"tf", "tfidf", "binary"}, default=None
+        Values of the matrix: the number of occurrences of a term in the text (term frequency,
+        tf), tf times the inverse document frequency (idf) of the term, or 1 for each term of the
+        text.
+    sublinear_tf : bool, default=None
+        Whether to replace tf by ``1 + ln(tf)``. If None, True for ``weighting="tfidf"`` and False
+        otherwise.
+    smooth_idf : bool, default=None
+        For ``weighting="tfidf"``: whether idf is ``ln((1 + n) / (1 + df)) + 1`` instead of
+        ``ln(n / df) + 1``, where df of n training texts contain the term.
+    norm : {"l1", "l2", "max", False}, default=None
+        Norm to which each row is scaled. If None, "l2" for ``weighting="tfidf"`` and False
+        otherwise.
+    stop_words : {"smart", "smart523", "english", False} or collection of str, default=None
+        Words to remove: the SMART list with or without its 47 contractions, the list of
+        scikit-learn, or the given words. Words are compared before stemming. If a stop word
+        contains an apostrophe, the parts into which the tokenizer splits it are removed as well.
+    stemmer : {"porter", False}, default=None
+        Porter's stemming algorithm. Ten times faster if PyStemmer is installed, with the same
+        stems.
+    analyzer : {"word", "char", "char_wb"}, default=None
+        Whether terms are n-grams of words, of characters, or of characters inside word boundaries
+        (n-grams at the edges of words are padded with space).
+    token_pattern : str, default=None
+        Regular expression of a word. If it has a capturing group, the group is the word.
+    ngram_range : tuple (min_n, max_n), default=None
+        Smallest and largest n of the n-grams. If None, (1, 1) for words; for characters, (3, 5)
+        with the preset "social" and (4, 4) with the others.
+    min_df : int or float, default=None
+        Ignore terms with a lower document frequency: a number of training texts if int, a
+        fraction of them if float.
+    max_df : int or float, default=None
+        Ignore terms with a higher document frequency: a number of training texts if int, a
+        fraction of them if float.
+    max_features : int, default=None
+        Keep only this number of terms: the most frequent ones in the training texts, in
+        alphabetical order among equally frequent ones. If None, keep all.
+    lowercase : bool, default=None
+        Whether to convert texts to lowercase. All presets do.
+    strip_accents : {"ascii", "unicode", False}, default=None
+        How to remove accents, as in scikit-learn. No preset does.
 
     Attributes
     ----------
-    preset_ : str
-        The preset that was used, never "auto".
+    preset_ : {"sigir15", "sigir17", "icml03", "social"}
+        The preset that was used.
     preset_reason_ : str
-        A sentence that says which preset was used, and why.
-    settings_ : Settings
-        What the preset and the parameters come to.
+        The preset and why it was chosen.
+    resolved_params_ : VectorizerParams
+        The values of all parameters after applying the preset.
     vocabulary_ : mapping of str to int
-        From terms to columns; columns are in order of the terms' spelling.
-    idf_ : ndarray of shape (n_terms,), or None
-        The factor of each term, with "tfidf".
+        The column of each term. Columns are in alphabetical order.
+    idf_ : ndarray of shape (n_terms,) or None
+        Inverse document frequencies; None unless ``weighting="tfidf"``.
+
+    See Also
+    --------
+    sklearn.feature_extraction.text.CountVectorizer : Term counts, without presets or stemming.
+    sklearn.feature_extraction.text.TfidfVectorizer : The tf-idf values of the same counts.
+    cordwood.text.presets : Presets, and the experiments behind the choice of "auto".
+
+    Notes
+    -----
+    With ``weighting="tfidf"`` and defaults otherwise, the value of term t in text d is proportional
+    to ``(1 + ln tf(t, d)) * (ln((1 + n) / (1 + df(t))) + 1)`` with rows of unit Euclidean norm.
+
+    Texts are counted with the steps in this order: stop words, stemming, n-grams, `min_df` and
+    `max_df`, `max_features`.
 
     Examples
     --------
@@ -92,6 +133,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     >>> X.toarray()
     array([[0., 2., 0.],
            [1., 0., 1.]], dtype=float32)
+
+    Without a preset, the texts decide:
+
+    >>> vectorizer = TextVectorizer().fit(["so good :)", "so bad :("])
+    >>> vectorizer.preset_reason_
+    'preset social: there are 2 texts, fewer than 100'
+    >>> sorted(vectorizer.vocabulary_)
+    [':(', ':)', 'bad', 'good', 'so']
     """
 
     def __init__(
@@ -130,84 +179,100 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.strip_accents = strip_accents
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
-        """Learn the terms of the documents.
+        """Learn the vocabulary and the idf values.
 
         Parameters
         ----------
-        X : iterable of str
-            The documents.
+        X : iterable of str of length n_samples
+            The training texts: a list, an array, or a column of a dataframe.
         y : None
             Ignored.
 
         Returns
         -------
-        self
+        self : TextVectorizer
+            The fitted vectorizer.
+
+        Raises
+        ------
+        DataError
+            If `X` is not a list of texts, or if no term is left.
         """
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Iterable[str], y: object = None) -> sp.csr_matrix:
-        """Learn the terms of the documents and return their matrix.
+        """Learn the vocabulary and the idf values, and transform the training texts.
 
         Parameters
         ----------
-        X : iterable of str
-            The documents.
+        X : iterable of str of length n_samples
+            The training texts: a list, an array, or a column of a dataframe.
         y : None
             Ignored.
 
         Returns
         -------
-        CSR matrix of shape (n_documents, n_terms), float32
-            Sorted indices of 32 bits, unless there are more than 2**31 - 1 entries.
+        X_new : CSR matrix of float32, shape (n_samples, n_terms)
+            Indices are sorted, and 32-bit integers unless there are more than 2**31 - 1 entries.
+
+        Raises
+        ------
+        DataError
+            If `X` is not a list of texts, or if no term is left.
         """
-        documents = _check_documents(X)
-        if not documents:
-            raise DataError("there are no documents to learn terms from")
-        preset, choice = self._choose(documents)
-        settings = resolve(preset, {name: getattr(self, name) for name in _SETTINGS})
-        analysis = analyze_by(settings)
-        found = find_terms(documents, analysis)
-        kept = _select_by_frequency(found.counts, settings)
+        texts = _check_texts(X)
+        if not texts:
+            raise DataError("X is empty; fit needs at least one text")
+        preset, reason = self._choose_preset(texts)
+        params = resolve_params(preset, {name: getattr(self, name) for name in _PARAMS})
+        found = count_terms(texts, build_analyzer(params))
+        n_found = found.counts.shape[1]
+        kept = _select_by_document_frequency(found.counts, params)
         if not len(kept):
-            raise _no_terms(settings, found.counts.shape[1])
-        terms = found.spell(kept)
-        # In order of spelling, without what `max_features` leaves out.
+            raise _no_terms_error(params, n_found)
+        terms = found.term_names(kept)
         order = np.array(sorted(range(len(kept)), key=terms.__getitem__))
-        column = np.full(found.counts.shape[1], UNKNOWN)
-        column[kept[order]] = np.arange(len(kept))
-        counts = move_columns(found.counts, column, len(kept))
-        if settings.max_features is not None and len(kept) > settings.max_features:
-            chosen = _select_most(counts, settings.max_features)
-            counts, order = counts[:, chosen], order[chosen]
-            column[:] = UNKNOWN
-            column[kept[order]] = np.arange(len(order))
-        self.preset_, self.preset_reason_, self.settings_ = preset, choice, settings
-        # In the order of reading.
-        places = column[kept].tolist()
-        of_terms = {t: at for t, at in zip(terms, places, strict=True) if at != UNKNOWN}
-        self._of_terms, self._count = of_terms, found.know(of_terms, column)
-        self.idf_ = _inverse_document_frequency(counts, settings)
-        return self._weigh(counts)
+        new_column = np.full(n_found, UNKNOWN)
+        new_column[kept[order]] = np.arange(len(kept))
+        counts = remap_columns(found.counts, new_column, len(kept))
+        if params.max_features is not None and len(kept) > params.max_features:
+            frequent = _select_most_frequent(counts, params.max_features)
+            counts, order = counts[:, frequent], order[frequent]
+            new_column[:] = UNKNOWN
+            new_column[kept[order]] = np.arange(len(order))
+        self.preset_, self.preset_reason_, self.resolved_params_ = preset, reason, params
+        # In order of first occurrence, because that makes lookups faster (see `ColumnLookup`).
+        pairs = zip(terms, new_column[kept].tolist(), strict=True)
+        self._vocabulary = {term: column for term, column in pairs if column != UNKNOWN}
+        self._count_terms = found.make_counter(self._vocabulary, new_column)
+        self.idf_ = _compute_idf(counts, params)
+        return self._apply_weighting(counts)
 
     def transform(self, X: Iterable[str]) -> sp.csr_matrix:
-        """Return the matrix of documents, by the terms that were learnt.
+        """Transform texts with the fitted vocabulary and idf values.
 
         Parameters
         ----------
-        X : iterable of str
-            The documents.
+        X : iterable of str of length n_samples
+            The texts: a list, an array, or a column of a dataframe.
 
         Returns
         -------
-        CSR matrix of shape (n_documents, n_terms), float32
-            Terms that were not learnt are left out; a document of such terms is an empty row.
+        X_new : CSR matrix of float32, shape (n_samples, n_terms)
+            Terms that are not in the vocabulary are ignored; a text without known terms is a row
+            of zeros.
+
+        Raises
+        ------
+        DataError
+            If `X` is not a list of texts.
         """
         check_is_fitted(self)
-        return self._weigh(self._count(_check_documents(X)))
+        return self._apply_weighting(self._count_terms(_check_texts(X)))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the terms in the order of their columns.
+        """Return the terms in the order of the columns.
 
         Parameters
         ----------
@@ -216,138 +281,161 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of str, dtype object
+        feature_names_out : ndarray of str objects, shape (n_terms,)
         """
         check_is_fitted(self)
         return np.array(sorted(self.vocabulary_), dtype=object)
 
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Accept the default output only, because the output is always sparse.
+
+        Parameters
+        ----------
+        transform : {"default"} or None, default=None
+            Dataframe containers do not support sparse matrices.
+
+        Returns
+        -------
+        self : TextVectorizer
+
+        Raises
+        ------
+        CordwoodError
+            If `transform` is another container, such as "pandas".
+        """
+        if transform not in (None, "default"):
+            raise CordwoodError(
+                "transform must be 'default', because TextVectorizer returns sparse matrices; "
+                f"got {transform!r}"
+            )
+        return self
+
     @property
     def vocabulary_(self) -> Mapping[str, int]:
-        """From terms to columns."""
+        """The column of each term."""
         check_is_fitted(self)
-        return MappingProxyType(self._of_terms)
+        return MappingProxyType(self._vocabulary)
 
-    def _choose(self, documents: Sequence[str]) -> tuple[str, str]:
+    def _choose_preset(self, texts: Sequence[str]) -> tuple[str, str]:
         if self.preset == "auto":
-            preset, choice = choose(documents)
-            logger.info(choice)
-            return preset, choice
+            preset, reason = choose_preset(texts)
+            logger.info(reason)
+            return preset, reason
         if self.preset not in tuple(PRESETS):
-            *known, last = map(repr, PRESETS)
+            *first, last = map(repr, PRESETS)
             raise CordwoodError(
-                f"preset is {self.preset!r}, but can be 'auto', {', '.join(known)} or {last}"
+                f"preset must be 'auto', {', '.join(first)} or {last}; got {self.preset!r}"
             )
-        return self.preset, f"preset {self.preset}: as asked"
+        return self.preset, f"preset {self.preset}: set by the user"
 
-    def _weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """Turn counts into the values asked for, in place."""
-        settings = self.settings_
-        if settings.weighting == "binary":
+    def _apply_weighting(self, counts: sp.csr_matrix) -> sp.csr_matrix:
+        """Replace counts by the values of the weighting, in place."""
+        params = self.resolved_params_
+        if params.weighting == "binary":
             counts.data.fill(1)
-        if settings.sublinear_tf:
+        if params.sublinear_tf:
             counts.data = 1 + np.log(counts.data)
         if self.idf_ is not None:
             counts.data = (counts.data * self.idf_[counts.indices]).astype(np.float32)
-        if settings.norm and counts.nnz:
-            normalize(counts, norm=settings.norm, copy=False)
+        if params.norm and counts.nnz:
+            normalize(counts, norm=params.norm, copy=False)
         return counts
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        if "settings_" in state:
-            # A file holds two arrays well, and a mapping of a hundred thousand words badly.
-            for name in ("_of_terms", "_count"):
+        if "resolved_params_" in state:
+            # skops stores two arrays much faster than a dict of a hundred thousand strings.
+            for name in ("_vocabulary", "_count_terms"):
                 del state[name]
-            state["_packed_terms"] = pack(self.vocabulary_)
-            state["settings_"] = asdict(self.settings_)
+            state["_packed_terms"] = pack_strings(self.vocabulary_)
+            state["resolved_params_"] = asdict(self.resolved_params_)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        packed, settings = state.pop("_packed_terms", None), state.pop("settings_", None)
+        packed, params = state.pop("_packed_terms", None), state.pop("resolved_params_", None)
         super().__setstate__(state)
-        if settings is None:
+        if params is None:
             return
         try:
-            self.settings_ = Settings(**settings)
-            terms = unpack(*packed)
+            self.resolved_params_ = VectorizerParams(**params)
+            terms = unpack_strings(*packed)
         except TypeError as error:
             raise ModelFileError(f"the vectorizer is damaged: {error}") from None
-        if len(set(terms)) < len(terms) or not self._factors_fit(len(terms)):
-            raise ModelFileError("the vectorizer is damaged: its terms and factors do not agree")
-        self._of_terms = number(terms)
-        self._count = make_counter(self._of_terms, analyze_by(self.settings_))
+        if len(set(terms)) < len(terms) or not self._has_valid_idf(len(terms)):
+            raise ModelFileError("the vectorizer is damaged: its terms and idf_ do not match")
+        self._vocabulary = build_vocabulary(terms)
+        self._count_terms = build_counter(self._vocabulary, build_analyzer(self.resolved_params_))
 
-    def _factors_fit(self, n_terms: int) -> bool:
-        factors = getattr(self, "idf_", None)
-        if self.settings_.weighting != "tfidf":
-            return factors is None
-        if not isinstance(factors, np.ndarray):
+    def _has_valid_idf(self, n_terms: int) -> bool:
+        idf = getattr(self, "idf_", None)
+        if self.resolved_params_.weighting != "tfidf":
+            return idf is None
+        if not isinstance(idf, np.ndarray):
             return False
-        return (factors.shape, factors.dtype) == ((n_terms,), np.dtype(np.float64))
+        return (idf.shape, idf.dtype) == ((n_terms,), np.dtype(np.float64))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
         return tags
 
 
-_SETTINGS = tuple(field.name for field in fields(Settings))
-
-
-def _check_documents(X: Iterable[str]) -> list[str]:
-    """Return the documents in a list, after looking at each."""
+def _check_texts(X: Iterable[str]) -> list[str]:
+    """Return the texts as a list, after checking that each is a string."""
     if isinstance(X, str):
-        raise DataError("the documents are one string; give a list, such as [text]")
-    several = getattr(X, "ndim", 1) != 1 or isinstance(X, Mapping | bytes)
-    if several or not isinstance(X, Iterable):
+        raise DataError("X must be a list of texts; got a single string, so pass [text] instead")
+    is_column = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
+    if not is_column or len(getattr(X, "shape", (None,))) != 1:
         raise DataError(
-            f"the documents are of type {type(X).__name__}; give a list or one column of strings"
+            f"X must be a list or a single column of texts; got an object of type "
+            f"{type(X).__name__}"
         )
-    documents = list(X)
-    for position, document in enumerate(documents):
-        if not isinstance(document, str):
-            shown = f"{reprlib.repr(document)} of type {type(document).__name__}"
-            raise DataError(f"document {position} (the first is 0) is {shown}, not a string")
-    return documents
+    # The elements of a pyarrow array are not strings.
+    texts = list(X.to_pylist() if hasattr(X, "to_pylist") else X)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(
+                f"X[{position}] must be a string; got {reprlib.repr(text)} of type "
+                f"{type(text).__name__}"
+            )
+    return texts
 
 
-def _select_by_frequency(counts: sp.csr_matrix, settings: Settings) -> NDArray[np.intp]:
-    """Find the columns that `min_df` and `max_df` leave."""
+def _select_by_document_frequency(
+    counts: sp.csr_matrix, params: VectorizerParams
+) -> NDArray[np.intp]:
+    """Return the columns whose document frequency is between `min_df` and `max_df`."""
     low, high = (
         bound if isinstance(bound, Integral) else bound * counts.shape[0]
-        for bound in (settings.min_df, settings.max_df)
+        for bound in (params.min_df, params.max_df)
     )
     frequency = document_frequency(counts)
     return np.flatnonzero((frequency >= low) & (frequency <= high))
 
 
-def _select_most(counts: sp.csr_matrix, n_most: int) -> NDArray[np.intp]:
-    """Find the columns with the greatest sums, the first among equals."""
+def _select_most_frequent(counts: sp.csr_matrix, n_terms: int) -> NDArray[np.intp]:
+    """Return the columns with the largest sums, in ascending order; ties go to the first."""
     total = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
-    return np.sort(np.argsort(-total, kind="stable")[:n_most])
+    return np.sort(np.argsort(-total, kind="stable")[:n_terms])
 
 
-def _no_terms(settings: Settings, n_features: int) -> DataError:
-    if n_features == 0:
-        return DataError(
-            "no document holds a single term; look at the documents, or change token_pattern"
-        )
+def _no_terms_error(params: VectorizerParams, n_found: int) -> DataError:
+    if n_found == 0:
+        return DataError("the texts contain no terms; check the texts and token_pattern")
     return DataError(
-        f"none of the {n_features} different words or features is left with"
-        f" min_df={settings.min_df}, max_df={settings.max_df} and"
-        f" stop_words={reprlib.repr(settings.stop_words)};"
-        " lower min_df, raise max_df, or switch stop_words off"
+        f"none of the {n_found} terms of the texts is left after applying min_df={params.min_df},"
+        f" max_df={params.max_df} and stop_words={reprlib.repr(params.stop_words)};"
+        " lower min_df, raise max_df or disable stop_words"
     )
 
 
-def _inverse_document_frequency(
-    counts: sp.csr_matrix, settings: Settings
-) -> NDArray[np.float64] | None:
-    if settings.weighting != "tfidf":
+def _compute_idf(counts: sp.csr_matrix, params: VectorizerParams) -> NDArray[np.float64] | None:
+    if params.weighting != "tfidf":
         return None
-    n_documents = counts.shape[0]
+    n_samples = counts.shape[0]
     frequency = document_frequency(counts)
-    smoothing = int(settings.smooth_idf)
-    return 1 + np.log((n_documents + smoothing) / (frequency + smoothing))
+    smoothing = int(params.smooth_idf)
+    return 1 + np.log((n_samples + smoothing) / (frequency + smoothing))

@@ -1,4 +1,4 @@
-"""Terms and their columns: looking them up while reading, packing them up for a file."""
+"""Vocabulary: fast lookup of the column of a token, and serialization of the terms."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -7,111 +7,111 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.exceptions import ModelFileError
-from cordwood.text._analyzer import Analysis
+from cordwood.text._analyzer import Analyzer
 
 UNKNOWN = -1
+"""Column of a token that is not in the vocabulary."""
 
-# Some 30 MB: enough for every form in a large corpus, and a bound for a server that never stops.
-_MOST_REMEMBERED = 1 << 18
+# About 30 MB: enough for all word forms of a large corpus, and a bound for long-running servers.
+_MAX_CACHED = 1 << 18
 
 
-class Columns(dict[str, int]):
-    """From features to columns; a feature without a column has `UNKNOWN`.
+class ColumnLookup(dict[str, int]):
+    """Map tokens to columns; a token that is not in the vocabulary maps to `UNKNOWN`.
 
     Parameters
     ----------
-    of_terms : dict of str to int
-        The column of each term. Lookups are a sixth faster where frequent terms come first, as
-        they do in the order in which they were read.
-    analysis : Analysis
-        From features to terms. A new form is stemmed once and then remembered.
+    vocabulary : dict of str to int
+        The column of each term. Lookups are about a sixth faster if frequent terms come first, as
+        they do in the order in which the texts contain them.
+    analyzer : Analyzer
+        Maps tokens to terms. A new word form is stemmed once and then cached.
 
     Examples
     --------
-    >>> from cordwood.text._analyzer import analyze_by
-    >>> from cordwood.text._vectorizer_params import Settings
-    >>> columns = Columns(number(["dog", "cat"]), analyze_by(Settings(stemmer="porter")))
+    >>> from cordwood.text._analyzer import build_analyzer
+    >>> from cordwood.text._vectorizer_params import VectorizerParams
+    >>> vocabulary = build_vocabulary(["dog", "cat"])
+    >>> columns = ColumnLookup(vocabulary, build_analyzer(VectorizerParams(stemmer="porter")))
     >>> columns["dogs"], columns["cow"]
     (1, -1)
     """
 
-    def __init__(self, of_terms: dict[str, int], analysis: Analysis) -> None:
-        self.of_terms = of_terms
-        self._analysis = analysis
-        # Half of all words in a text are stop words, and finding one is faster than missing it.
-        super().__init__(dict.fromkeys(analysis.stop_words, UNKNOWN))
-        if not analysis.stems:
-            # With stems a feature may look like a term and yet belong to another: "abus" is the
-            # stem of "abuse", and the stem of "abus" is "abu".
-            self.update(of_terms)
+    def __init__(self, vocabulary: dict[str, int], analyzer: Analyzer) -> None:
+        self._vocabulary = vocabulary
+        self._analyzer = analyzer
+        # About half of the words of a text are stop words: a hit is faster than `__missing__`.
+        super().__init__(dict.fromkeys(analyzer.stop_words, UNKNOWN))
+        if not analyzer.stem:
+            # With stemming, a token may equal the stem of a different word: "abus" is the stem of
+            # "abuse", but the stem of the token "abus" is "abu".
+            self.update(vocabulary)
 
-    def __missing__(self, feature: str) -> int:
-        if not self._analysis.stems:
+    def __missing__(self, token: str) -> int:
+        if not self._analyzer.stem:
             return UNKNOWN
-        [term] = self._analysis.terms([feature])
-        column = UNKNOWN if term is None else self.of_terms.get(term, UNKNOWN)
-        if len(self) >= _MOST_REMEMBERED:
+        [term] = self._analyzer.to_terms([token])
+        column = UNKNOWN if term is None else self._vocabulary.get(term, UNKNOWN)
+        if len(self) >= _MAX_CACHED:
             self.clear()
-        self[feature] = column
+        self[token] = column
         return column
 
 
-def number(terms: Iterable[str | None]) -> dict[str, int]:
-    """Number the different terms in order of spelling; None is not a term.
+def build_vocabulary(terms: Iterable[str]) -> dict[str, int]:
+    """Map the distinct terms to columns in alphabetical order.
 
     Examples
     --------
-    >>> number(["dog", None, "cat", "dog"])
+    >>> build_vocabulary(["dog", "cat", "dog"])
     {'dog': 1, 'cat': 0}
     """
-    numbers = {term: UNKNOWN for term in terms if term is not None}
-    numbers.update(zip(sorted(numbers), range(len(numbers)), strict=True))
-    return numbers
+    vocabulary = dict.fromkeys(terms, UNKNOWN)
+    vocabulary.update(zip(sorted(vocabulary), range(len(vocabulary)), strict=True))
+    return vocabulary
 
 
-def pack(terms: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Lay terms end to end in one array of bytes.
+def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Concatenate strings into one array of bytes.
 
     Parameters
     ----------
-    terms : iterable of str
+    strings : iterable of str
         Any strings.
 
     Returns
     -------
-    text : array of uint8
-        The terms in UTF-8.
-    offsets : array of int64, shape (n_terms + 1,)
-        Where each term starts, and where the last one ends.
+    content : array of uint8
+        The concatenated strings in UTF-8.
+    offsets : array of int64, shape (n_strings + 1,)
+        String `i` is ``content[offsets[i]:offsets[i + 1]]``.
 
     Examples
     --------
-    >>> unpack(*pack(["cat", "", "naïve"]))
+    >>> unpack_strings(*pack_strings(["cat", "", "naïve"]))
     ['cat', '', 'naïve']
     """
-    encoded = [term.encode("utf-8", "surrogatepass") for term in terms]
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
-def unpack(text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
-    """Take terms apart again that were packed by `pack`.
+def unpack_strings(content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+    """Return the strings that were passed to `pack_strings`.
 
     Raises
     ------
     ModelFileError
-        If the arrays are not what `pack` returns.
+        If the arrays cannot have been returned by `pack_strings`.
     """
-    for part, dtype in ((text, np.uint8), (offsets, np.int64)):
-        if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype != np.dtype(dtype):
+    for array, dtype in ((content, np.uint8), (offsets, np.int64)):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != np.dtype(dtype):
             raise ModelFileError("the vocabulary is damaged: its terms are not stored as arrays")
     bounds = offsets.tolist()
-    if bounds[:1] != [0] or bounds[-1] != text.size or np.any(np.diff(offsets) < 0):
-        raise ModelFileError("the vocabulary is damaged: its terms do not fill its text")
-    content = text.tobytes()
+    if bounds[:1] != [0] or bounds[-1] != content.size or np.any(np.diff(offsets) < 0):
+        raise ModelFileError("the vocabulary is damaged: its offsets do not match its content")
+    data = content.tobytes()
     try:
-        return [
-            content[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds)
-        ]
+        return [data[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds)]
     except UnicodeDecodeError as error:
         raise ModelFileError(f"the vocabulary is damaged: {error}") from None

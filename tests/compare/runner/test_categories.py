@@ -14,7 +14,7 @@ from cordwood.compare.runner.run import run
 from cordwood.compare.runner.trials import Trial, list_trials, trial_key
 from cordwood.compare.stats.comparison import compare, learning_curves
 from cordwood.datasets.corpus import Corpus
-from cordwood.datasets.registry import OTHERS, load_dataset, set_against_rest
+from cordwood.datasets.registry import NEGATIVE_LABEL, binarize_labels, load_dataset
 from cordwood.exceptions import CordwoodError, DataError
 
 LEDGERS = Path(__file__).parents[3] / "benchmarks" / "reproduction" / "ledgers"
@@ -90,17 +90,17 @@ def test_each_category_is_scored_by_its_binary_f1(folder, tmp_path):
 
 def test_category_against_the_rest():
     single = Corpus(texts=("", "", ""), ids=tuple("123"), labels=("a", "b", "c"))
-    assert set_against_rest(single, "b").labels == (OTHERS, "b", OTHERS)
-    with pytest.raises(DataError, match="no row has the label 'd'; there are: a, b, c"):
-        set_against_rest(single, "d")
+    assert binarize_labels(single, "b").labels == (NEGATIVE_LABEL, "b", NEGATIVE_LABEL)
+    with pytest.raises(DataError, match="no sample has the label 'd'; labels are: a, b, c"):
+        binarize_labels(single, "d")
     alike = Corpus(texts=("", ""), ids=tuple("12"), labels=("a", "a"))
-    with pytest.raises(DataError, match="every row has the label 'a'"):
-        set_against_rest(alike, "a")
+    with pytest.raises(DataError, match="every sample has the label 'a'"):
+        binarize_labels(alike, "a")
 
 
 def test_unknown_category_raises_before_any_trial(folder, tmp_path):
     datasets = [{"name": "stories", "categories": ["tin", "god"]}]
-    with pytest.raises(DataError, match="no row has the label 'god'; there are: gold"):
+    with pytest.raises(DataError, match="no sample has the label 'god'; labels are: gold"):
         run_plan(folder, tmp_path, [{"recipe": "nb"}], datasets=datasets)
     assert not (tmp_path / "ledger.jsonl").exists()
 

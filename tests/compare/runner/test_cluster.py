@@ -52,7 +52,7 @@ N_TRIALS = 12
 PRELOAD = """
 import os, time
 from cordwood.compare.runner import cluster
-from cordwood.datasets.corpus import Rows
+from cordwood.datasets.corpus import Dataset
 
 run_trial = cluster.run_trial
 
@@ -74,7 +74,7 @@ def run_trial_logged(trial, *args):
 
 def dask_setup(worker):
     cluster.run_trial = run_trial_logged
-    Rows.__setstate__ = receive
+    Dataset.__setstate__ = receive
 """
 
 CLIENT = """

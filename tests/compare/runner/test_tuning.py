@@ -18,7 +18,7 @@ from cordwood.compare.runner.tuning import (
     tune_by_oob_or_loo,
 )
 from cordwood.datasets.corpus import Corpus
-from cordwood.datasets.registry import load_dataset, set_against_rest
+from cordwood.datasets.registry import binarize_labels, load_dataset
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +237,7 @@ def test_auto_does_not_use_oob_for_groups():
 
 @pytest.mark.parametrize("threshold", [False, True])
 def test_f1_of_a_category_is_pooled_over_folds(corpus, threshold):
-    data = set_against_rest(corpus, "z")
+    data = binarize_labels(corpus, "z")
     make_pipeline = make_factory("nb", vectorizer_params={"preset": "social"})
     splits = split(data, Evaluation(folds=4), seed=0)
     alphas = [0.01, 1.0, 100.0]

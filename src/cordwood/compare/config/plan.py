@@ -29,7 +29,7 @@ from cordwood.compare.config.schema import (
 from cordwood.datasets.readers import detect_format
 from cordwood.datasets.registry import DatasetInfo, list_datasets
 from cordwood.exceptions import CordwoodError
-from cordwood.text.presets import PRESETS, resolve
+from cordwood.text.presets import PRESETS, resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
 _COLUMNS = ("text", "label", "group", "split")
@@ -299,7 +299,7 @@ def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
         return
     try:
         given = {name: value for name, value in params.items() if name != "preset"}
-        resolve("sigir17" if preset == "auto" else preset, given)
+        resolve_params("sigir17" if preset == "auto" else preset, given)
     except CordwoodError as error:
         yield f"vectorizer: {error}"
 

@@ -27,7 +27,7 @@ from pydantic import (
 from cordwood.datasets._lines import Progress
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
 from cordwood.datasets.readers import Format, read_dataset
-from cordwood.datasets.registry import load_dataset, set_against_rest
+from cordwood.datasets.registry import binarize_labels, load_dataset
 
 _CROSS_VALIDATED = ("stratified", "grouped")
 
@@ -282,7 +282,7 @@ class Dataset(Table):
             )
         if self.group_pattern is not None:
             data = with_groups(data, self.group_pattern)
-        return data if self.category is None else set_against_rest(data, self.category)
+        return data if self.category is None else binarize_labels(data, self.category)
 
     @property
     def registered_name(self) -> str:

@@ -1,0 +1,118 @@
+"""Sparse matrices of token counts."""
+
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cordwood.text.vocabulary import UNKNOWN
+
+# Tokens are aggregated in blocks of about this size, so that peak memory depends on the size of
+# the result and not on the length of the texts.
+_BLOCK_SIZE = 1 << 23
+
+
+def count_tokens(
+    texts: Iterable[str],
+    tokenize: Callable[[str], list[str]],
+    to_column: Callable[[str], int],
+    n_columns: Callable[[], int],
+) -> sp.csr_matrix:
+    """Count the tokens of each text.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        One row of the result each.
+    tokenize : callable
+        Maps a text to its tokens, with repetitions.
+    to_column : callable
+        Maps a token to its column, or to `UNKNOWN` if it is not counted.
+    n_columns : callable
+        Returns the number of columns; called after the tokens of a block have been looked up,
+        because `to_column` may add columns.
+
+    Returns
+    -------
+    CSR matrix of float32, shape (n_samples, n_columns)
+        May contain duplicate entries, which `remap_columns` and `sum_duplicates` add up.
+
+    Examples
+    --------
+    >>> columns = {"a": 0, "b": 1, "c": UNKNOWN}
+    >>> count_tokens(["a b a", "c"], str.split, columns.__getitem__, lambda: 2).toarray()
+    array([[2., 1.],
+           [0., 0.]], dtype=float32)
+    """
+    blocks = []
+    columns, ends = array("i"), array("q", [0])
+    for text in texts:
+        columns.extend(map(to_column, tokenize(text)))
+        ends.append(len(columns))
+        if len(columns) >= _BLOCK_SIZE:
+            blocks.append(_count_block(columns, ends, n_columns()))
+            blocks[-1].sum_duplicates()
+            columns, ends = array("i"), array("q", [0])
+    blocks.append(_count_block(columns, ends, n_columns()))
+    if len(blocks) == 1:
+        return blocks[0]
+    lengths = np.concatenate([np.diff(block.indptr) for block in blocks], dtype=np.int64)
+    return _build_csr(
+        np.concatenate([block.data for block in blocks]),
+        np.concatenate([block.indices for block in blocks]),
+        np.concatenate(([0], np.cumsum(lengths))),
+        n_columns(),
+    )
+
+
+def remap_columns(
+    counts: sp.csr_matrix, new_column: NDArray[np.integer[Any]], n_columns: int
+) -> sp.csr_matrix:
+    """Move, merge and drop the columns of a count matrix.
+
+    Parameters
+    ----------
+    counts : CSR matrix
+        As returned by `count_tokens`.
+    new_column : array of int
+        The new column of each old column. Columns with the same new column are added up; a column
+        with `UNKNOWN` is dropped.
+    n_columns : int
+        The new number of columns.
+
+    Returns
+    -------
+    CSR matrix of float32
+        With sorted indices and without duplicate entries.
+    """
+    remapped = _build_csr(counts.data, new_column[counts.indices], counts.indptr, n_columns)
+    remapped.sum_duplicates()
+    return remapped
+
+
+def document_frequency(counts: sp.csr_matrix) -> NDArray[np.intp]:
+    """Return the number of samples with a non-zero count, for each column."""
+    return np.bincount(counts.indices, minlength=counts.shape[1])
+
+
+def _count_block(columns: "array[int]", ends: "array[int]", n_columns: int) -> sp.csr_matrix:
+    indices = np.frombuffer(columns, dtype=np.intc)
+    data = np.ones(len(indices), dtype=np.float32)
+    return _build_csr(data, indices, np.frombuffer(ends, dtype=np.int64), n_columns)
+
+
+def _build_csr(
+    data: NDArray[np.float32],
+    indices: NDArray[np.integer[Any]],
+    indptr: NDArray[np.integer[Any]],
+    n_columns: int,
+) -> sp.csr_matrix:
+    """Build a matrix of all entries except those whose column is `UNKNOWN`."""
+    known = indices != UNKNOWN
+    if not known.all():
+        indptr = np.concatenate(([0], np.cumsum(known)))[indptr]
+        data, indices = data[known], indices[known]
+    return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
