@@ -1,12 +1,12 @@
-"""Is a stack as good as the best of its members, set by set?
+"""Is a stack as accurate as its best member, on each data set?
 
     python dev.py bench stack_members [--learner "stack, class_pool"]
 
-Reads the ledgers, and runs nothing: scores of the stack in the plans of stacks, and of its members
-alone on the same folds, with their own parameters chosen by the protocol where the papers tune
-them. The member is that which is best on the test parts, which favours it; one that was not run
-alone on a set is not asked there. p is of a paired t-test over the folds, two-sided, without
-correction. The last line counts the sets.
+Reads the scores of the stack and of its members alone, on the same folds, from the ledgers; nothing
+is fitted. Parameters of the members are tuned where the papers tune them. The best member is chosen
+on the test folds, which is optimistic; members without results on a data set are left out. p values
+are of two-sided paired t-tests over the folds, without correction for multiple tests. The last line
+counts the data sets.
 """
 
 import argparse
@@ -24,12 +24,12 @@ from stopwatch import print_head, print_row
 LEDGERS = Path(__file__).parent / "reproduction" / "ledgers"
 SCORES = ("micro_f1", "macro_f1")
 
-# Scores of a learner on a set by the numbers of repeat and fold.
+# Scores of a learner on a data set, by repeat and fold.
 Scores = dict[tuple[int, int], dict[str, float]]
 
 
 def read_ledgers() -> tuple[dict[tuple[str, str], dict[str, Scores]], dict[str, list[str]]]:
-    """Give scores by set and kind of folds, then by learner; and the members of learners."""
+    """Return scores by data set, type of folds and learner, and the members of each learner."""
     found: dict[tuple[str, str], dict[str, Scores]] = defaultdict(lambda: defaultdict(dict))
     members = {}
     paths = [path for start in ("sigir17", "quick") for path in LEDGERS.glob(f"{start}-*.jsonl")]
@@ -48,22 +48,24 @@ def read_ledgers() -> tuple[dict[tuple[str, str], dict[str, Scores]], dict[str, 
 def main(learner: str) -> None:
     found, members_of = read_ledgers()
     if not any(learner in learners for learners in found.values()):
-        raise SystemExit(f"no ledger has a learner {learner!r}; docs/results.md lists them")
-    print_head("set", "folds", learner, "best member", "micro-F1", "p", "macro-F1", "p")
-    outcomes = {"above": 0, "level": 0, "below": 0}
+        raise SystemExit(f"--learner must be a learner of docs/results.md; got {learner!r}")
+    print_head("data set", "folds", learner, "best member", "micro-F1", "p", "macro-F1", "p")
+    outcomes = {"better": 0, "not significant": 0, "worse": 0}
     for (name, kind), learners in found.items():
-        ours = learners.get(learner)
+        stack_scores = learners.get(learner)
         members = {
             member: scores
             for member in members_of[learner]
-            if (scores := learners.get(member)) and ours and ours.keys() <= scores.keys()
+            if (scores := learners.get(member))
+            and stack_scores
+            and stack_scores.keys() <= scores.keys()
         }
-        if not ours or not members:
+        if not stack_scores or not members:
             continue
-        folds = sorted(ours)
+        folds = sorted(stack_scores)
         values = {
             title: np.array([[100 * scores[fold][score] for score in SCORES] for fold in folds])
-            for title, scores in [("", ours), *members.items()]
+            for title, scores in [("", stack_scores), *members.items()]
         }
         best = max(members, key=lambda member: float(values[member][:, 0].mean()))
         tests = [paired_t_test(values[""][:, i], values[best][:, i]) for i in range(len(SCORES))]
@@ -73,8 +75,10 @@ def main(learner: str) -> None:
         means = ["{:.1f} / {:.1f}".format(*values[title].mean(axis=0)) for title in ("", best)]
         title = f"{name}, grouped" if kind == "grouped" else name
         print_row(title, str(len(folds)), means[0], f"{best} {means[1]}", *cells)
-        clear = tests[0].p_value < 0.05
-        outcomes["level" if not clear else "above" if tests[0].difference > 0 else "below"] += 1
+        if tests[0].p_value >= 0.05:
+            outcomes["not significant"] += 1
+        else:
+            outcomes["better" if tests[0].difference > 0 else "worse"] += 1
     print("\n" + ", ".join(f"{outcome}: {count}" for outcome, count in outcomes.items()))
 
 

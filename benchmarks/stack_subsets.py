@@ -1,10 +1,11 @@
-"""Which members of a stack pay? All 502 subsets of the nine, scored from what they answered once.
+"""Which members does a stack need? Scores of all 502 subsets of the nine members of SIGIR'17.
 
     python dev.py bench stack_subsets [--set webkb] [--combiner class_pool] [--fold 0] [--plot FILE]
 
-The nine members of SIGIR'17 are fitted on one fold; then the combiner learns anew for each subset
-of two and more. Prints the Pareto front of diversity and macro-F1 (the paper's figure 3), the best
-subsets and the whole stack, and draws them if asked to. The last line tells what the subsets took.
+The members are fitted once, on one fold; the final estimator is fitted for each subset of at least
+two members. Prints the Pareto front of double fault and macro-F1 (figure 3 of the paper), the best
+subsets and the whole stack, and plots them with ``--plot``. The last line is the time of the
+subsets.
 """
 
 import argparse
@@ -32,25 +33,25 @@ def main(name: str, combiner: str, number: int, plot: Path | None, seed: int) ->
     print_run()
     corpus = load_dataset(name)
     fold = split(corpus, Evaluation(), seed)[number]
-    learnt, asked = corpus.select(fold.train), corpus.select(fold.test)
-    print(f"{name}: {len(learnt):,} rows to learn from, {len(asked):,} to answer{load()}")
+    train, test = corpus.select(fold.train), corpus.select(fold.test)
+    print(f"{name}: {len(train):,} training documents, {len(test):,} test documents{load()}")
     print("fitting the nine members", flush=True)
     model = recipes.make(
         "stack_sigir17", random_state=seed, combiner=combiner, check_leakage=False, n_jobs=-1
     )
-    labels, truth = np.array(learnt.labels), np.array(asked.labels)
-    fitting, _ = measure(model.fit, learnt.texts, labels, clock=time.perf_counter)
-    asking, meta_test = measure(model.transform, asked.texts, clock=time.perf_counter)
+    y_train, y_test = np.array(train.labels), np.array(test.labels)
+    fit_seconds, _ = measure(model.fit, train.texts, y_train, clock=time.perf_counter)
+    predict_seconds, meta_test = measure(model.transform, test.texts, clock=time.perf_counter)
     stack = model["classifier"]
-    print(f"nine members: {fitting:.0f} s to fit them, {asking:.0f} s to ask them\n")
+    print(f"nine members: fit {fit_seconds:.0f} s, predict {predict_seconds:.0f} s\n")
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("subsets", total=None)
-        scoring, found = measure(
+        subset_seconds, subsets = measure(
             lambda: score_subsets(
                 stack.meta_features_,
-                labels,
+                y_train,
                 meta_test,
-                truth,
+                y_test,
                 stack.final_estimator_,
                 members=list(stack.oof_source_),
                 n_jobs=-1,
@@ -58,31 +59,31 @@ def main(name: str, combiner: str, number: int, plot: Path | None, seed: int) ->
             ),
             clock=time.perf_counter,
         )
-    print_head("members", "err together, %", "micro-F1", "macro-F1", "")
-    points = np.array([(subset.double_fault, subset.macro_f1) for subset in found])
+    print_head("members", "double fault, %", "micro-F1", "macro-F1", "")
+    points = np.array([(subset.double_fault, subset.macro_f1) for subset in subsets])
     for i in sorted(pareto_front(points, ["min", "max"]), key=lambda i: points[i, 0]):
-        print_subset(found[i], "Pareto front")
-    for subset in sorted(found, key=lambda subset: -subset.macro_f1)[:N_BEST]:
+        print_subset(subsets[i], "Pareto front")
+    for subset in sorted(subsets, key=lambda subset: -subset.macro_f1)[:N_BEST]:
         print_subset(subset, "best")
-    print_subset(found[-1], "all")
+    print_subset(subsets[-1], "all")
     if plot is not None:
-        canvas.save(draw_subsets(found, title=name), plot)
-    print(f"\n{len(found)} subsets: {scoring:.0f} s")
+        canvas.save(draw_subsets(subsets, title=name), plot)
+    print(f"\n{len(subsets)} subsets: {subset_seconds:.0f} s")
 
 
 def print_subset(subset: SubsetScore, note: str) -> None:
-    shares = (subset.double_fault, subset.micro_f1, subset.macro_f1)
-    print_row(" ".join(subset.members), *(f"{100 * share:.1f}" for share in shares), note)
+    scores = (subset.double_fault, subset.micro_f1, subset.macro_f1)
+    print_row(" ".join(subset.members), *(f"{100 * score:.1f}" for score in scores), note)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Score all subsets of a stack's members.")
+    parser = argparse.ArgumentParser(description="Score all subsets of the members of a stack.")
     parser.add_argument("--set", default="webkb")
     parser.add_argument("--combiner", default="class_pool")
     parser.add_argument("--fold", type=int, choices=range(5), default=0)
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--seed", type=int, default=42)
     options = parser.parse_args()
-    if options.plot is not None and options.plot.suffix != ".svg":  # not after minutes of work
-        parser.error(f"--plot {options.plot}: plots are SVG; end the name in .svg")
+    if options.plot is not None and options.plot.suffix != ".svg":  # before the minutes of fitting
+        parser.error(f"--plot must be a path that ends in .svg; got {options.plot}")
     main(options.set, options.combiner, options.fold, options.plot, options.seed)

@@ -184,3 +184,12 @@ def make_tree(
     state["values"] = np.ascontiguousarray((class_weights / weight[:, None])[:, None, :])
     tree.__setstate__(state)
     return tree
+
+
+try:
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+except ImportError:  # scikit-learn < 1.7
+    from sklearn.utils._estimator_html_repr import _VisualBlock
+
+VisualBlock = _VisualBlock
+"""Part of the HTML representation of an estimator."""

@@ -104,7 +104,7 @@ def test_class_unknown_to_the_combiner_counts_as_an_error():
         ),
         ({"y_test": Y_TEST[:-1]}, r"meta_test has 60 samples, but its labels have shape \(59,\)"),
         ({"meta": np.where(META == META[7, 2], np.nan, META)}, "meta has NaN .* in row 7"),
-        ({"y_test": np.arange(60)}, "text, such as .*, where y has numbers"),
+        ({"y_test": np.arange(60)}, "strings, e.g. .*, and numbers"),
     ],
 )
 def test_invalid_input_raises(given, sentence):

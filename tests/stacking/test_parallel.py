@@ -1,38 +1,39 @@
 import threading
-import time
 
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from cordwood.stacking._parallel import carry_out
+from cordwood.stacking._parallel import Task, run_tasks
 
 
-def test_members_with_threads_go_one_after_another_and_the_others_side_by_side():
-    at_work, seen = set(), {}
-    together = threading.Barrier(2, timeout=10)
+def test_parallel_estimators_run_alone_and_others_concurrently():
+    running, seen = set(), {}
+    both_running = threading.Barrier(2, timeout=10)
 
-    def work(name, meets):
-        at_work.add(name)
-        if meets:
-            together.wait()  # for ever, but for the time limit, if they did not go side by side
-        time.sleep(0.02)
-        seen[name] = set(at_work)
-        at_work.discard(name)
+    def work(name, is_concurrent):
+        running.add(name)
+        if is_concurrent:
+            both_running.wait()  # fails after the timeout if the two tasks run one after another
+        seen[name] = set(running)
+        if is_concurrent:
+            both_running.wait()
+        running.discard(name)
         return name
 
     forest = RandomForestClassifier(n_jobs=2)
     tasks = [
-        (forest, lambda: work("forest", False)),
-        (MultinomialNB(), lambda: work("bayes", True)),
-        (make_pipeline(MinMaxScaler(), forest), lambda: work("pipeline", False)),
-        (RandomForestClassifier(n_jobs=1), lambda: work("alone", True)),
+        Task("fit", forest, lambda: work("forest", False)),
+        Task("fit", MultinomialNB(), lambda: work("bayes", True)),
+        Task("fit", make_pipeline(MinMaxScaler(), forest), lambda: work("pipeline", False)),
+        Task("fit", RandomForestClassifier(n_jobs=1), lambda: work("single", True)),
     ]
-    assert carry_out(tasks, 2) == ["forest", "bayes", "pipeline", "alone"]
+    assert run_tasks(tasks, 2) == ["forest", "bayes", "pipeline", "single"]
     assert seen["forest"] == {"forest"}
     assert seen["pipeline"] == {"pipeline"}
+    assert seen["bayes"] == seen["single"] == {"bayes", "single"}
 
 
-def test_no_tasks_come_to_nothing():
-    assert carry_out([], 2) == []
+def test_no_tasks():
+    assert run_tasks([], 2) == []

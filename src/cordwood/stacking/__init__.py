@@ -1,1 +1,5 @@
-"""Stacked generalization."""
+"""Stacked generalization: the stack, its final estimators and diversity measures."""
+
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
+
+__all__ = ["OOBStackingClassifier"]

@@ -1,103 +1,174 @@
-"""Leakage: do the rows that a combiner learns from know more than new rows will?
+"""Data-leakage check: are out-of-fold predictions more accurate than predictions of new samples?
 
-The members are fitted on a sample, and their meta-features of it compared with their answers to
-other rows. Copies of a row stay on one side, so that what members know by these shows.
+If the training set contains duplicates, the out-of-fold prediction of a sample may come from
+estimators that were trained on its duplicate. The final estimator then overestimates the base
+estimator. The check fits the base estimators on a subsample and compares the accuracy of their
+out-of-fold predictions with their accuracy on other samples. Duplicates stay on one side of this
+split, which reveals the leakage.
 """
 
 import warnings
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from cordwood._sklearn import take_rows
-from cordwood.stacking._duplicates import number_copies
+from cordwood.stacking._meta_features import index_params
 
 _N_TRAIN, _N_TEST, _N_FOLDS = 1000, 500, 5
 
-# Copies show through this many trees, or rounds of boosting, as they do through hundreds.
-_N_TREES = 50
+# This many trees or boosting rounds reveal leakage by duplicates as well as hundreds do.
+_MAX_ESTIMATORS = 50
 
-# Standard errors beyond which a difference is taken for leakage rather than chance.
-_LIMIT = 4.0
+# A difference of accuracy above this many standard errors is reported as leakage.
+_MAX_STANDARD_ERRORS = 4.0
 
 
-def find_leakage(
-    stack: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, seed: int
+def measure_oof_optimism(
+    stack: Any, X: Any, y: NDArray[Any], fit_params: Mapping[str, Any], seed: int
 ) -> dict[str, float]:
-    """Measure by how much meta-features are better than answers to new rows; warn if it is much.
+    """Measure by how much out-of-fold accuracy exceeds the accuracy on new samples.
 
     Parameters
     ----------
     stack : OOBStackingClassifier
-    X, y, groups
-        As given to its `fit`.
+        Its parameters are used; it need not be fitted.
+    X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
+        Training samples of the stack.
+    y : ndarray of shape (n_samples,)
+        Training labels.
+    fit_params : dict
+        Further parameters of the stack's `fit`, e.g. `groups`.
     seed : int
+        Seed of the subsample and of the folds.
 
     Returns
     -------
     dict of str to float
-        Differences of accuracy by member; none where the rows are too few to tell.
+        Difference of accuracy of each base estimator; empty if there are too few samples.
+
+    Warns
+    -----
+    UserWarning
+        If a difference is too large to be due to chance.
     """
     rng = np.random.RandomState(seed)
-    train, test = _draw(number_copies(X), y, rng)
-    sizes = np.unique(y[train], return_counts=True)[1]
-    if len(sizes) < 2 or sizes.max() < 2 or not len(test):
+    train, test = _subsample(number_duplicates(X), y, rng)
+    class_sizes = np.unique(y[train], return_counts=True)[1]
+    if len(class_sizes) < 2 or class_sizes.max() < 2 or not len(test):
         return {}
-    small = clone(stack).set_params(check_leakage=False, random_state=rng)
-    small.set_params(
-        **{
-            name: _N_TREES
-            for name, value in small.get_params().items()
-            if name.endswith("n_estimators")
-            and isinstance(value, Integral)
-            and int(value) > _N_TREES
-        }
-    )
-    if not isinstance(small.cv, Integral):
-        small.set_params(cv=_N_FOLDS)  # folds that are given fit all rows only
-    inside = None if groups is None else np.asarray(groups)[train]
-    small.fit(take_rows(X, train), y[train], groups=inside)
-    claimed = _find_right(small.meta_features_, y[train], small.classes_)
-    honest = _find_right(small.transform(take_rows(X, test)), y[test], small.classes_)
-    differences = claimed.mean(axis=0) - honest.mean(axis=0)
-    errors = np.sqrt(
-        claimed.var(axis=0) / len(claimed) + honest.var(axis=0) / len(honest) + 1 / len(honest) ** 2
+    small = _make_small_stack(stack, rng)
+    small.fit(take_rows(X, train), y[train], **index_params(fit_params, train, len(y)))
+    oof_correct = _is_correct(small.meta_features_, y[train], small.classes_)
+    test_proba = np.asarray(small.transform(take_rows(X, test)))
+    test_correct = _is_correct(test_proba, y[test], small.classes_)
+    differences = oof_correct.mean(axis=0) - test_correct.mean(axis=0)
+    standard_errors = np.sqrt(
+        oof_correct.var(axis=0) / len(train)
+        + test_correct.var(axis=0) / len(test)
+        + 1 / len(test) ** 2
     )
     names = list(small.oof_source_)
     leaking = [
         f"{name!r} (by {difference:.0%})"
-        for name, difference, error in zip(names, differences, errors, strict=True)
-        if difference > _LIMIT * error
+        for name, difference, error in zip(names, differences, standard_errors, strict=True)
+        if difference > _MAX_STANDARD_ERRORS * error
     ]
     if leaking:
         warnings.warn(
-            "these members are right on more of the rows that the combiner learns from than of "
-            f"new ones: {', '.join(leaking)}; if X has copies of rows, give those that belong "
-            "together as groups",
-            stacklevel=3,
+            "The out-of-fold predictions of these base estimators are more accurate than their "
+            f"predictions of new samples: {', '.join(leaking)}. If X contains duplicate or related "
+            "samples, pass groups to fit to keep them in the same fold.",
+            stacklevel=4,
         )
     return dict(zip(names, differences.tolist(), strict=True))
 
 
-def _draw(
-    copies: NDArray[np.intp], y: NDArray[Any], rng: np.random.RandomState
+def _make_small_stack(stack: Any, rng: np.random.RandomState) -> Any:
+    """Clone the stack with fewer trees or boosting rounds."""
+    small = clone(stack).set_params(check_leakage=False, random_state=rng)
+    if hasattr(small, "set_callbacks"):
+        small.set_callbacks()  # Clones keep callbacks, but this fit is not the user's.
+    small.set_params(
+        **{
+            name: _MAX_ESTIMATORS
+            for name, value in small.get_params().items()
+            if name.endswith("n_estimators")
+            and isinstance(value, Integral)
+            and int(value) > _MAX_ESTIMATORS
+        }
+    )
+    if not isinstance(small.cv, Integral):
+        small.set_params(cv=_N_FOLDS)  # Indices of given folds refer to all samples.
+    return small
+
+
+def _subsample(
+    duplicate_ids: NDArray[np.intp], y: NDArray[Any], rng: np.random.RandomState
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Draw rows to learn from, and others of the same classes; copies stay on one side."""
-    order = rng.permutation(copies.max() + 1)[copies].argsort(kind="stable")
-    n_train = min(_N_TRAIN, 2 * len(copies) // 3)
-    while n_train < len(order) and copies[order[n_train]] == copies[order[n_train - 1]]:
+    """Draw training samples and test samples of the same classes; duplicates stay together."""
+    order = rng.permutation(duplicate_ids.max() + 1)[duplicate_ids].argsort(kind="stable")
+    n_train = min(_N_TRAIN, 2 * len(order) // 3)
+    while (
+        n_train < len(order) and duplicate_ids[order[n_train]] == duplicate_ids[order[n_train - 1]]
+    ):
         n_train += 1
     train, rest = order[:n_train], order[n_train:]
     test = rest[np.isin(y[rest], y[train])][:_N_TEST]
     return np.sort(train), np.sort(test)
 
 
-def _find_right(
-    meta: NDArray[np.float64], y: NDArray[Any], classes: NDArray[Any]
+def _is_correct(
+    probas: NDArray[np.float64], y: NDArray[Any], classes: NDArray[Any]
 ) -> NDArray[np.bool_]:
-    """Tell for each row and member whether its most probable class is the right one."""
-    answers = meta.reshape(len(meta), -1, len(classes)).argmax(axis=2)
-    return np.asarray(classes[answers] == y[:, None])
+    """Return whether the most probable class is the label: shape (n_samples, n_estimators)."""
+    predictions = probas.reshape(len(probas), -1, len(classes)).argmax(axis=2)
+    return np.asarray(classes[predictions] == y[:, None])
+
+
+def number_duplicates(X: Any) -> NDArray[np.intp]:
+    """Return an id for each sample; duplicates, and only they, have the same id.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame or sequence of texts of length n_samples
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> number_duplicates(["to be", "or not", "to be"])
+    array([0, 1, 0])
+    >>> number_duplicates(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 3.0]]))
+    array([0, 1, 1])
+    """
+    ids: dict[Hashable, int] = {}
+    return np.array([ids.setdefault(key, len(ids)) for key in _hashable_samples(X)], np.intp)
+
+
+def _hashable_samples(X: Any) -> Iterable[Hashable]:
+    """Yield a key for each sample that only its duplicates have."""
+    if hasattr(X, "tocsr"):
+        csr = X.tocsr(copy=True)
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+        bounds = zip(csr.indptr[:-1], csr.indptr[1:], strict=True)
+        return (
+            (csr.indices[start:stop].tobytes(), csr.data[start:stop].tobytes())
+            for start, stop in bounds
+        )
+    if hasattr(X, "itertuples"):
+        tuples: Iterable[Hashable] = X.itertuples(index=False, name=None)
+        return tuples
+    if getattr(X, "ndim", 1) == 2:
+        dense = np.asarray(X)
+        if dense.dtype == object:
+            return map(tuple, dense.tolist())
+        return (sample.tobytes() for sample in np.ascontiguousarray(dense) + 0)  # -0.0 becomes 0.0
+    return (sample if isinstance(sample, str) else repr(sample) for sample in X)

@@ -1,6 +1,25 @@
-"""Meta-features: what members of a stack say of training rows that they have not learnt from."""
+"""Out-of-fold predictions of the base estimators: the training set of the final estimator.
 
-from collections.abc import Callable, Sequence
+An estimator provides out-of-fold probabilities of its own training samples by this protocol:
+
+``loo_decision_function(groups=None)``
+    Method of a fitted estimator. Returns leave-one-out probabilities of the training samples; with
+    `groups`, all samples of the same group are left out together.
+``oob_decision_function_``
+    Attribute of a fitted estimator: out-of-bag probabilities of the training samples; NaN or zeros
+    for a sample that was in every bootstrap sample. Either a property of the class, or set by
+    `fit` if the estimator has the parameters ``oob_score=True`` and, if any, ``bootstrap=True``.
+``oob_is_unbiased_``
+    Optional attribute, True by default, defined before `fit`. False if the out-of-bag probabilities
+    are less accurate than predictions of new samples, as those of a single boosting run are.
+``fit(..., groups=None)``
+    Optional parameter. An estimator that accepts it excludes whole groups from its out-of-bag
+    probabilities.
+
+All other estimators are fitted again in each fold of a cross-validation.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,212 +27,257 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from cordwood._sklearn import take_rows
-from cordwood.stacking._parallel import carry_out
+from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
-class Lesson(NamedTuple):
-    """What members learn, beside the rows, which each of them sees in its own way.
+class TrainingSet(NamedTuple):
+    """Labels, groups and folds shared by all base estimators.
 
     Parameters
     ----------
-    y : array of shape (n_rows,)
-    weights : array of shape (n_rows,) or None
-    groups : array of shape (n_rows,) or None
-    classes : array of shape (n_classes,)
+    y : ndarray of shape (n_samples,)
+        Labels.
+    groups : ndarray of shape (n_samples,) or None
+        Samples of the same group are never split between training and test part of a fold.
+    classes : ndarray of shape (n_classes,)
+        Sorted distinct labels.
     folds : list of (ndarray, ndarray)
-        Positions of the rows to learn from and of those to answer.
+        Indices of the training and test samples of each fold.
     """
 
     y: NDArray[Any]
-    weights: NDArray[np.float64] | None
     groups: Any
     classes: NDArray[Any]
     folds: list[Fold]
 
 
-class Learnt(NamedTuple):
-    """What members came to.
+class FittedEstimators(NamedTuple):
+    """Base estimators fitted on all samples, with their out-of-fold probabilities.
 
     Parameters
     ----------
-    models : list of estimators
-        Fitted on all rows.
+    estimators : list of estimators
+        Fitted on all samples.
     sources : list of {"loo", "oob", "cv"}
-        Where their answers come from.
-    answers : list of arrays of shape (n_rows, n_classes)
-        To rows that they have not learnt from; NaN where there is none.
+        How the out-of-fold probabilities were computed.
+    oof_probas : list of ndarrays of shape (n_samples, n_classes)
+        Out-of-fold probabilities; NaN for samples without one.
     """
 
-    models: list[Any]
+    estimators: list[Any]
     sources: list[str]
-    answers: list[NDArray[np.float64]]
+    oof_probas: list[NDArray[np.float64]]
 
 
-def learn(
-    members: Sequence[Any],
-    seen: Sequence[Any],
-    lesson: Lesson,
+def fit_with_oof(
+    named_estimators: Sequence[tuple[str, Any]],
+    inputs: Sequence[Any],
+    fit_params: Sequence[Mapping[str, Any]],
+    data: TrainingSet,
     *,
-    trust: Sequence[str],
-    remember: Callable[..., Any],
+    oob_policy: Sequence[str],
+    cache: Callable[..., Any],
     n_jobs: int | None,
-) -> Learnt:
-    """Fit every member on all rows, and find what it says of each without having seen it.
+    callbacks: FitCallbacks,
+) -> FittedEstimators:
+    """Fit each estimator on all samples and compute its out-of-fold probabilities.
 
     Parameters
     ----------
-    members : sequence of estimators
-    seen : sequence
-        The rows as each member sees them.
-    lesson : Lesson
-    trust : sequence of {"none", "honest", "all"}
-        For each member, which of its own answers to take; see `find_source`.
-    remember : callable
-        Makes a function that does nothing twice of one that does.
+    named_estimators : sequence of (str, estimator)
+        Unfitted.
+    inputs : sequence
+        Training samples of each estimator.
+    fit_params : sequence of dict
+        Parameters of `fit` of each estimator, e.g. `sample_weight`.
+    data : TrainingSet
+    oob_policy : sequence of {"never", "unbiased", "always"}
+        Which out-of-bag or leave-one-out probabilities of each estimator are used; see
+        `choose_oof_source`.
+    cache : callable
+        Memoizing decorator, e.g. `joblib.Memory.cache`.
     n_jobs : int or None
-        How many fits go side by side.
+        Number of threads.
+    callbacks : FitCallbacks
+        Receives the begin and the end of each fit.
+
+    Returns
+    -------
+    FittedEstimators
     """
-    y, weights, groups, classes, folds = lesson
-    fit, read, answer = map(remember, (fit_member, read_rows, answer_fold))
+    y, groups, classes, folds = data
+    names, estimators = zip(*named_estimators, strict=True)
+    fit, own_proba, predict = map(cache, (fit_estimator, oob_or_loo_proba, predict_fold))
     sources = [
-        find_source(member, of_member, grouped=groups is not None)
-        for member, of_member in zip(members, trust, strict=True)
+        choose_oof_source(
+            estimator, policy, has_groups=groups is not None, receives_groups="groups" in params
+        )
+        for estimator, policy, params in zip(estimators, oob_policy, fit_params, strict=True)
     ]
-    refits = [(i, fold) for i, source in enumerate(sources) if source == "cv" for fold in folds]
-    fits = [
-        (member, partial(fit, member, X, y, weights, groups))
-        for member, X in zip(members, seen, strict=True)
+    refits = [
+        (i, number, fold)
+        for i, source in enumerate(sources)
+        if source == "cv"
+        for number, fold in enumerate(folds)
     ]
-    answered = [
-        (members[i], partial(answer, members[i], seen[i], y, weights, fold, classes))
-        for i, fold in refits
+    full_fits = [
+        Task(f"fit-{name}", estimator, partial(fit, estimator, X, y, params))
+        for name, estimator, X, params in zip(names, estimators, inputs, fit_params, strict=True)
     ]
-    # All at once, so that no thread waits between the fits to all rows and those to folds.
-    done = carry_out([*fits, *answered], n_jobs)
-    models = done[: len(fits)]
-    answers = [
-        read(model, source, groups, classes)
+    fold_fits = [
+        Task(
+            f"fit-{names[i]}-fold-{number}",
+            estimators[i],
+            partial(predict, estimators[i], inputs[i], y, fit_params[i], fold, classes),
+        )
+        for i, number, fold in refits
+    ]
+    # Submit full fits and fold fits together to keep all threads busy.
+    with callbacks.track("fit-base-estimators", [*full_fits, *fold_fits]) as tasks:
+        results = run_tasks(tasks, n_jobs)
+    fitted = results[: len(full_fits)]
+    oof_probas = [
+        own_proba(estimator, source, groups, classes)
         if source != "cv"
         else np.full((len(y), len(classes)), np.nan)
-        for model, source in zip(models, sources, strict=True)
+        for estimator, source in zip(fitted, sources, strict=True)
     ]
-    for (i, (_, test)), rows in zip(refits, done[len(fits) :], strict=True):
-        answers[i][test] = rows
-    return Learnt(models, sources, answers)
+    for (i, _, (_, test)), proba in zip(refits, results[len(full_fits) :], strict=True):
+        oof_probas[i][test] = proba
+    return FittedEstimators(fitted, sources, oof_probas)
 
 
-def fit_member(
-    estimator: Any, X: Any, y: Any, weights: NDArray[np.float64] | None, groups: Any = None
-) -> Any:
-    """Fit a copy of a member, such that it has rows out of bag if it can."""
-    model = clone(estimator)
-    if _can_keep_bags(model) and not model.get_params(deep=False)["oob_score"]:
-        model.set_params(oob_score=True)
-    given = {"sample_weight": weights, "groups": groups}
-    taken = {
-        name: value
-        for name, value in given.items()
-        if value is not None and has_fit_parameter(model, name)
-    }
-    return model.fit(X, y, **taken)
+def fit_estimator(estimator: Any, X: Any, y: Any, fit_params: Mapping[str, Any]) -> Any:
+    """Fit a clone of the estimator, with OOB predictions if it supports them."""
+    fitted = clone(estimator)
+    if _supports_oob(fitted) and not fitted.get_params(deep=False)["oob_score"]:
+        fitted.set_params(oob_score=True)
+    return fitted.fit(X, y, **fit_params)
 
 
-def find_source(estimator: Any, trust: str, *, grouped: bool) -> str:
-    """Decide where the rows of a member come from, before it is fitted: the one place that does.
+def choose_oof_source(
+    estimator: Any, oob_policy: str, *, has_groups: bool, receives_groups: bool = False
+) -> str:
+    """Choose how to obtain out-of-fold probabilities: `"loo"`, `"oob"` or `"cv"`.
 
-    A member may say itself, by `oob_is_unbiased_`, that its rows out of bag are worse than what it
-    says of new ones; then they are taken only if `trust` is "all", not if it is "honest". And most
-    bags do not know of groups: a row's copy may be in the bag that the row is not in. With groups,
-    therefore, only what can leave a group out is trusted.
+    OOB predictions of sequentially boosted forests are biased (`oob_is_unbiased_` is False) and
+    are used only with ``oob_policy="always"``. With groups, an estimator must be able to exclude
+    whole groups, because a bootstrap sample may contain a duplicate of the held-out sample.
     """
-    if trust == "none":
+    if oob_policy == "never":
         return "cv"
     if hasattr(estimator, "loo_decision_function"):
         return "loo"
-    keeps_bags = hasattr(type(estimator), "oob_decision_function_") or _can_keep_bags(estimator)
-    is_honest = getattr(estimator, "oob_is_unbiased_", True)
-    if grouped:
-        is_trusted = is_honest and has_fit_parameter(estimator, "groups")
+    is_unbiased = getattr(estimator, "oob_is_unbiased_", True)
+    if has_groups:
+        is_usable = is_unbiased and receives_groups
     else:
-        is_trusted = is_honest or trust == "all"
-    return "oob" if keeps_bags and is_trusted else "cv"
+        is_usable = is_unbiased or oob_policy == "always"
+    always_has_oob = hasattr(type(estimator), "oob_decision_function_")
+    return "oob" if is_usable and (always_has_oob or _supports_oob(estimator)) else "cv"
 
 
-def _can_keep_bags(estimator: Any) -> bool:
-    """Tell whether a member gives rows out of bag if it is asked to."""
+def _supports_oob(estimator: Any) -> bool:
+    """Return whether the estimator computes OOB predictions if ``oob_score=True``."""
     params = estimator.get_params(deep=False)
     return "oob_score" in params and bool(params.get("bootstrap", True))
 
 
-def read_rows(model: Any, source: str, groups: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Take the rows that a member has of itself; NaN for those that it knows nothing of."""
+def oob_or_loo_proba(
+    estimator: Any, source: str, groups: Any, classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return OOB or leave-one-out probabilities.
+
+    A sample that was in every bootstrap sample has NaN.
+    """
     if source == "loo":
-        rows = model.loo_decision_function(groups=groups)
+        proba = estimator.loo_decision_function(groups=groups)
     else:
-        rows = np.array(model.oob_decision_function_, np.float64)
-        rows[~(rows.sum(axis=1) > 0)] = np.nan
-    return align(rows, model.classes_, classes)
+        proba = np.array(estimator.oob_decision_function_, np.float64)
+        proba[~(proba.sum(axis=1) > 0)] = np.nan
+    return align_columns(proba, estimator.classes_, classes)
 
 
-def answer_fold(
+def predict_fold(
     estimator: Any,
     X: Any,
     y: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    fit_params: Mapping[str, Any],
     fold: Fold,
     classes: NDArray[Any],
 ) -> NDArray[np.float64]:
-    """Answer the rows of a fold by a copy of the member that is fitted on the others."""
+    """Fit a clone on the training part of a fold and predict its test part."""
     train, test = fold
-    if len(np.unique(y[train])) == 1:  # many classifiers refuse to learn that there is one answer
-        return align(np.ones((len(test), 1)), y[train[:1]], classes)
-    model = fit_member(
-        estimator, take_rows(X, train), y[train], None if weights is None else weights[train]
+    if len(np.unique(y[train])) == 1:  # Many classifiers reject a single class.
+        return align_columns(np.ones((len(test), 1)), y[train[:1]], classes)
+    fitted = fit_estimator(
+        estimator, take_rows(X, train), y[train], index_params(fit_params, train, len(y))
     )
-    return ask(model, take_rows(X, test), classes)
+    return predict_proba(fitted, take_rows(X, test), classes)
 
 
-def ask(model: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Ask a fitted member for probabilities, one column for each of `classes`.
+def index_params(
+    fit_params: Mapping[str, Any], indices: NDArray[np.intp], n_samples: int
+) -> dict[str, Any]:
+    """Select the given samples from the parameters of `fit` that have one value per sample."""
+    return {
+        name: take_rows(value, indices)
+        if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_samples
+        else value
+        for name, value in fit_params.items()
+    }
 
-    The scores of one without probabilities go through the logistic function.
+
+def find_stack_method(estimator: Any) -> str:
+    """Return the name of the prediction method that `predict_proba` calls."""
+    methods = ("predict_proba", "decision_function")
+    return next((method for method in methods if hasattr(estimator, method)), "predict")
+
+
+def predict_proba(estimator: Any, X: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return probabilities with one column per entry of `classes`.
+
+    Decision values are mapped through the logistic function, or the softmax function if there are
+    more than two classes; predicted labels are one-hot encoded.
     """
-    if hasattr(model, "predict_proba"):
-        answers = np.asarray(model.predict_proba(X))
-    elif hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X))
-        answers = (
-            softmax(scores, axis=1)
-            if scores.ndim == 2
-            else np.column_stack([expit(-scores), expit(scores)])
+    method = find_stack_method(estimator)
+    predictions = np.asarray(getattr(estimator, method)(X))
+    if method == "predict":
+        predictions = predictions[:, None] == estimator.classes_
+    elif method == "decision_function":
+        predictions = (
+            softmax(predictions, axis=1)
+            if predictions.ndim == 2
+            else np.column_stack([expit(-predictions), expit(predictions)])
         )
-    else:
-        answers = np.asarray(model.predict(X))[:, None] == model.classes_
-    return align(answers, model.classes_, classes)
+    return align_columns(predictions, estimator.classes_, classes)
 
 
-def align(answers: NDArray[Any], of: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Put columns of some classes in their places among all; those of the others are zero.
+def align_columns(
+    proba: NDArray[Any], estimator_classes: NDArray[Any], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Reorder columns to `classes`; classes unknown to the estimator get probability 0.
 
     Examples
     --------
-    >>> align(np.array([[0.25, 0.75]]), np.array(["b", "c"]), np.array(["a", "b", "c"]))
+    >>> align_columns(np.array([[0.25, 0.75]]), np.array(["b", "c"]), np.array(["a", "b", "c"]))
     array([[0.  , 0.25, 0.75]])
     """
-    placed = np.zeros((len(answers), len(classes)))
-    placed[:, np.searchsorted(classes, of)] = answers
-    return placed
+    aligned = np.zeros((len(proba), len(classes)))
+    aligned[:, np.searchsorted(classes, estimator_classes)] = proba
+    return aligned
 
 
-def fill(rows: NDArray[np.float64], prior: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Put the classes' shares where a member knows nothing; tell in how many rows.
+def impute_prior(
+    proba: NDArray[np.float64], prior: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], int]:
+    """Replace NaN rows by the class prior; return a copy and the number of replaced rows.
 
-    In a copy, because what a member came to may be kept for other stacks.
+    The copy leaves probabilities that are shared through a cache unchanged.
     """
-    unknown = np.asarray(np.isnan(rows).any(axis=1))
-    return np.where(unknown[:, None], prior, rows), int(unknown.sum())
+    missing = np.asarray(np.isnan(proba).any(axis=1))
+    return np.where(missing[:, None], prior, proba), int(missing.sum())

@@ -1,130 +1,178 @@
-"""Views: what the members of a stack see of the rows, each made once however many members share it.
+"""Preprocessing steps that several base estimators share are fitted once for all of them.
 
-A member that is a pipeline sees rows through its first steps. Members whose first steps are alike,
-such as two forests on the same counts of words, share them.
+A base estimator that is a `Pipeline` is split into its transformers and its last step. Pipelines
+that begin with equal transformers, such as two classifiers on the same TF-IDF matrix, share the
+fitted transformers and the transformed samples.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import process_routing
 
-# Steps of preparation by name, as in a pipeline; none where members see the rows as they are.
-View: TypeAlias = list[tuple[str, Any]]
+from cordwood.stacking._routing import is_routing_enabled
+
+# Transformers by name, as in `Pipeline.steps`.
+Steps: TypeAlias = list[tuple[str, Any]]
 
 
-class Seats(NamedTuple):
-    """Where the members of a stack look from.
+class SharedSteps(NamedTuple):
+    """Fitted preprocessing steps of the base estimators.
 
     Parameters
     ----------
-    views : list of View
-        Fitted.
-    rows : list
-        The training rows through each view.
-    places : list of int
-        For each member, which view is its own.
-    rests : list of estimators
-        For each member, what is left of it behind its view; not fitted.
+    steps : list of Steps
+        Fitted transformers, one entry for each distinct preprocessing. The first entry is empty.
+    inputs : list
+        The training samples, transformed by each entry of `steps`.
+    step_index : list of int
+        For each base estimator, the position of its preprocessing in `steps`.
+    estimators : list of estimators
+        What remains of each base estimator, unfitted: the last step of a pipeline that was split,
+        else the base estimator itself.
+    fit_params : list of dict
+        Parameters of `fit` for each of `estimators`.
     """
 
-    views: list[View]
-    rows: list[Any]
-    places: list[int]
-    rests: list[Any]
+    steps: list[Steps]
+    inputs: list[Any]
+    step_index: list[int]
+    estimators: list[Any]
+    fit_params: list[dict[str, Any]]
 
 
-def seat(members: Sequence[Any], X: Any, remember: Callable[..., Any] = lambda f: f) -> Seats:
-    """Fit each distinct view of the members on the training rows, without their labels.
+def fit_shared_steps(
+    estimators: Sequence[Any],
+    X: Any,
+    fit_params: Sequence[Mapping[str, Any]] | None = None,
+    cache: Callable[..., Any] = lambda function: function,
+) -> SharedSteps:
+    """Fit each distinct preprocessing of the base estimators once, without labels.
 
-    So that it can tell nothing of the label of any row. A pipeline with a step that needs labels
-    stays whole behind the rows as they are, and is fitted anew in every fold.
+    Transformers that are fitted without labels cannot leak the label of a sample, so they need not
+    be fitted again in each fold. A pipeline with a transformer that requires labels or metadata is
+    not split: it is fitted as a whole in each fold.
 
     Parameters
     ----------
-    members : sequence of estimators
-    X : rows of any kind
-    remember : callable, optional
-        Makes a function that does nothing twice of one that does.
+    estimators : sequence of estimators
+        The base estimators, unfitted.
+    X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
+        The training samples.
+    fit_params : sequence of dict, default=None
+        Parameters of `fit` for each estimator.
+    cache : callable, default=identity
+        Memoizing decorator, e.g. `joblib.Memory.cache`.
+
+    Returns
+    -------
+    SharedSteps
 
     Examples
     --------
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> from sklearn.naive_bayes import MultinomialNB
-    >>> member = Pipeline([("words", CountVectorizer()), ("bayes", MultinomialNB())])
-    >>> seats = seat([member, member], ["to be", "or not to be"])
-    >>> len(seats.views), seats.places, seats.rests[0]
-    (1, [0, 0], MultinomialNB())
+    >>> pipeline = Pipeline([("vectorizer", CountVectorizer()), ("nb", MultinomialNB())])
+    >>> shared = fit_shared_steps([pipeline, pipeline], ["to be", "or not to be"])
+    >>> len(shared.steps), shared.step_index, shared.estimators[0]
+    (2, [1, 1], MultinomialNB())
     """
-    known: list[View] = []
-    fitted: list[tuple[View, Any] | None] = []
-    fit = remember(fit_view)
-    seats = Seats([], [], [], [])
-    for member in members:
-        steps, rest = _part(member)
-        number = next((i for i, view in enumerate(known) if _is_same(view, steps)), len(known))
-        if number == len(known):
-            known.append(steps)
-            fitted.append(fit(steps, X) if steps else ([], X))
-        found = fitted[number]
-        view, rows = ([], X) if found is None else found
-        place = next((i for i, other in enumerate(seats.views) if other is view), len(seats.views))
-        if place == len(seats.views):
-            seats.views.append(view)
-            seats.rows.append(rows)
-        seats.places.append(place)
-        seats.rests.append(member if found is None else rest)
-    return seats
+    fit = cache(fit_steps)
+    unfitted: list[Steps] = [[]]
+    fitted: list[tuple[Steps, Any] | None] = [([], X)]
+    shared = SharedSteps([], [], [], [], [])
+    for i, estimator in enumerate(estimators):
+        params = dict(fit_params[i]) if fit_params is not None else {}
+        steps, last, last_params = _split_pipeline(estimator, params)
+        position = next((j for j, other in enumerate(unfitted) if _is_equal(other, steps)), None)
+        if position is None:
+            position = len(unfitted)
+            unfitted.append(steps)
+            fitted.append(fit(steps, X))
+        if fitted[position] is None:
+            position, last, last_params = 0, estimator, params
+        shared.step_index.append(position)
+        shared.estimators.append(last)
+        shared.fit_params.append(last_params)
+    for entry in fitted:
+        steps, transformed = ([], X) if entry is None else entry
+        shared.steps.append(steps)
+        shared.inputs.append(transformed)
+    return shared
 
 
-def _part(member: Any) -> tuple[View, Any]:
-    """Part a member into its first steps and the rest of it."""
-    if not isinstance(member, Pipeline) or member.memory is not None:
-        return [], member
-    *steps, (_, rest) = [
-        (name, step) for name, step in member.steps if step not in (None, "passthrough")
+def _split_pipeline(
+    estimator: Any, fit_params: dict[str, Any]
+) -> tuple[Steps, Any, dict[str, Any]]:
+    """Split a pipeline into transformers, last step and the parameters of the last step's `fit`.
+
+    Any other estimator has no transformers and is its own last step.
+    """
+    whole: tuple[Steps, Any, dict[str, Any]] = [], estimator, fit_params
+    if (
+        not isinstance(estimator, Pipeline)
+        or estimator.memory is not None
+        or getattr(estimator, "transform_input", None) is not None
+    ):
+        return whole
+    *steps, (name, last) = [
+        (name, step) for name, step in estimator.steps if step not in (None, "passthrough")
     ]
-    return steps, rest
+    if is_routing_enabled() and fit_params:
+        routed = process_routing(estimator, "fit", **fit_params)
+        if any(params for step, _ in steps for params in dict(routed[step]).values()):
+            return whole
+        return steps, last, dict(routed[name]["fit"])
+    prefix = f"{name}__"
+    last_params = {param.removeprefix(prefix): value for param, value in fit_params.items()}
+    return steps, last, last_params
 
 
-def look(view: View, X: Any) -> Any:
-    """Send rows through a fitted view."""
-    for _, step in view:
+def transform_steps(steps: Steps, X: Any) -> Any:
+    """Transform samples by fitted transformers, one after another."""
+    for _, step in steps:
         X = step.transform(X)
     return X
 
 
-def fit_view(steps: View, X: Any) -> tuple[View, Any] | None:
-    """Fit steps without labels; None where that cannot be done."""
+def fit_steps(steps: Steps, X: Any) -> tuple[Steps, Any] | None:
+    """Fit clones of the transformers without labels.
+
+    Returns
+    -------
+    tuple of (Steps, transformed samples) or None
+        None if a transformer requires labels.
+    """
     if any(get_tags(step).target_tags.required for _, step in steps):
         return None
     fitted = []
     for name, step in steps:
-        copy = clone(step)
+        transformer = clone(step)
         try:
-            X = copy.fit_transform(X)
+            X = transformer.fit_transform(X)
         except (TypeError, ValueError):
-            # It may want labels without saying so, as SelectKBest. Whatever else is wrong shows
-            # when the member is fitted as a whole.
+            # Some transformers require labels without the tag, e.g. SelectKBest. Any other error
+            # is raised again when the pipeline is fitted as a whole.
             return None
-        fitted.append((name, copy))
+        fitted.append((name, transformer))
     return fitted, X
 
 
-def _is_same(a: Any, b: Any) -> bool:
-    """Tell whether two values of a parameter mean the same; transformers by their parameters."""
+def _is_equal(a: Any, b: Any) -> bool:
+    """Return whether two parameter values are equal; estimators are compared by parameters."""
     if type(a) is not type(b):
         return False
     if isinstance(a, BaseEstimator):
-        ours, theirs = a.get_params(deep=False), b.get_params(deep=False)
-        return ours.keys() == theirs.keys() and all(
-            _is_same(ours[name], theirs[name]) for name in ours
+        params, others = a.get_params(deep=False), b.get_params(deep=False)
+        return params.keys() == others.keys() and all(
+            _is_equal(params[name], others[name]) for name in params
         )
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
     if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(_is_same, a, b))
+        return len(a) == len(b) and all(map(_is_equal, a, b))
     return bool(a is b or a == b)

@@ -1,7 +1,7 @@
-"""Stacking: a classifier that learns from what others say of rows they have not learnt from."""
+"""Stacked generalization using out-of-bag predictions."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, TransformerMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone, is_classifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     BaseCrossValidator,
     StratifiedGroupKFold,
@@ -26,101 +27,162 @@ from sklearn.utils import (
     get_tags,
     indexable,
 )
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    check_memory,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from cordwood._param_validation import check_number
-from cordwood._sklearn import BaseComposition, check_sample_weight
-from cordwood.ensemble.forests import RandomForestClassifier
-from cordwood.stacking import _meta_features as _meta
-from cordwood.stacking._leakage import find_leakage
-from cordwood.stacking._parallel import carry_out
-from cordwood.stacking._shared_steps import look, seat
+from cordwood._param_validation import check_jobs, check_number
+from cordwood._sklearn import (
+    BaseComposition,
+    CallbackSupportMixin,
+    VisualBlock,
+    check_sample_weight,
+    with_callbacks,
+)
+from cordwood.stacking._leakage import measure_oof_optimism
+from cordwood.stacking._meta_features import (
+    Fold,
+    TrainingSet,
+    find_stack_method,
+    fit_with_oof,
+    impute_prior,
+    predict_proba,
+)
+from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
+from cordwood.stacking._routing import (
+    check_sample_weight_support,
+    is_routing_enabled,
+    select_fit_params,
+)
+from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 
 
-class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
-    """Members answer, and a combiner learns whom to believe, mostly without fitting twice.
+def _final_estimator_has(method: str) -> Callable[[Any], bool]:
+    """Return a check for `available_if` that the final estimator has a method."""
 
-    The combiner has to learn from answers to rows that the members have not learnt from. Forests
-    have such answers for free: of each row, from the trees that did not draw it, or, if they are
-    boosted in several chains, from the chain without it. Lazy forests leave each row out of its own
-    neighbours. Only the rest is fitted anew, in cross-validation. Every member is then fitted on
-    all rows, once.
+    def check(self: Any) -> bool:
+        if hasattr(self, "final_estimator_"):
+            final_estimator = self.final_estimator_
+        else:
+            final_estimator = self._get_final_estimator()
+        getattr(final_estimator, method)  # raises AttributeError
+        return True
+
+    return check
+
+
+class OOBStackingClassifier(
+    CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, TransformerMixin, BaseComposition
+):
+    """Stacked generalization using out-of-bag predictions.
+
+    Like `sklearn.ensemble.StackingClassifier`, a final estimator is trained on out-of-fold
+    probabilities of the base estimators. Where a base estimator can predict its own training
+    samples without having been trained on them, these predictions are used and the estimator is
+    fitted once: bagged forests have out-of-bag predictions, boosted forests with ``cross_fit > 1``
+    have cross-fitted predictions, and nearest neighbors and lazy forests have leave-one-out
+    predictions. All other base estimators are fitted again in each fold of a cross-validation.
 
     Parameters
     ----------
     estimators : list of (str, estimator)
-        The members by name. One that is a `Pipeline` states its own view of the rows; steps that
-        learn without labels, such as counts of words, are fitted once for all members that begin
-        with the same ones. A member may be ``"drop"``.
-    final_estimator : estimator, optional
-        The combiner: any classifier, or one of `cordwood.stacking.combiners`. By default a `LogarithmicPool`;
-        with `passthrough`, where the combiner must take any columns, a random forest of 200 trees.
-    cv : int, "prefit", splitter or iterable, default=5
-        Folds for the members that have to be fitted anew: their number (stratified and shuffled;
-        fewer where all classes are smaller), a splitter of scikit-learn, or pairs of training and
-        test rows. With "prefit" the members are fitted already, on other rows than those given to
-        `fit`.
+        Base estimators by name. A `Pipeline` may preprocess the samples; transformers that do not
+        use labels, such as vectorizers, are fitted once for all pipelines that begin with equal
+        transformers. An estimator may be ``"drop"``.
+    final_estimator : estimator, default=None
+        Classifier that is trained on the out-of-fold probabilities, e.g. one of
+        `cordwood.stacking.combiners`. None stands for `LogarithmicPool`, or, with `passthrough`,
+        for scikit-learn's ``LogisticRegression(max_iter=1000)``, which is sensitive to the scale of
+        the features.
+    cv : int, "prefit", cross-validation generator or iterable, default=5
+        Folds for the base estimators that are cross-validated:
+
+        - int: the number of folds of a shuffled `StratifiedKFold`, or `StratifiedGroupKFold` if
+          `groups` are given; fewer if the largest class has fewer samples.
+        - A scikit-learn splitter, or an iterable of (train, test) index arrays.
+        - "prefit": the base estimators are fitted already and are not fitted again. Pass other
+          samples to `fit` than they were trained on.
     use_oob : bool or list of str, default=True
-        Whether members' own answers out of bag, and those that leave a row out, are used where
-        there are any that can be relied on: those of a `BoostedForestClassifier` with one chain
-        cannot. A list names the members whose are used, whatever they are. The others are fitted
-        anew in cross-validation, which for all, as scikit-learn's `StackingClassifier` has it,
-        takes two to three times the time.
+        Whether out-of-bag and leave-one-out predictions are used:
+
+        - True: use them if they are unbiased. Out-of-bag predictions of a
+          `BoostedForestClassifier` with ``cross_fit=1`` are not.
+        - False: cross-validate all base estimators, as `sklearn.ensemble.StackingClassifier` does.
+          Training takes two to three times as long.
+        - list of str: use them for the named base estimators, even if they are biased, and
+          cross-validate all others.
     passthrough : bool, default=False
-        Whether the combiner sees the rows as well, which must be numbers then.
+        Whether the final estimator is trained on the features in addition to the probabilities.
+        Requires `X` to be numeric.
     check_leakage : bool, default=True
-        Whether to try on a sample that the members' answers to training rows are no better than
-        those to new rows, and to warn if they are; see `oof_optimism_`.
-    memory : str or object with the interface of joblib.Memory, optional
-        Where to keep what members came to: a stack of the same members with another combiner, or
-        with some members more, is then fitted without fitting them again. As in scikit-learn's
-        `Pipeline`; by default nothing is kept.
-    n_jobs : int, optional
-        Number of threads, over members and folds; members with an `n_jobs` of their own go one
-        after another instead. It changes the time, never the result.
+        Whether to measure on a subsample if out-of-fold predictions are more accurate than
+        predictions of new samples, and to warn in this case; see `oof_optimism_`.
+    memory : str or object with the joblib.Memory interface, default=None
+        Cache of fitted base estimators and their predictions. A stack with another final estimator
+        or with additional base estimators is then fitted without fitting the others again. By
+        default nothing is cached.
+    n_jobs : int, default=None
+        Number of threads over base estimators and folds. Base estimators with an `n_jobs` of their
+        own run one after another. None means 1 unless in a `joblib.parallel_config` context, -1
+        means all processors. The results do not depend on `n_jobs`.
     random_state : int, RandomState or None, default=None
-        Seed of the folds, of the sample for `oof_optimism_` and of the default combiner.
+        Seed of the folds, of the subsample of the leakage check and of the default final estimator.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        Sorted class labels.
     estimators_ : list of estimators
-        The fitted members, without those dropped.
+        Base estimators fitted on all samples, without dropped ones. Pipelines with equal
+        transformers share the fitted transformers.
     named_estimators_ : Bunch
         The same by name.
     final_estimator_ : estimator
-        The fitted combiner.
-    meta_features_ : ndarray of shape (n_rows, n_members * n_classes)
-        What the combiner has learnt from: the members' probabilities, member after member.
-    oof_source_ : dict of str to str
-        Where each member's are from: ``"oob"``, ``"loo"``, ``"cv"`` or ``"prefit"``.
+        The fitted final estimator.
+    meta_features_ : ndarray of shape (n_samples, n_estimators * n_classes)
+        Out-of-fold probabilities on which the final estimator was trained, in the order of
+        `get_feature_names_out`.
+    oof_source_ : dict of str to {"oob", "loo", "cv", "prefit"}
+        How the out-of-fold probabilities of each base estimator were computed.
+    stack_method_ : list of {"predict_proba", "decision_function", "predict"}
+        Prediction method of each base estimator. Decision values are mapped to probabilities by the
+        logistic or softmax function, labels are one-hot encoded.
     n_imputed_ : dict of str to int
-        How many rows a member had no honest answer to, because all of its trees had drawn them;
-        the classes' shares stand there.
+        Number of samples without an out-of-bag prediction because they were in every bootstrap
+        sample. Their meta-features are the class prior.
     oof_optimism_ : dict of str to float
-        By how much the accuracy of a member's meta-features exceeds its accuracy on new rows, both
-        on a sample of which copies were kept together. Empty if not checked.
+        Out-of-fold accuracy minus accuracy on new samples of each base estimator, measured on a
+        subsample in which duplicates were kept together. Empty without `check_leakage`.
     n_features_in_ : int
-        Number of features seen in `fit`, where rows have features.
+        Number of features seen during `fit`. Not defined if `X` is not two-dimensional.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where `X` had any.
+        Names of features seen during `fit`. Defined only if `X` has string feature names.
+
+    See Also
+    --------
+    sklearn.ensemble.StackingClassifier : Stacking with cross-validation of all base estimators.
+    cordwood.stacking.combiners : Final estimators for stacking.
+    cordwood.stacking.diversity : Diversity measures of base estimators.
 
     Notes
     -----
-    With `groups` in `fit`, rows of a group are never on both sides: folds are grouped, lazy forests
-    and the chains of boosted ones leave out the row's group, and other bagged members go through
-    cross-validation, since a bag may hold a row's copy. Without them copies of a row, with the same
-    label, make members look better than they are; `oof_optimism_` shows it.
+    With `groups`, samples of a group are never split between training and prediction: folds are
+    grouped; leave-one-out predictions and boosted forests with ``cross_fit > 1`` exclude the group;
+    other bagged estimators are cross-validated, because a bootstrap sample may contain a sample of
+    the same group. Without groups, duplicates of a sample with the same label make base estimators
+    look more accurate than they are; `oof_optimism_` shows it.
 
-    A row's answer out of bag is that of a third of the trees, while new rows are answered by all.
+    An out-of-bag prediction uses about a third of the trees, while a new sample is predicted by all
+    of them.
+
+    `sample_weight` is passed to all base estimators and to the final estimator; if one of them does
+    not accept it, `fit` raises an error. With scikit-learn's metadata routing enabled, `fit`
+    accepts any metadata and routes it to the estimators that request it.
+
+    With scikit-learn 1.9 or later, callbacks such as `sklearn.callback.ProgressBar` can be set by
+    `set_callbacks`; they receive one task for each fit of a base estimator.
 
     References
     ----------
@@ -130,15 +192,18 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
 
     Examples
     --------
+    The forest is fitted once and has out-of-bag predictions; logistic regression is
+    cross-validated:
+
     >>> from cordwood import RandomForestClassifier
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = load_digits(return_X_y=True)
-    >>> linear = LogisticRegression(max_iter=50, tol=0.1)
-    >>> members = [("forest", RandomForestClassifier(random_state=0)), ("linear", linear)]
-    >>> model = OOBStackingClassifier(members, random_state=0).fit(X[::2] / 16, y[::2])
+    >>> logistic = LogisticRegression(max_iter=50, tol=0.1)
+    >>> estimators = [("forest", RandomForestClassifier(random_state=0)), ("logistic", logistic)]
+    >>> model = OOBStackingClassifier(estimators, random_state=0).fit(X[::2] / 16, y[::2])
     >>> model.oof_source_
-    {'forest': 'oob', 'linear': 'cv'}
+    {'forest': 'oob', 'logistic': 'cv'}
     >>> model.score(X[1::2] / 16, y[1::2]) > 0.95
     True
     """
@@ -150,7 +215,7 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         estimators: list[tuple[str, Any]],
         final_estimator: Any = None,
         *,
-        cv: int | str | BaseCrossValidator | Iterable[_meta.Fold] = 5,
+        cv: int | str | BaseCrossValidator | Iterable[Fold] = 5,
         use_oob: bool | Iterable[str] = True,
         passthrough: bool = False,
         check_leakage: bool = True,
@@ -169,266 +234,475 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
         self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters, and with `deep` those of the members under their names."""
+        """Return the parameters of the stack and, if `deep`, of its base estimators.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include base estimators by name and their parameters as
+            ``<name>__<parameter>``.
+
+        Returns
+        -------
+        dict of str to object
+        """
         return dict(self._get_params("estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, or by its name a member, or by ``name__parameter`` one of its own."""
+        """Set parameters of the stack and of its base estimators.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of the stack; ``<name>=estimator`` replaces a base estimator,
+            ``<name>="drop"`` drops it, and ``<name>__<parameter>`` sets a parameter of it.
+
+        Returns
+        -------
+        self : OOBStackingClassifier
+        """
         self._set_params("estimators", **params)
         return self
 
+    @property
+    def named_estimators(self) -> Bunch:
+        """The unfitted base estimators by name."""
+        return Bunch(**dict(self.estimators))
+
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted base estimators by name."""
+        check_is_fitted(self)
+        return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
+
+    @with_callbacks
     def fit(
         self,
         X: Any,
         y: Any,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        **params: Any,
     ) -> Self:
-        """Fit the members, then the combiner on what they say of rows that were not theirs.
+        """Fit the base estimators, then the final estimator on out-of-fold probabilities.
 
         Parameters
         ----------
-        X : rows of any kind that the members take: texts, arrays, sparse matrices, data frames
-        y : array of shape (n_rows,)
-            Their labels.
-        sample_weight : array of shape (n_rows,), optional
-            How much each row counts, for the members that take weights and for the combiner.
-        groups : array of shape (n_rows,), optional
-            Rows of the same group are never on both sides of anything.
+        X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
+            Training samples, of any type that the base estimators accept.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. All base estimators and the final estimator must accept them, unless
+            metadata routing is enabled.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of related samples, e.g. duplicates. Samples of the same group are never split
+            between training and out-of-fold prediction.
+        **params : dict
+            Further metadata, if metadata routing is enabled
+            (``sklearn.set_config(enable_metadata_routing=True)``). It is passed to the estimators
+            that request it.
 
         Returns
         -------
-        self
+        self : OOBStackingClassifier
         """
+        X, y, weights, groups = self._check_data(X, y, sample_weight, groups)
+        members = self._check_params()
+        self._names = [name for name, _ in members]
+        self.classes_, class_codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) == 1:
+            raise ValueError(
+                "y must contain at least two classes; got one class, "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        routed = self._route_metadata(members, weights, groups, params)
+        callbacks = FitCallbacks(self, max_subtasks=4 if self.check_leakage else 3)
+        callbacks.begin(X, y)
+        fold_seed, final_seed, leakage_seed = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=3
+        )
+        if isinstance(self.cv, str):
+            self._use_prefit(members, X)
+        else:
+            folds = self._make_folds(class_codes, groups, routed["cv"], int(fold_seed))
+            data = TrainingSet(y, groups, self.classes_, folds)
+            prior = np.bincount(class_codes, weights, len(self.classes_))
+            self._fit_base_estimators(
+                members, X, data, [routed[name] for name, _ in members], prior, callbacks
+            )
+        self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
+        with callbacks.task("fit-final-estimator"):
+            features = self._add_features(self.meta_features_, X)
+            self.final_estimator_.fit(features, y, **routed["final_estimator"])
+        self.oof_optimism_: dict[str, float] = {}
+        if self.check_leakage and not isinstance(self.cv, str):
+            with callbacks.task("check-leakage"):
+                metadata = params if groups is None else {**params, "groups": groups}
+                self.oof_optimism_ = measure_oof_optimism(self, X, y, metadata, int(leakage_seed))
+        callbacks.end(X, y)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the base estimators.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
+            Samples, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_estimators * n_classes)
+            Columns in the order of `get_feature_names_out`.
+        """
+        return self._predict_base_probas(X)
+
+    def _predict_base_probas(self, X: Any) -> NDArray[np.float64]:
+        """Return the result of `transform` as an array, independent of `set_output`."""
+        check_is_fitted(self)
+        _check_samples(X)
+        if _has_features(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
+        transform, predict = map(check_memory(self.memory).cache, (transform_steps, predict_proba))
+        inputs = [transform(steps, X) if steps else X for steps in self._shared_steps]
+        last_steps = [
+            estimator[-1] if position else estimator
+            for estimator, position in zip(self.estimators_, self._step_index, strict=True)
+        ]
+        tasks = [
+            Task(name, last, partial(predict, last, inputs[position], self.classes_))
+            for name, last, position in zip(self._names, last_steps, self._step_index, strict=True)
+        ]
+        return np.hstack(run_tasks(tasks, self.n_jobs))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        ndarray of str of shape (n_estimators * n_classes,)
+            ``oobstackingclassifier_<name>_<class>``.
+        """
+        check_is_fitted(self)
+        prefix = type(self).__name__.lower()
+        return np.array(
+            [f"{prefix}_{name}_{label}" for name in self._names for label in self.classes_], object
+        )
+
+    @available_if(_final_estimator_has("predict"))
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
+            Samples, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predicted labels.
+        """
+        features = self._final_features(X)
+        return np.asarray(self.final_estimator_.predict(features))
+
+    @available_if(_final_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict class probabilities by the `predict_proba` of the final estimator.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
+            Samples, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, with classes in the order of `classes_`.
+        """
+        features = self._final_features(X)
+        return np.asarray(self.final_estimator_.predict_proba(features))
+
+    @available_if(_final_estimator_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return decision values by the `decision_function` of the final estimator.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
+            Samples, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or \
+                (n_samples, n_classes * (n_classes - 1) / 2)
+            Decision values.
+        """
+        features = self._final_features(X)
+        return np.asarray(self.final_estimator_.decision_function(features))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the metadata routing of this object.
+
+        Returns
+        -------
+        MetadataRouter
+            Routes metadata of `fit` to the base estimators, to the final estimator, if it is set,
+            and to the cross-validation splitter. The stack itself consumes `sample_weight` and
+            `groups`.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        for name, estimator in self.estimators:
+            if not isinstance(estimator, str):
+                router.add(**{name: estimator}, method_mapping=to_fit)
+        if self.final_estimator is not None:
+            router.add(final_estimator=self.final_estimator, method_mapping=to_fit)
+        if hasattr(self.cv, "get_metadata_routing"):
+            to_split = MethodMapping().add(caller="fit", callee="split")
+            router.add(cv=self.cv, method_mapping=to_split)
+        return router
+
+    def _final_features(self, X: Any) -> Any:
+        return self._add_features(self._predict_base_probas(X), X)
+
+    def _add_features(self, probas: NDArray[np.float64], X: Any) -> Any:
+        """Append the features of the samples to the probabilities if `passthrough` is True."""
+        if not self.passthrough:
+            return probas
+        if sp.issparse(X):
+            blocks: Any = [sp.csr_matrix(probas), X]
+            return sp.hstack(blocks, format="csr")
+        try:
+            return np.hstack([probas, np.asarray(X, np.float64)])
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "passthrough=True requires a two-dimensional numeric X; set passthrough=False or "
+                "pass vectorized samples."
+            ) from error
+
+    def _check_data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, ...]:
+        """Validate the arguments of `fit`."""
+        _check_samples(X)
+        if y is not None:
+            _check_labels(*indexable(X), *indexable(y))
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         if _has_features(X):
             validate_data(self, X, skip_check_array=True)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
-        members = self._find_members()
-        self._names = [name for name, _ in members]
-        weights = None if sample_weight is None else check_sample_weight(sample_weight, y[:, None])
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) == 1:
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, y[:, None])
+        return X, y, sample_weight, groups
+
+    def _check_params(self) -> list[tuple[str, Any]]:
+        """Validate the parameters; return the base estimators that are not dropped."""
+        for param in ("passthrough", "check_leakage"):
+            value = getattr(self, param)
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"{param} must be True or False; got {value!r}.")
+        check_jobs(self.n_jobs)
+        if isinstance(self.cv, str) and self.cv != "prefit":
             raise ValueError(
-                f"all labels are of one class, {self.classes_.tolist()[0]!r}; give at least two"
+                "cv must be an integer, a cross-validation generator, an iterable of (train, test) "
+                f"indices or 'prefit'; got {self.cv!r}."
             )
-        rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=3)
-        prior = np.bincount(codes, weights=weights, minlength=len(self.classes_))
-        if isinstance(self.cv, str):
-            self._take_prefit(members, X)
-        else:
-            folds = self._find_folds(codes, groups, int(seeds[0]))
-            self._fit_members(members, X, y, weights, groups, folds, prior / prior.sum())
-        self.final_estimator_ = self._make_combiner(int(seeds[1]))
-        seen = self._pass_through(self.meta_features_, X)
-        if weights is not None and has_fit_parameter(self.final_estimator_, "sample_weight"):
-            self.final_estimator_.fit(seen, y, sample_weight=weights)
-        else:
-            self.final_estimator_.fit(seen, y)
-        self.oof_optimism_ = (
-            find_leakage(self, X, y, groups, int(seeds[2]))
-            if self.check_leakage and not isinstance(self.cv, str)
-            else {}
-        )
-        return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Give the members' probabilities, as the combiner sees them.
-
-        Parameters
-        ----------
-        X : rows as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_members * n_classes)
-            Member after member, the classes in the order of `classes_`.
-        """
-        check_is_fitted(self)
-        if _has_features(X):
-            validate_data(self, X, skip_check_array=True, reset=False)
-        see, ask = map(check_memory(self.memory).cache, (look, _meta.ask))
-        seen = [see(view, X) if view else X for view in self._views]
-        return np.hstack(
-            carry_out(
-                (
-                    (model, partial(ask, model, seen[place], self.classes_))
-                    for model, place in zip(self._models, self._places, strict=True)
-                ),
-                self.n_jobs,
-            )
-        )
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probability of each class.
-
-        Parameters
-        ----------
-        X : rows as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            In the order of `classes_`; rows sum to one.
-        """
-        check_is_fitted(self)
-        return _meta.ask(self.final_estimator_, self._ask_members(X), self.classes_)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Give the combiner's answer.
-
-        Parameters
-        ----------
-        X : rows as in `fit`
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        return np.asarray(self.final_estimator_.predict(self._ask_members(X)))
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The fitted members; those with shared steps have the very same ones."""
-        check_is_fitted(self)
-        return [
-            Pipeline([*self._views[place], (last, model)]) if self._views[place] else model
-            for model, place, last in zip(self._models, self._places, self._last_steps, strict=True)
-        ]
-
-    @property
-    def named_estimators_(self) -> Bunch:
-        """The fitted members by name."""
-        return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
-
-    def _ask_members(self, X: Any) -> Any:
-        return self._pass_through(self.transform(X), X)
-
-    def _pass_through(self, meta: NDArray[np.float64], X: Any) -> Any:
-        """Add the rows themselves, if the combiner is to see them."""
-        if not self.passthrough:
-            return meta
-        if not _has_features(X):
-            raise ValueError(
-                "passthrough hands the rows to the combiner, which needs numbers, but X holds "
-                "none; set passthrough=False, or give rows of numbers"
-            )
-        if sp.issparse(X):
-            both: Any = [sp.csr_matrix(meta), X]
-            return sp.hstack(both, format="csr")
-        return np.hstack([meta, np.asarray(X, np.float64)])
-
-    def _find_members(self) -> list[tuple[str, Any]]:
-        """Check the names and leave out what is dropped."""
         if not isinstance(self.estimators, list | tuple) or not self.estimators:
             raise ValueError(
-                "estimators must be a list of members, each a name and an estimator; "
-                f"got {self.estimators!r}"
+                "estimators must be a non-empty list of (name, estimator) tuples; "
+                f"got {self.estimators!r}."
             )
-        names = [name for name, _ in self.estimators]
-        self._validate_names(names)
+        self._validate_names([name for name, _ in self.estimators])
         members = [(name, member) for name, member in self.estimators if member != "drop"]
         if not members:
-            raise ValueError("all estimators are dropped; keep at least one")
+            raise ValueError("All estimators are dropped; at least one is required.")
         for name, member in members:
             if not hasattr(member, "fit") or not is_classifier(member):
-                raise ValueError(f"estimator {name!r} is {member!r}, which is no classifier")
+                raise ValueError(f"Estimator {name!r} must be a classifier; got {member!r}.")
+        if not is_classifier(self._get_final_estimator()):
+            raise ValueError(f"final_estimator must be a classifier; got {self.final_estimator!r}.")
         return members
 
-    def _find_trust(self) -> list[str]:
-        """Tell for each member which of its own rows are trusted."""
-        if isinstance(self.use_oob, bool | np.bool_):
-            return ["honest" if self.use_oob else "none"] * len(self._names)
-        named = isinstance(self.use_oob, Iterable) and not isinstance(self.use_oob, str)
-        trusted = set(self.use_oob) if named else {self.use_oob}
-        unknown = trusted - {name for name, _ in self.estimators}
-        if unknown or not named:
-            raise ValueError(
-                "use_oob must be True, False or a list of members' names, which are "
-                f"{', '.join(self._names)}; got {', '.join(sorted(map(str, unknown or trusted)))!r}"
+    def _route_metadata(
+        self,
+        members: list[tuple[str, Any]],
+        sample_weight: NDArray[np.float64] | None,
+        groups: Any,
+        params: Mapping[str, Any],
+    ) -> dict[str, dict[str, Any]]:
+        """Return the metadata of each base estimator, of "final_estimator" and of "cv"."""
+        if is_routing_enabled():
+            routed = process_routing(
+                self, "fit", sample_weight=sample_weight, groups=groups, **params
             )
-        return ["all" if name in trusted else "none" for name in self._names]
+            metadata = {name: dict(routed[name]["fit"]) for name, _ in members}
+            if self.final_estimator is not None:
+                metadata["final_estimator"] = dict(routed["final_estimator"]["fit"])
+            else:
+                metadata["final_estimator"] = {"sample_weight": sample_weight}
+            has_router = hasattr(self.cv, "get_metadata_routing")
+            metadata["cv"] = dict(routed["cv"]["split"]) if has_router else {"groups": groups}
+            return metadata
+        if params:
+            raise TypeError(
+                f"fit received unexpected parameters {', '.join(map(repr, params))}; they require "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        final_estimator = self._get_final_estimator()
+        if sample_weight is not None:
+            fitted_here = {} if isinstance(self.cv, str) else dict(members)
+            check_sample_weight_support({**fitted_here, "final_estimator": final_estimator})
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        weights = {name: value for name, value in given.items() if name == "sample_weight"}
+        return {
+            **{name: select_fit_params(member, given) for name, member in members},
+            "final_estimator": select_fit_params(final_estimator, weights),
+            "cv": {"groups": groups},
+        }
 
-    def _find_folds(
-        self, codes: NDArray[np.intp], groups: ArrayLike | None, seed: int
-    ) -> list[_meta.Fold]:
-        """Share the rows out for cross-validation."""
+    def _find_oob_policy(self) -> list[str]:
+        """Return for each base estimator which of its OOB or LOO predictions are used."""
+        if isinstance(self.use_oob, bool | np.bool_):
+            return ["unbiased" if self.use_oob else "never"] * len(self._names)
+        is_list = isinstance(self.use_oob, Iterable) and not isinstance(self.use_oob, str)
+        named = set(self.use_oob) if is_list else {self.use_oob}
+        unknown = named - {name for name, _ in self.estimators}
+        if unknown or not is_list:
+            raise ValueError(
+                "use_oob must be True, False or a list of names of estimators, which are "
+                f"{', '.join(self._names)}; got {', '.join(sorted(map(str, unknown or named)))!r}."
+            )
+        return ["always" if name in named else "never" for name in self._names]
+
+    def _make_folds(
+        self, class_codes: NDArray[np.intp], groups: Any, split_params: dict[str, Any], seed: int
+    ) -> list[Fold]:
+        """Return the folds of the cross-validation."""
         if not isinstance(self.cv, Integral):
-            splitter = check_cv(self.cv)
-            return list(splitter.split(codes, codes, groups))
+            return list(check_cv(self.cv).split(class_codes, class_codes, **split_params))
         check_number("cv", self.cv, 2)
-        n_folds = min(int(self.cv), int(np.bincount(codes).max()))
+        n_folds = min(int(self.cv), int(np.bincount(class_codes).max()))
         if n_folds < 2:
             raise ValueError(
-                "every class has a single row, so that none can be answered by the others; give "
-                "more rows of some class"
+                "Cross-validation requires a class with at least two samples; every class in y "
+                "has one sample."
             )
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        make_splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
         with warnings.catch_warnings():
-            # A class smaller than the number of folds is no fault: where a fold has all its rows,
-            # the column of the class is zero there.
+            # A class may have fewer samples than folds: if the test part of a fold contains all
+            # of them, their out-of-fold probability of this class is 0.
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            splitter = kind(n_folds, shuffle=True, random_state=seed)
-            return list(splitter.split(codes, codes, groups))
+            splitter = make_splitter(n_folds, shuffle=True, random_state=seed)
+            return list(splitter.split(class_codes, class_codes, groups))
 
-    def _fit_members(
+    def _fit_base_estimators(
         self,
         members: list[tuple[str, Any]],
         X: Any,
-        y: NDArray[Any],
-        weights: NDArray[np.float64] | None,
-        groups: ArrayLike | None,
-        folds: list[_meta.Fold],
-        prior: NDArray[np.float64],
+        data: TrainingSet,
+        fit_params: list[dict[str, Any]],
+        class_weight: NDArray[Any],
+        callbacks: FitCallbacks,
     ) -> None:
-        """Fit every member on all rows, and find what it says of each without having seen it."""
-        remember = check_memory(self.memory).cache
-        seats = seat([member for _, member in members], X, remember)
-        self._views, rows, self._places, rests = seats
-        self._last_steps = [_name_last(member) for _, member in members]
-        seen = [rows[place] for place in self._places]
-        lesson = _meta.Lesson(y, weights, groups, self.classes_, folds)
-        self._models, sources, blocks = _meta.learn(
-            rests,
-            seen,
-            lesson,
-            trust=self._find_trust(),
-            remember=remember,
+        """Fit the base estimators on all samples and compute `meta_features_`."""
+        cache = check_memory(self.memory).cache
+        with callbacks.task("fit-shared-steps"):
+            shared = fit_shared_steps([member for _, member in members], X, fit_params, cache)
+        fitted, sources, oof_probas = fit_with_oof(
+            list(zip(self._names, shared.estimators, strict=True)),
+            [shared.inputs[position] for position in shared.step_index],
+            shared.fit_params,
+            data,
+            oob_policy=self._find_oob_policy(),
+            cache=cache,
             n_jobs=self.n_jobs,
+            callbacks=callbacks,
+        )
+        self._set_estimators(
+            [
+                Pipeline([*shared.steps[position], (member.steps[-1][0], last)])
+                if isinstance(member, Pipeline) and not isinstance(last, Pipeline)
+                else last
+                for (_, member), last, position in zip(
+                    members, fitted, shared.step_index, strict=True
+                )
+            ],
+            shared.steps,
+            shared.step_index,
         )
         self.oof_source_ = dict(zip(self._names, sources, strict=True))
-        filled, counts = zip(*(_meta.fill(block, prior) for block in blocks), strict=True)
+        prior = class_weight / class_weight.sum()
+        imputed, counts = zip(*(impute_prior(proba, prior) for proba in oof_probas), strict=True)
         self.n_imputed_ = dict(zip(self._names, counts, strict=True))
-        self.meta_features_ = np.hstack(filled)
+        self.meta_features_ = np.hstack(imputed)
 
-    def _take_prefit(self, members: list[tuple[str, Any]], X: Any) -> None:
-        """Take members that are fitted, and ask them about these rows."""
-        if self.cv != "prefit":
-            raise ValueError(f"cv must be a number of folds, folds or 'prefit'; got {self.cv!r}")
+    def _use_prefit(self, members: list[tuple[str, Any]], X: Any) -> None:
+        """Compute `meta_features_` with base estimators that are fitted already."""
         for name, member in members:
             check_is_fitted(member)
-            if unknown := set(member.classes_) - set(self.classes_):
+            if missing := set(member.classes_) - set(self.classes_):
                 raise ValueError(
-                    f"estimator {name!r} knows classes that y has no rows of: "
-                    f"{', '.join(map(str, sorted(unknown)))}; give rows of all classes"
+                    f"Estimator {name!r} was fitted with classes that y does not contain: "
+                    f"{', '.join(map(str, sorted(missing)))}; pass samples of all classes."
                 )
-        self._models = [member for _, member in members]
-        self._views, self._places = [[]], [0] * len(members)
-        self._last_steps = [_name_last(member) for _, member in members]
+        self._set_estimators([member for _, member in members], [[]], [0] * len(members))
         self.oof_source_ = dict.fromkeys(self._names, "prefit")
         self.n_imputed_ = dict.fromkeys(self._names, 0)
-        self.meta_features_ = self.transform(X)
+        self.meta_features_ = self._predict_base_probas(X)
 
-    def _make_combiner(self, seed: int) -> Any:
+    def _set_estimators(
+        self, estimators: list[Any], shared_steps: list[Any], step_index: list[int]
+    ) -> None:
+        self.estimators_ = estimators
+        self._shared_steps = shared_steps
+        self._step_index = step_index
+        self.stack_method_ = [find_stack_method(estimator) for estimator in estimators]
+
+    def _get_final_estimator(self, seed: int | None = None) -> Any:
+        """Return `final_estimator` or its default, unfitted."""
         if self.final_estimator is not None:
-            return clone(self.final_estimator)
+            return self.final_estimator
         if self.passthrough:
-            return RandomForestClassifier(200, n_jobs=self.n_jobs, random_state=seed)
+            return LogisticRegression(max_iter=1000, random_state=seed)
         return LogarithmicPool()
+
+    def _sk_visual_block_(self) -> Any:
+        names, estimators = zip(*self.estimators, strict=True)
+        base = VisualBlock("parallel", estimators, names=names, dash_wrapped=False)
+        # A parallel block shows the label above the estimator.
+        final = VisualBlock(
+            "parallel",
+            [self._get_final_estimator()],
+            names=["final_estimator"],
+            dash_wrapped=False,
+        )
+        return VisualBlock("serial", (base, final), dash_wrapped=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Shared steps are stored once, without the pipelines that contain them.
+        state = dict(super().__getstate__())
+        if "estimators_" in state:
+            state["estimators_"] = [
+                estimator.steps[-1] if position else estimator
+                for estimator, position in zip(self.estimators_, self._step_index, strict=True)
+            ]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "estimators_" in state:
+            self.estimators_ = [
+                Pipeline([*self._shared_steps[position], stored]) if position else stored
+                for stored, position in zip(state["estimators_"], self._step_index, strict=True)
+            ]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -439,9 +713,35 @@ class OOBStackingClassifier(ClassifierMixin, TransformerMixin, BaseComposition):
 
 
 def _has_features(X: Any) -> bool:
-    """Tell rows of features from texts and other things that only a member's first step reads."""
+    """Return whether `X` is two-dimensional, unlike a sequence of texts."""
     return len(getattr(X, "shape", ())) == 2
 
 
-def _name_last(member: Any) -> str:
-    return str(member.steps[-1][0]) if isinstance(member, Pipeline) else ""
+def _check_samples(X: Any) -> None:
+    if isinstance(X, str | bytes):
+        raise ValueError("X must be a sequence of samples, e.g. a list of texts; got one string.")
+
+
+def _check_labels(X: Any, y: Any) -> None:
+    """Raise an error if there is not exactly one label for each sample."""
+    if isinstance(y, str | bytes):
+        raise ValueError("y must be a sequence of labels; got one string.")
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_labels = y.shape[0] if hasattr(y, "shape") else len(y)
+    if n_samples != n_labels:
+        raise ValueError(
+            f"X and y must have the same length; got {n_samples} samples and {n_labels} labels."
+        )
+    labels = np.asarray(y, dtype=object)
+    missing = [i for i, label in enumerate(labels) if _is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"y contains {labels[missing[0]]!r} at position {missing[0]}; remove samples without a "
+            "label."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN or pandas.NA."""
+    is_nan = isinstance(label, float | np.floating) and bool(np.isnan(label))
+    return label is None or is_nan or type(label).__name__ == "NAType"

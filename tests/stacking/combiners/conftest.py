@@ -3,7 +3,7 @@ import pytest
 
 
 def simulate(n=600, n_members=3, n_classes=3, skill=1.5, seed=0):
-    """Draw labels and the probabilities of members that lean to the true class by their skill."""
+    """Draw labels and probabilities of base estimators, more accurate with more skill."""
     rng = np.random.default_rng(seed)
     codes = np.arange(n) % n_classes
     logits = rng.normal(size=(n, n_members, n_classes))

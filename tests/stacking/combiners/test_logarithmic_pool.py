@@ -10,58 +10,58 @@ from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_two_classes_are_a_logistic_regression_on_log_odds(weighted, simulate):
+def test_two_classes_match_logistic_regression_on_log_odds(weighted, simulate):
     X, y = simulate(n=600, n_classes=2, n_members=3)
     weights = np.linspace(0.1, 2, len(y)) if weighted else None
     model = LogarithmicPool(alpha=1e-9, floor=1e-12, class_alpha=None)
     model.fit(X, y, sample_weight=weights)
     odds = np.log(X[:, 1::2]) - np.log(X[:, ::2])
-    theirs = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(odds, y, weights)
-    assert (theirs.coef_ > 0.01).all()  # else the bound would tell the two apart
+    reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(odds, y, weights)
+    assert (reference.coef_ > 0.01).all()  # otherwise the bound would be active
     for column in model.coef_.T:
-        np.testing.assert_allclose(column, theirs.coef_[0], rtol=2e-3, atol=2e-3)
+        np.testing.assert_allclose(column, reference.coef_[0], rtol=2e-3, atol=2e-3)
     intercept = model.intercept_[1] - model.intercept_[0]
-    np.testing.assert_allclose(intercept, theirs.intercept_[0], atol=2e-3)
-    expected = theirs.predict_proba(odds)
+    np.testing.assert_allclose(intercept, reference.intercept_[0], atol=2e-3)
+    expected = reference.predict_proba(odds)
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-3)
 
 
-def test_weights_in_two_classes_are_a_logistic_regression_on_logarithms(simulate):
+def test_class_weights_match_logistic_regression_on_logarithms(simulate):
     X, y = simulate(n=600, n_classes=2, n_members=2)
     model = LogarithmicPool(alpha=1e-6, class_alpha=1e-6, floor=1e-12).fit(X, y)
-    signs = [-1, 1, -1, 1]  # what speaks for the first class speaks against the second
-    theirs = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(signs * np.log(X), y)
-    np.testing.assert_allclose(model.coef_.ravel(), theirs.coef_[0], rtol=0.01, atol=0.01)
-    expected = theirs.predict_proba(signs * np.log(X))
+    signs = [-1, 1, -1, 1]  # evidence for the first class is evidence against the second
+    reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(signs * np.log(X), y)
+    np.testing.assert_allclose(model.coef_.ravel(), reference.coef_[0], rtol=0.01, atol=0.01)
+    expected = reference.predict_proba(signs * np.log(X))
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=2e-3)
 
 
 @pytest.mark.parametrize("class_alpha", [None, 2.0])
-def test_no_other_weights_are_more_likely(class_alpha, simulate):
+def test_weights_minimize_the_penalized_loss(class_alpha, simulate):
     X, y = simulate(n=300, n_classes=4, n_members=5)
     model = LogarithmicPool(alpha=0.5, class_alpha=class_alpha).fit(X, y)
     logs = np.log(np.maximum(X, 1e-3)).reshape(len(X), 5, 4)
 
-    def lose(members, classes):
-        scores = np.exp((logs * members).sum(axis=1) + classes)
+    def loss(coef, intercept):
+        scores = np.exp((logs * coef).sum(axis=1) + intercept)
         likely = np.log(scores[np.arange(len(y)), y] / scores.sum(axis=1))
-        means = members.mean(axis=1)
-        apart = 0.5 * (((means - 0.2) ** 2).sum() + (classes**2).sum())
-        return -likely.sum() + apart + (class_alpha or 0) * ((members.T - means) ** 2).sum()
+        means = coef.mean(axis=1)
+        penalty = 0.5 * (((means - 0.2) ** 2).sum() + (intercept**2).sum())
+        return -likely.sum() + penalty + (class_alpha or 0) * ((coef.T - means) ** 2).sum()
 
-    least = lose(model.coef_, model.intercept_)
-    assert least < lose(np.full((5, 4), 0.2), np.zeros(4))
+    least = loss(model.coef_, model.intercept_)
+    assert least < loss(np.full((5, 4), 0.2), np.zeros(4))
     rng = np.random.default_rng(0)
     n_columns = 1 if class_alpha is None else 4
     for size in (1e-3, 1e-2, 0.1):
         for _ in range(50):
-            members = model.coef_ + size * rng.normal(size=(5, n_columns))
+            coef = model.coef_ + size * rng.normal(size=(5, n_columns))
             if class_alpha is None:
-                members = np.maximum(members, 0)
-            assert lose(members, model.intercept_ + size * rng.normal(size=4)) > least - 1e-6
+                coef = np.maximum(coef, 0)
+            assert loss(coef, model.intercept_ + size * rng.normal(size=4)) > least - 1e-6
 
 
-def test_weights_held_together_in_all_classes_are_those_of_the_members(simulate):
+def test_large_class_alpha_gives_one_weight_per_base_estimator(simulate):
     X, y = simulate(n=300, n_classes=3, n_members=3)
     held, one = (LogarithmicPool(class_alpha=alpha).fit(X, y) for alpha in (1e7, None))
     assert (one.coef_ > 0.01).all()
@@ -70,7 +70,7 @@ def test_weights_held_together_in_all_classes_are_those_of_the_members(simulate)
     assert np.ptp(free.coef_, axis=1).min() > 0.01
 
 
-def test_a_member_that_is_always_sure_does_not_outvote_a_better_one():
+def test_overconfident_base_estimator_does_not_dominate():
     X, y = load_digits(return_X_y=True)
     members = [("forest", RandomForestClassifier(100, random_state=0)), ("bayes", MultinomialNB())]
     scores = {}
@@ -83,7 +83,7 @@ def test_a_member_that_is_always_sure_does_not_outvote_a_better_one():
     assert scores[LogarithmicPool] >= forest - 0.005
 
 
-def test_no_member_can_rule_a_class_out(simulate):
+def test_no_base_estimator_can_exclude_a_class(simulate):
     X, y = simulate(n=300, n_classes=3, n_members=4)
     model = LogarithmicPool().fit(X, y)
     row = np.tile([0.0, 0.01, 0.99], 4)[None].copy()
@@ -91,7 +91,7 @@ def test_no_member_can_rule_a_class_out(simulate):
     assert (model.predict_proba(row) > 0).all()
 
 
-def test_copies_of_a_member_share_its_weight(simulate):
+def test_duplicate_base_estimators_share_their_weight(simulate):
     X, y = simulate(n=400, n_classes=3, n_members=1)
     once, twice = (
         LogarithmicPool(alpha=1e-6, class_alpha=1e-6).fit(np.tile(X, n), y) for n in (1, 2)
@@ -104,7 +104,7 @@ def test_copies_of_a_member_share_its_weight(simulate):
     "params",
     [{"floor": 0}, {"floor": 1.0}, {"alpha": 0.0}, {"alpha": "a"}, {"class_alpha": 0.0}],
 )
-def test_a_wrong_parameter_is_named(params, simulate):
+def test_invalid_parameters_raise(params, simulate):
     X, y = simulate(n=50, n_classes=2, n_members=2)
-    with pytest.raises(ValueError, match=f"^{next(iter(params))}.* must be a number"):
+    with pytest.raises(ValueError, match=f"^{next(iter(params))} must be "):
         LogarithmicPool(**params).fit(X, y)

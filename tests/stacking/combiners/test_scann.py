@@ -32,8 +32,8 @@ def reference(X, y, X_test, n_classes, weights=None):
     for code in range(n_classes):
         candidates = indicate(np.full(len(X_test), code))
         profiles = np.hstack([queries, candidates]) / n_votes
-        places = profiles @ G / S[kept]
-        gaps = places - G[(n_votes - 1) * n_classes + code]
+        embedding = profiles @ G / S[kept]
+        gaps = embedding - G[(n_votes - 1) * n_classes + code]
         scores[:, code] = 1 / (1 + np.linalg.norm(gaps, axis=1))
     return S[kept], scores / scores.sum(axis=1, keepdims=True)
 
@@ -42,34 +42,36 @@ def reference(X, y, X_test, n_classes, weights=None):
     st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(2, 4), st.sampled_from([12, 40, 200])
 )
 @settings(deadline=None, max_examples=40)
-def test_it_is_a_dense_singular_value_decomposition(seed, n_members, n_classes, n_rows):
+def test_matches_dense_singular_value_decomposition(seed, n_members, n_classes, n_samples):
     rng = np.random.default_rng(seed)
-    members = rng.dirichlet(np.ones(n_classes), size=(n_rows + 20, n_members))
-    y = np.arange(n_rows) % n_classes
-    members[np.arange(n_rows), :, y] += rng.uniform(0, 1, n_members)
+    members = rng.dirichlet(np.ones(n_classes), size=(n_samples + 20, n_members))
+    y = np.arange(n_samples) % n_classes
+    members[np.arange(n_samples), :, y] += rng.uniform(0, 1, n_members)
     X = (members / members.sum(axis=2, keepdims=True)).reshape(len(members), -1)
-    weights = rng.uniform(0.1, 2, n_rows)
-    model = SCANN().fit(X[:n_rows], y, sample_weight=weights)
-    values, expected = reference(X[:n_rows], y, X[n_rows:], n_classes, weights)
+    weights = rng.uniform(0.1, 2, n_samples)
+    model = SCANN().fit(X[:n_samples], y, sample_weight=weights)
+    values, expected = reference(X[:n_samples], y, X[n_samples:], n_classes, weights)
     np.testing.assert_allclose(model.singular_values_, values, atol=1e-6)
-    np.testing.assert_allclose(model.predict_proba(X[n_rows:]), expected, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X[n_samples:]), expected, atol=1e-6)
 
 
 def test_null_dimensions_are_dropped(simulate):
     X, y = simulate(n=600, n_members=3, n_classes=4)
     model = SCANN().fit(X, y)
-    # Each member's columns, and those of the classes, are known from one less.
+    # The columns of each base estimator, and those of the classes, sum to a constant.
     assert len(model.singular_values_) == 4 * 4 - 4
     assert (np.diff(model.singular_values_) <= 0).all()
     twice = np.hstack([X, X])
     assert len(SCANN().fit(twice, y).singular_values_) == 4 * 4 - 4
-    # Dividing by the singular values that are dropped, as the authors do, is dividing by zero.
+    # The authors divide by the singular values that are dropped here, which are zero.
     assert np.abs(SCANN().fit(twice, y).decisions_).max() < 10
 
 
-def test_a_decision_never_seen_says_nothing():
+def test_unseen_votes_are_ignored():
     X = np.tile(np.eye(3)[[0, 0, 1, 1, 2, 2]], 3)
-    X[:, :3] = np.eye(3)[[0, 0, 1, 1, 0, 0]]  # the first member never decides for the last class
+    X[:, :3] = np.eye(3)[
+        [0, 0, 1, 1, 0, 0]
+    ]  # the first base estimator never predicts the last class
     y = np.array([0, 0, 1, 1, 2, 2])
     model = SCANN().fit(X, y)
     assert not model.decisions_[2].any()
@@ -79,46 +81,46 @@ def test_a_decision_never_seen_says_nothing():
     assert probabilities.argmax(axis=1).tolist() == [0, 1, 2]
 
 
-def test_a_member_that_is_always_wrong_in_the_same_way_is_of_use():
+def test_systematic_errors_are_corrected():
     y = np.arange(300) % 3
     wrong = np.eye(3)[(y + 1) % 3]
     assert SCANN().fit(np.tile(wrong, 2), y).score(np.tile(wrong, 2), y) == 1.0
 
 
-def test_split_decisions_count_for_both_classes():
+def test_tied_votes_are_split():
     y = np.array([0, 1, 2] * 10)
     X = np.tile(np.eye(3)[y], 3)
     model = SCANN().fit(X, y)
-    doubt = [0.5, 0.5, 0.0]
+    tied = [0.5, 0.5, 0.0]
     first, second = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
-    answers = model.predict_proba([doubt + first + first, doubt + second + second])
-    np.testing.assert_allclose(answers[0, [1, 0, 2]], answers[1])
-    assert answers.argmax(axis=1).tolist() == [0, 1]
+    probabilities = model.predict_proba([tied + first + first, tied + second + second])
+    np.testing.assert_allclose(probabilities[0, [1, 0, 2]], probabilities[1])
+    assert probabilities.argmax(axis=1).tolist() == [0, 1]
 
 
-def test_blocks_of_rows_do_not_show(simulate, monkeypatch):
+def test_batches_do_not_change_probabilities(simulate, monkeypatch):
     X, y = simulate()
     whole = SCANN().fit(X, y).predict_proba(X)
-    monkeypatch.setattr(module, "_N_ROWS", 37)
+    monkeypatch.setattr(module, "_BATCH_SIZE", 37)
     np.testing.assert_allclose(SCANN().fit(X, y).predict_proba(X), whole, atol=1e-9)
 
 
-def test_memory_does_not_depend_on_rows(simulate):
+def test_memory_does_not_depend_on_the_number_of_samples(simulate):
     X, y = simulate(n=6000, n_members=4, n_classes=5)
 
     def peak(n_copies):
-        rows, codes = np.tile(X, (n_copies, 1)), np.tile(y, n_copies).astype(np.intp)
+        samples, codes = np.tile(X, (n_copies, 1)), np.tile(y, n_copies).astype(np.intp)
         model = SCANN()
         model.classes_ = np.arange(5)
         weights = np.ones(len(codes))
         tracemalloc.start()
-        model._learn(rows, codes, weights)
+        model._fit(samples, codes, weights)
         size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return size, rows.nbytes
+        return size, samples.nbytes
 
     small, _ = peak(1)
     large, n_bytes = peak(10)
-    # What grows is what checks of the input take: a sum for each member and row.
+    # Only input validation grows: one sum for each base estimator and sample.
     assert large - small < n_bytes / 2
     assert large < n_bytes

@@ -7,12 +7,12 @@ from sklearn.naive_bayes import GaussianNB
 
 from cordwood.stacking.combiners import Voting
 
-# Three members, three classes: two lean to the first class, one is nearly sure of the second.
-ROW = [0.5, 0.3, 0.2, 0.4, 0.3, 0.3, 0.02, 0.9, 0.08]
+# Three base estimators: two slightly prefer the first class, one strongly the second.
+SAMPLE = [0.5, 0.3, 0.2, 0.4, 0.3, 0.3, 0.02, 0.9, 0.08]
 
 
-def answer(rule, rows, n_classes=3):
-    X = np.atleast_2d(rows)
+def predict(rule, samples, n_classes=3):
+    X = np.atleast_2d(samples)
     labels = np.arange(max(len(X), n_classes)) % n_classes
     return Voting(rule).fit(np.resize(X, (len(labels), X.shape[1])), labels).predict_proba(X)
 
@@ -28,48 +28,50 @@ def answer(rule, rows, n_classes=3):
         ("median", [0.4, 0.3, 0.2]),
     ],
 )
-def test_rules_by_hand(rule, values):
-    np.testing.assert_allclose(answer(rule, ROW)[0], np.array(values) / np.sum(values), atol=1e-5)
+def test_rules_match_hand_computed_values(rule, values):
+    np.testing.assert_allclose(
+        predict(rule, SAMPLE)[0], np.array(values) / np.sum(values), atol=1e-5
+    )
 
 
-def test_a_tie_of_the_majority_is_decided_by_the_mean():
-    tie = [0.6, 0.4, 0.1, 0.9]  # one vote each, but the second class is more probable
-    assert answer("majority", tie, 2)[0].argmax() == 1
-    assert answer("majority", tie[::-1], 2)[0].argmax() == 0
-    np.testing.assert_allclose(answer("majority", tie, 2)[0], [0.5, 0.5], atol=1e-6)
+def test_mean_breaks_ties_of_the_majority():
+    tie = [0.6, 0.4, 0.1, 0.9]  # one vote each, but a higher mean of the second class
+    assert predict("majority", tie, 2)[0].argmax() == 1
+    assert predict("majority", tie[::-1], 2)[0].argmax() == 0
+    np.testing.assert_allclose(predict("majority", tie, 2)[0], [0.5, 0.5], atol=1e-6)
 
 
-def test_one_vote_more_outweighs_any_mean():
+def test_tie_break_never_outweighs_a_vote():
     n_members = 99
     votes = np.tile([0.51, 0.49], (50, 1)), np.tile([0.0, 1.0], (49, 1))
-    row = np.vstack(votes).ravel()
-    assert len(row) == 2 * n_members
-    assert answer("majority", row, 2)[0].argmax() == 0
+    sample = np.vstack(votes).ravel()
+    assert len(sample) == 2 * n_members
+    assert predict("majority", sample, 2)[0].argmax() == 0
 
 
 @pytest.mark.parametrize("rule", ["majority", "max", "min", "median"])
-def test_the_mean_decides_where_a_rule_cannot(rule):
-    row = np.zeros((4, 4))
-    row[[0, 1, 2, 3], [0, 1, 2, 3]] = 1.0  # every member is sure of another class
-    row[3] = [0.0, 0.0, 0.1, 0.9]
-    assert answer(rule, row.ravel(), 4)[0].argmax() == 2
+def test_mean_breaks_ties_of_other_rules(rule):
+    sample = np.zeros((4, 4))
+    sample[[0, 1, 2, 3], [0, 1, 2, 3]] = 1.0  # every base estimator is certain of a different class
+    sample[3] = [0.0, 0.0, 0.1, 0.9]
+    assert predict(rule, sample.ravel(), 4)[0].argmax() == 2
 
 
-def test_a_product_of_hundreds_does_not_vanish():
-    row = np.tile([0.9, 0.06, 0.04], 500)
-    row[:3] = [0.0, 0.5, 0.5]
-    probabilities = answer("product", row)[0]
-    assert probabilities.argmax() == 0  # one doubt of 500 is not a veto: 1e-308 against 0.066**499
+def test_product_does_not_underflow():
+    sample = np.tile([0.9, 0.06, 0.04], 500)
+    sample[:3] = [0.0, 0.5, 0.5]
+    probabilities = predict("product", sample)[0]
+    assert probabilities.argmax() == 0  # one zero of 500 is no veto: 1e-308 against 0.066**499
     assert np.isfinite(probabilities).all()
 
 
-def test_where_all_classes_are_ruled_out_the_least_is_ahead():
-    row = [0.0, 0.5, 0.5, 0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 0.9, 0.0, 0.1]
-    assert answer("product", row)[0].argmax() == 2
-    assert answer("min", row)[0].argmax() == np.array([1.4, 1.5, 1.1]).argmax()
+def test_product_with_a_zero_in_every_class():
+    sample = [0.0, 0.5, 0.5, 0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 0.9, 0.0, 0.1]
+    assert predict("product", sample)[0].argmax() == 2
+    assert predict("min", sample)[0].argmax() == np.array([1.4, 1.5, 1.1]).argmax()
 
 
-def test_members_that_say_nothing_leave_the_prior():
+def test_zero_probabilities_give_the_prior():
     X = np.zeros((4, 6))
     for rule in ("mean", "max", "min", "median"):
         model = Voting(rule).fit(X, [0, 1, 2, 2])
@@ -78,14 +80,14 @@ def test_members_that_say_nothing_leave_the_prior():
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(1, 6))
 @settings(deadline=None, max_examples=50)
-def test_rules_agree_with_scikit_learn(seed, n_classes, n_members):
+def test_rules_match_sklearn_voting_classifier(seed, n_classes, n_members):
     rng = np.random.default_rng(seed)
     members = rng.dirichlet(np.ones(n_classes), size=(20, n_members))
     codes = np.arange(20) % n_classes
     X = members.reshape(20, -1)
 
-    class Reads(GaussianNB):
-        """A member that reads its answer from its columns of the meta matrix."""
+    class Columns(GaussianNB):
+        """A base estimator whose probabilities are its columns of X."""
 
         def __init__(self, member=0):
             super().__init__()
@@ -97,7 +99,7 @@ def test_rules_agree_with_scikit_learn(seed, n_classes, n_members):
         def predict(self, X):
             return self.predict_proba(X).argmax(axis=1)
 
-    readers = [(str(member), Reads(member)) for member in range(n_members)]
+    readers = [(str(member), Columns(member)) for member in range(n_members)]
     soft = VotingClassifier(readers, voting="soft").fit(X, codes)
     np.testing.assert_allclose(Voting("mean").fit(X, codes).predict_proba(X), soft.predict_proba(X))
     hard = VotingClassifier(readers, voting="hard").fit(X, codes).predict(X)

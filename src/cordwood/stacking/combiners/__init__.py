@@ -1,8 +1,9 @@
-"""Combiners: classifiers that learn from what the members of an ensemble say.
+"""Combiners: final estimators for stacking.
 
-They are trained on a meta matrix, the probabilities that members gave to rows they had not learnt
-from: member after member, one column for each class. scikit-learn's `StackingClassifier` leaves a
-column out where there are two classes, and then only suits those that take any columns.
+A combiner is a classifier whose features are out-of-fold probabilities of the base estimators of an
+ensemble: one block of `n_classes` columns per base estimator. `OOBStackingClassifier` passes such
+features. scikit-learn's `StackingClassifier` drops one of two columns if there are two classes; its
+features suit only combiners that accept any number of columns.
 """
 
 from cordwood.stacking.combiners.decision_templates import DecisionTemplates

@@ -1,4 +1,4 @@
-"""What all combiners share: the meta matrix, seen as members times classes, and how they answer."""
+"""Base class of the combiners and validation of their features."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -14,140 +14,161 @@ from cordwood._sklearn import check_sample_weight
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
-_ROUNDING = 1e-3  # by how much probabilities in single precision may miss their sum
+_TOLERANCE = 1e-3  # rounding error of sums of single-precision probabilities
 
 
 class BaseCombiner(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier on a meta matrix; subclasses learn from it and score classes."""
+    """Base class of classifiers on the probabilities of base estimators.
+
+    Subclasses implement `_fit` and `_class_scores`.
+    """
 
     classes_: NDArray[Any]
     class_prior_: Floats
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn how far to believe whom.
+        """Fit the combiner on out-of-fold probabilities of the base estimators.
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_members * n_classes)
-            Probabilities, member after member, in the order of the sorted labels. Of rows that
-            the members had not learnt from, or the most overfitted member is believed most.
-        y : array of shape (n_rows,)
-            The labels of the rows.
-        sample_weight : array of shape (n_rows,), optional
-            Their weights; a row of weight zero is as good as absent, but its label is still a
-            class, if one that is never given.
+        X : array-like of shape (n_samples, n_estimators * n_classes)
+            Probabilities: one block of `n_classes` columns per base estimator, with classes in
+            sorted order. The base estimators must not have been trained on these samples, else the
+            combiner prefers the one that overfits most.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. Samples with weight zero are ignored, but their labels are in
+            `classes_`, with probability zero.
 
         Returns
         -------
-        self
+        self : estimator
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weights = check_sample_weight(sample_weight, X)
         used = weights > 0
         if not used.any():
-            raise ValueError("sample_weight is zero for every row; give at least one a weight")
+            raise ValueError("sample_weight must be positive for at least one sample; all are 0.")
         self.classes_, codes = np.unique(y, return_inverse=True)
-        of_class = np.bincount(codes, weights, minlength=len(self.classes_))
-        self.class_prior_ = of_class / of_class.sum()
+        class_weights = np.bincount(codes, weights, minlength=len(self.classes_))
+        self.class_prior_ = class_weights / class_weights.sum()
         if not used.all():
             X, codes, weights = X[used], codes[used], weights[used]
-        self._learn(X, codes, weights)
+        self._fit(X, codes, weights)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give the probability of each class.
+        """Predict class probabilities.
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_members * n_classes)
+        X : array-like of shape (n_samples, n_estimators * n_classes)
+            Probabilities of the base estimators.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_classes)
-            In the order of `classes_`; rows sum to one.
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, with classes in the order of `classes_`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        scores = np.where(self.class_prior_ > 0, self._score(X), 0.0)
+        scores = np.where(self.class_prior_ > 0, self._class_scores(X), 0.0)
         totals = scores.sum(axis=1, keepdims=True)
-        known = totals > 0
-        return np.where(known, scores / np.where(known, totals, 1.0), self.class_prior_)
+        positive = totals > 0
+        return np.where(positive, scores / np.where(positive, totals, 1.0), self.class_prior_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the most probable class; among equals the first in the order of `classes_`.
+        """Predict the most probable class; the first one in `classes_` wins ties.
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_members * n_classes)
+        X : array-like of shape (n_samples, n_estimators * n_classes)
+            Probabilities of the base estimators.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_samples,)
+            Predicted labels.
         """
-        probabilities = self.predict_proba(X)  # first: it complains where nothing was fitted
+        probabilities = self.predict_proba(X)  # first, because it raises NotFittedError
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     @abstractmethod
-    def _learn(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        """Learn from rows, the codes of their classes, and their weights, all above zero."""
+    def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
+        """Fit on features, class codes and positive sample weights."""
 
     @abstractmethod
-    def _score(self, X: Floats) -> Floats:
-        """Give each class a score of at least zero, of any scale: shape (n_rows, n_classes)."""
+    def _class_scores(self, X: Floats) -> Floats:
+        """Return non-negative scores that are normalized to probabilities by `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
 
 
-def as_members(X: Floats, n_classes: int) -> Floats:
-    """See a meta matrix as an array of shape (n_rows, n_members, n_classes), and check it.
+def split_by_estimator(X: Floats, n_classes: int) -> Floats:
+    """Validate probabilities and reshape them to (n_samples, n_estimators, n_classes).
 
     Examples
     --------
-    >>> as_members(np.array([[0.9, 0.1, 0.4, 0.6]]), n_classes=2)
+    >>> split_by_estimator(np.array([[0.9, 0.1, 0.4, 0.6]]), n_classes=2)
     array([[[0.9, 0.1],
             [0.4, 0.6]]])
     """
-    n_columns = X.shape[1]
-    if n_columns % n_classes:
+    n_features = X.shape[1]
+    if n_features % n_classes:
         raise ValueError(
-            f"X has {n_columns} columns, which is no multiple of the {n_classes} classes of y; "
-            "give one column for each member and class, for two classes also two for each member"
+            f"X must have n_estimators * n_classes columns; got {n_features} columns, which is not "
+            f"a multiple of the {n_classes} classes in y. With two classes, pass the probabilities "
+            "of both."
         )
     check_probabilities(X)
-    members = X.reshape(len(X), -1, n_classes)
-    sums = members.sum(axis=2)
-    if sums.max() > 1 + _ROUNDING:
-        row, member = np.unravel_index(sums.argmax(), sums.shape)
+    probas = X.reshape(len(X), -1, n_classes)
+    sums = probas.sum(axis=2)
+    if sums.max() > 1 + _TOLERANCE:
+        sample, estimator = np.unravel_index(sums.argmax(), sums.shape)
         raise ValueError(
-            f"X has a row, {row}, in which the {n_classes} probabilities of member {member} sum to "
-            f"{sums[row, member]:.3g}; give one column for each member and class, for two classes "
-            "also two for each member"
+            f"X must have one block of {n_classes} probabilities per base estimator; in row "
+            f"{sample}, the block of base estimator {estimator} sums to "
+            f"{sums[sample, estimator]:.3g}. With two classes, pass the probabilities of both."
         )
-    return members
+    return probas
 
 
 def check_probabilities(X: Floats) -> None:
-    """Complain of a value that is below zero or above one."""
+    """Raise an error if a value is not in [0, 1]."""
     for extreme in (X.argmin(), X.argmax()):
         row, column = np.unravel_index(extreme, X.shape)
         value = X[row, column]
-        if not -_ROUNDING <= value <= 1 + _ROUNDING:
+        if not -_TOLERANCE <= value <= 1 + _TOLERANCE:
             raise ValueError(
-                f"X has {value:.3g} in row {row}, column {column}, which is no probability; give "
-                "the members' predict_proba, not their decisions or features"
+                f"X must contain probabilities; got {value:.3g} in row {row}, column {column}. "
+                "Pass predict_proba of the base estimators, not decision values or features."
             )
 
 
-def decide(members: Floats) -> Floats:
-    """Give each member's vote to its most probable class; classes that are equal share it.
+def hard_votes(probas: Floats) -> Floats:
+    """Return the votes of each base estimator; tied classes get equal fractions of a vote.
 
-    Were it given to the first of them, the order of the classes would change the answer.
+    If the first of the tied classes got the vote, predictions would depend on the class order.
+
+    Parameters
+    ----------
+    probas : ndarray of shape (n_samples, n_estimators, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_estimators, n_classes)
 
     Examples
     --------
-    >>> decide(np.array([[[0.7, 0.2, 0.1], [0.4, 0.4, 0.2]]]))
+    >>> hard_votes(np.array([[[0.7, 0.2, 0.1], [0.4, 0.4, 0.2]]]))
     array([[[1. , 0. , 0. ],
             [0.5, 0.5, 0. ]]])
     """
-    best = members == members.max(axis=2, keepdims=True)
+    best = probas == probas.max(axis=2, keepdims=True)
     votes: Floats = best / best.sum(axis=2, keepdims=True)
     return votes

@@ -1,4 +1,4 @@
-"""Decision templates: which class's usual answers are these answers most alike?"""
+"""Decision templates."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,16 +8,16 @@ from sklearn.utils import gen_batches
 from cordwood._param_validation import check_choice
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, check_probabilities
 
-_N_ROWS = 256  # that many at once stay in the processor's cache
+_BATCH_SIZE = 256  # samples whose features fit in the processor cache
 
 
-def _ratio(parts: Floats, wholes: Floats) -> Floats:
-    """Divide; a part of nothing is whole, as an empty set is in every set."""
-    wholes = np.broadcast_to(wholes, parts.shape)
-    return np.divide(parts, wholes, out=np.ones_like(parts), where=wholes > 0)
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide; 0 / 0 is 1, because the empty set is contained in every set."""
+    denominator = np.broadcast_to(denominator, numerator.shape)
+    return np.divide(numerator, denominator, out=np.ones_like(numerator), where=denominator > 0)
 
 
-# A is a template, of shape (n_columns,); B are rows, of shape (n_rows, n_columns).
+# A is a template of shape (n_features,), B are samples of shape (n_samples, n_features).
 MEASURES: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "S1": lambda A, B: _ratio(np.minimum(A, B).sum(axis=1), np.maximum(A, B).sum(axis=1)),
     "S2": lambda A, B: 1 - np.abs(A - B).mean(axis=1),
@@ -31,62 +31,64 @@ MEASURES: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "C": lambda A, B: np.minimum(A, B).max(axis=1),
     "N": lambda A, B: 1 - np.square(A - B).mean(axis=1),
 }
-"""Similarity of a template to rows, by its name in [1]_."""
+"""Similarity of a template to samples, by its name in [1]_."""
 
 
 class DecisionTemplates(BaseCombiner):
-    r"""Compare a row with the mean row of each class.
+    r"""Predict the class whose mean feature vector is most similar to the sample.
 
-    The template of a class is the mean of its rows. A row is given to the class whose template it
-    is most similar to; template and row are taken for fuzzy sets of columns, with probabilities
-    for memberships, so that values must be between zero and one. The number of columns is free.
+    The template of a class is the mean of the features of its training samples. Template and sample
+    are compared as fuzzy sets, with probabilities as degrees of membership. Features must be in
+    [0, 1]; their number need not be a multiple of the number of classes.
 
     Parameters
     ----------
-    similarity : str, default="S1"
-        How to compare. With the template :math:`A`, the row :math:`B`, and means, largest and
-        smallest values taken over columns:
+    similarity : {"S1", "S2", "S3", "S4", "I1", "I2", "I3", "I4", "I5", "C", "N"}, default="S1"
+        Similarity measure. With the template :math:`A` and the sample :math:`B`, and sums, means,
+        maxima and minima over features:
 
         ====== ======================================================= ========================
-        name   formula                                                 what it is
+        name   formula                                                 description
         ====== ======================================================= ========================
-        "S1"   sum of min(A, B) / sum of max(A, B)                     intersection over union
-        "S2"   1 - mean of abs(A - B)                                  Hamming distance
-        "S3"   1 - mean of max(min(A, 1 - B), min(1 - A, B))           symmetric difference
-        "S4"   1 - largest abs(A - B)                                  the worst column
-        "I1"   sum of min(A, B) / sum of A                             how far A is in B
-        "I2"   1 - mean of max(0, A - B)                               the same, by difference
-        "I3"   mean of max(1 - A, B)                                   A implies B
-        "I4"   1 - largest max(0, A - B)                               I2, the worst column
-        "I5"   smallest max(1 - A, B)                                  I3, the worst column
-        "C"    largest min(A, B)                                       consistency
-        "N"    1 - mean of (A - B)**2                                  Euclidean distance
+        "S1"   sum(min(A, B)) / sum(max(A, B))                         Jaccard index
+        "S2"   1 - mean(abs(A - B))                                    Hamming distance
+        "S3"   1 - mean(max(min(A, 1 - B), min(1 - A, B)))             symmetric difference
+        "S4"   1 - max(abs(A - B))                                     Chebyshev distance
+        "I1"   sum(min(A, B)) / sum(A)                                 inclusion of A in B
+        "I2"   1 - mean(max(0, A - B))                                 inclusion, by difference
+        "I3"   mean(max(1 - A, B))                                     A implies B
+        "I4"   1 - max(max(0, A - B))                                  I2 of the worst feature
+        "I5"   min(max(1 - A, B))                                      I3 of the worst feature
+        "C"    max(min(A, B))                                          consistency
+        "N"    1 - mean((A - B)**2)                                    Euclidean distance
         ====== ======================================================= ========================
 
-        All are between zero and one; more is more alike. The inclusions (I) ask how far the
-        template is in the row, not how far the row is in the template. Of a template and itself,
-        S1, S2, S4, I1, I2, I4 and N make one, and the others need not: by S3, a set that is half in
-        doubt is also half unlike itself. S1, S2, I1 and I2 choose the same class wherever all rows
-        have the same sum [2]_, as rows of probabilities have.
+        All measures are in [0, 1] and higher for more similar sets. S1, S2, S4, I1, I2, I4 and N of
+        a set and itself are 1; the others may be lower. S1, S2, I1 and I2 predict the same class if
+        the features of all samples have the same sum [2]_, as probabilities have.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        Sorted class labels.
     class_prior_ : ndarray of shape (n_classes,)
-        Share of each class in the training rows.
+        Weighted class frequencies of the training set.
     templates_ : ndarray of shape (n_classes, n_features_in_)
-        The mean row of each class.
+        Mean features of each class.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where `X` had any.
+        Names of features seen during `fit`. Defined only if `X` has string feature names.
+
+    See Also
+    --------
+    SCANN : Nearest class in the space of a correspondence analysis.
 
     Notes
     -----
-    Probabilities are shares: the similarity to one class, divided by the sum over all classes.
-    They put classes in order, but are much too even to be believed as frequencies. A row that is
-    like no template at all is given the shares of the classes in the training rows.
+    `predict_proba` divides the similarity to each class by the sum over all classes. The values
+    rank the classes but are not calibrated: they are too close to uniform. A sample whose
+    similarity to all templates is 0 gets the class prior.
 
     References
     ----------
@@ -97,7 +99,7 @@ class DecisionTemplates(BaseCombiner):
 
     Examples
     --------
-    The second member takes every "b" for an "a", and so its "b" is worth nothing:
+    The second base estimator predicts "a" for both classes, most confidently for "b":
 
     >>> X = [[0.9, 0.1, 0.6, 0.4], [0.7, 0.3, 0.6, 0.4], [0.2, 0.8, 0.9, 0.1]]
     >>> model = DecisionTemplates().fit(X, ["a", "a", "b"])
@@ -111,19 +113,19 @@ class DecisionTemplates(BaseCombiner):
     def __init__(self, similarity: str = "S1") -> None:
         self.similarity = similarity
 
-    def _learn(self, X: Floats, codes: Codes, weights: Floats) -> None:
+    def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
         check_choice("similarity", self.similarity, MEASURES)
         check_probabilities(X)
         self.templates_ = np.zeros((len(self.classes_), X.shape[1]))
         for code in np.unique(codes):
-            rows = codes == code
-            self.templates_[code] = np.average(X[rows], axis=0, weights=weights[rows])
+            in_class = codes == code
+            self.templates_[code] = np.average(X[in_class], axis=0, weights=weights[in_class])
 
-    def _score(self, X: Floats) -> Floats:
+    def _class_scores(self, X: Floats) -> Floats:
         check_probabilities(X)
         measure = MEASURES[self.similarity]
         scores = np.empty((len(X), len(self.classes_)))
-        for rows in gen_batches(len(X), _N_ROWS):
+        for batch in gen_batches(len(X), _BATCH_SIZE):
             for code, template in enumerate(self.templates_):
-                scores[rows, code] = measure(template, X[rows])
-        return np.maximum(scores, 0.0)  # a rounding error below zero is no similarity
+                scores[batch, code] = measure(template, X[batch])
+        return np.maximum(scores, 0.0)  # Rounding errors may be negative.

@@ -1,4 +1,4 @@
-"""Logarithmic pool: a weighted product of what the members say."""
+"""Logarithmic opinion pool."""
 
 import warnings
 from numbers import Real
@@ -9,47 +9,66 @@ from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from cordwood._param_validation import check_positive
-from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, as_members
+from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
 
-# What L-BFGS-B reports if it stopped early. (It also reports line searches that end in rounding
-# errors, which at the bottom of a convex function is no failure.)
-_OUT_OF_STEPS = 1
+# Status of L-BFGS-B if it reached its iteration limit. Another status reports line searches that
+# end in rounding errors, which is no failure at the minimum of a convex function.
+_ITERATION_LIMIT = 1
 
 
 class LogarithmicPool(BaseCombiner):
-    """Weigh the logarithms of the members' probabilities, and each class.
+    r"""Weighted product of the probabilities of the base estimators.
 
-    The probability of class c is in proportion to ``exp(b_c) * prod_m p_mc ** w_mc``. The members'
-    weights w and the classes' b are those under which the labels are most likely, which is the
-    conditional logit model. So members that are surer than they should be count less and those
-    that hesitate count more, and what a member says of its certainty need not be believed. A
-    member may be believed more of one class than of another, as far as the rows tell.
+    The default final estimator of `OOBStackingClassifier`. Weights are fitted by maximum
+    likelihood, which calibrates the base estimators: overconfident ones get weights below,
+    underconfident ones above those of calibrated ones. A base estimator may have a different weight
+    for each class.
 
     Parameters
     ----------
     floor : float, default=1e-3
-        Lesser probabilities are taken for this one, so that no member can rule a class out.
+        Lower bound of the probabilities, in (0, 1), so that no base estimator can exclude a class.
     alpha : float, default=1.0
-        How strongly weights are held to equal shares of one, and those of classes to zero: as
-        strongly as ``alpha`` times the sum of squares, beside the log-likelihood of all rows.
+        L2 penalty of the deviation of each base estimator's mean weight from ``1 / n_estimators``,
+        and of the intercepts from zero.
     class_alpha : float or None, default=10.0
-        How strongly a member's weights in the classes are held to their mean, likewise. None gives
-        each member one weight in all classes.
+        L2 penalty of the deviation of each base estimator's class weights from their mean. With
+        None, each base estimator has one non-negative weight for all classes.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (n_members, n_classes)
-        The members' weights in each class; none is below zero if each member has one.
+        Sorted class labels.
+    coef_ : ndarray of shape (n_estimators, n_classes)
+        Weights of the base estimators for each class.
     intercept_ : ndarray of shape (n_classes,)
-        The classes' weights.
+        Intercepts.
     class_prior_ : ndarray of shape (n_classes,)
-        Share of each class in the training rows.
+        Weighted class frequencies of the training set.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where `X` had any.
+        Names of features seen during `fit`. Defined only if `X` has string feature names.
+
+    See Also
+    --------
+    Voting : Fixed rules, among them the product with equal weights.
+    MultiResponseRegression : Linear model of probabilities.
+
+    Notes
+    -----
+    With the probability :math:`p_{mc}` of class :math:`c` by base estimator :math:`m`,
+
+    .. math:: P(c \mid x) = \frac{\exp(b_c) \prod_m p_{mc}^{w_{mc}}}
+              {\sum_k \exp(b_k) \prod_m p_{mk}^{w_{mk}}}
+
+    which is the conditional logit model [2]_ of the logarithms of probabilities. For :math:`M` base
+    estimators, `fit` minimizes the weighted negative log-likelihood plus
+
+    .. math:: \alpha \Bigl(\sum_m (\bar w_m - 1/M)^2 + \sum_c b_c^2\Bigr)
+              + \alpha_{class} \sum_{m,c} (w_{mc} - \bar w_m)^2
+
+    by L-BFGS-B.
 
     References
     ----------
@@ -60,7 +79,7 @@ class LogarithmicPool(BaseCombiner):
 
     Examples
     --------
-    The first member is right, and the second sure:
+    The first base estimator is correct but underconfident; the second is always certain of "b":
 
     >>> X = [[0.6, 0.4, 0.0, 1.0], [0.4, 0.6, 0.0, 1.0]] * 20
     >>> model = LogarithmicPool().fit(X, ["a", "b"] * 20)
@@ -78,61 +97,62 @@ class LogarithmicPool(BaseCombiner):
         self.alpha = alpha
         self.class_alpha = class_alpha
 
-    def _learn(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        self._check()
-        logs = self._take_logs(X)
-        n_rows, n_members, n_classes = logs.shape
-        given = np.arange(n_rows), codes
-        equal = 1 / n_members
-        # A column for each class, or one for all of them.
-        shape = (n_members, 1 if self.class_alpha is None else n_classes)
+    def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
+        self._check_params()
+        logs = self._log_probas(X)
+        n_samples, n_estimators, n_classes = logs.shape
+        true_class = np.arange(n_samples), codes
+        equal = 1 / n_estimators
+        # One column per class, or one column for all classes.
+        shape = (n_estimators, 1 if self.class_alpha is None else n_classes)
         class_alpha = 0.0 if self.class_alpha is None else self.class_alpha
         n_weights = shape[0] * shape[1]
 
-        def lose(parameters: Floats) -> tuple[float, Floats]:
-            """Give the negative log-likelihood with its penalty, and the gradient."""
-            coef, classes = parameters[:n_weights].reshape(shape), parameters[n_weights:]
-            scores = np.einsum("nmk,mk->nk", logs, np.broadcast_to(coef, (n_members, n_classes)))
-            scores += classes
+        def loss_and_gradient(parameters: Floats) -> tuple[float, Floats]:
+            """Return the penalized negative log-likelihood and its gradient."""
+            coef, intercept = parameters[:n_weights].reshape(shape), parameters[n_weights:]
+            scores = np.einsum("nmk,mk->nk", logs, np.broadcast_to(coef, (n_estimators, n_classes)))
+            scores += intercept
             means = coef.mean(axis=1, keepdims=True)
-            apart, bent = means - equal, coef - means
-            loss = weights @ (logsumexp(scores, axis=1) - scores[given])
-            loss += self.alpha * ((apart**2).sum() + classes @ classes)
-            loss += class_alpha * (bent**2).sum()
-            excess = softmax(scores, axis=1)
-            excess[given] -= 1
-            excess *= weights[:, None]
-            slopes = np.einsum("nmk,nk->mk", logs, excess)
-            slopes = slopes.reshape(n_members, shape[1], -1).sum(axis=2)
-            slopes += 2 * (self.alpha * apart / shape[1] + class_alpha * bent)
-            return loss, np.r_[slopes.ravel(), excess.sum(axis=0) + 2 * self.alpha * classes]
+            mean_deviation, class_deviation = means - equal, coef - means
+            loss = weights @ (logsumexp(scores, axis=1) - scores[true_class])
+            loss += self.alpha * ((mean_deviation**2).sum() + intercept @ intercept)
+            loss += class_alpha * (class_deviation**2).sum()
+            residuals = softmax(scores, axis=1)
+            residuals[true_class] -= 1
+            residuals *= weights[:, None]
+            gradient = np.einsum("nmk,nk->mk", logs, residuals)
+            gradient = gradient.reshape(n_estimators, shape[1], -1).sum(axis=2)
+            gradient += 2 * (self.alpha * mean_deviation / shape[1] + class_alpha * class_deviation)
+            intercept_gradient = residuals.sum(axis=0) + 2 * self.alpha * intercept
+            return loss, np.r_[gradient.ravel(), intercept_gradient]
 
         start = np.r_[np.full(n_weights, equal), np.zeros(n_classes)]
-        least = 0 if self.class_alpha is None else None
-        bounds = [(least, None)] * n_weights + [(None, None)] * n_classes
-        found = minimize(lose, start, jac=True, method="L-BFGS-B", bounds=bounds)
-        if found.status == _OUT_OF_STEPS:
+        lower = 0 if self.class_alpha is None else None
+        bounds = [(lower, None)] * n_weights + [(None, None)] * n_classes
+        result = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        if result.status == _ITERATION_LIMIT:
             warnings.warn(
-                f"the weights of members had not settled after {found.nit} steps, so that they may "
-                "be off; a greater alpha makes them settle sooner",
+                f"Solver failed to converge after {result.nit} iterations. Increase alpha or "
+                "class_alpha.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        coef = found.x[:n_weights].reshape(shape)
-        self.coef_ = np.broadcast_to(coef, (n_members, n_classes)).copy()
-        self.intercept_ = found.x[n_weights:]
+        coef = result.x[:n_weights].reshape(shape)
+        self.coef_ = np.broadcast_to(coef, (n_estimators, n_classes)).copy()
+        self.intercept_ = result.x[n_weights:]
 
-    def _score(self, X: Floats) -> Floats:
-        self._check()
-        scores = np.einsum("nmk,mk->nk", self._take_logs(X), self.coef_) + self.intercept_
+    def _class_scores(self, X: Floats) -> Floats:
+        self._check_params()
+        scores = np.einsum("nmk,mk->nk", self._log_probas(X), self.coef_) + self.intercept_
         return np.asarray(softmax(scores, axis=1))
 
-    def _take_logs(self, X: Floats) -> Floats:
-        return np.log(np.maximum(as_members(X, len(self.classes_)), self.floor))
+    def _log_probas(self, X: Floats) -> Floats:
+        return np.log(np.maximum(split_by_estimator(X, len(self.classes_)), self.floor))
 
-    def _check(self) -> None:
+    def _check_params(self) -> None:
         if not isinstance(self.floor, Real) or not 0 < float(self.floor) < 1:
-            raise ValueError(f"floor must be a number between zero and one; got {self.floor!r}")
+            raise ValueError(f"floor must be a number in (0, 1); got {self.floor!r}.")
         check_positive("alpha", self.alpha)
         if self.class_alpha is not None:
-            check_positive("class_alpha, if it is not None,", self.class_alpha)
+            check_positive("class_alpha", self.class_alpha)

@@ -1,63 +1,70 @@
-"""Multi-response linear regression: one regression for each class, on its indicator."""
+"""Multi-response linear regression."""
 
 import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import gen_batches
 
 from cordwood._param_validation import check_choice
-from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, as_members
+from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
 
-_N_ROWS = 4096
+_BATCH_SIZE = 4096
 
 
 class MultiResponseRegression(BaseCombiner):
-    """Weigh members by least squares, for each class apart.
+    r"""One linear regression per class on the indicator of the class.
 
-    For each class, and so twice for two classes, the regression seeks weights of columns whose
-    weighted sum is one on the rows of the class and zero on all others. There is no intercept.
+    For each class, also if there are only two, the least-squares regression without intercept
+    predicts 1 for samples of the class and 0 for all others.
 
     Parameters
     ----------
-    columns : {"own", "all"}, default="own"
-        What the regression of a class may use: "own", what members say of that class, one column
-        from each; or "all", what they say of any class. With "all", the number of columns is
-        free, and need not be a multiple of the number of classes.
+    features : {"same_class", "all"}, default="same_class"
+        Features of the regression of a class:
+
+        - "same_class": the probabilities of this class, one feature per base estimator.
+        - "all": the probabilities of all classes. The number of features need not be a multiple of
+          the number of classes.
     nonnegative : bool, default=True
-        Whether weights are kept from falling below zero, so that what members say for a class can
-        only speak for it.
+        Whether coefficients are constrained to be non-negative.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        Sorted class labels.
     class_prior_ : ndarray of shape (n_classes,)
-        Share of each class in the training rows.
+        Weighted class frequencies of the training set.
     coef_ : ndarray of shape (n_classes, n_features_in_)
-        Weight of each column for each class; zero where the column is not used.
+        Coefficients of each class; zero for features that are not used.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where `X` had any.
+        Names of features seen during `fit`. Defined only if `X` has string feature names.
+
+    See Also
+    --------
+    LogarithmicPool : Linear model of logarithms of probabilities.
 
     Notes
     -----
-    The probability of a class is its share of the weighted sums, of which those below zero count
-    as zero; so it does not matter if new rows are of another scale than the training rows. Where no
-    sum is above zero, it is the share of the class in the training rows.
+    With coefficients :math:`w_c`, the probability of class :math:`c` is
 
-    Rows are rotated onto a triangle with as many rows as columns first, block by block. So all
-    regressions of "all" share one pass over the rows.
+    .. math:: P(c \mid x) = \frac{\max(0, w_c^T x)}{\sum_k \max(0, w_k^T x)}
+
+    so it does not depend on the scale of :math:`x`. If no sum is positive, it is the class prior.
+
+    The triangular factor of a QR decomposition, computed in batches, replaces the training samples
+    in all regressions.
 
     References
     ----------
     .. [1] Ting, Witten (1999). Issues in stacked generalization. Journal of Artificial
-       Intelligence Research 10. Section 2: the columns "own".
-    .. [2] Lawson, Hanson (1974). Solving least squares problems. Chapter 23: weights that are not
-       negative.
+       Intelligence Research 10. Section 2: ``features="same_class"``.
+    .. [2] Lawson, Hanson (1974). Solving least squares problems. Chapter 23: non-negative
+       coefficients.
 
     Examples
     --------
-    The first member knows, the second guesses:
+    The first base estimator is accurate, the second predicts at random and gets coefficient 0:
 
     >>> X = [[0.9, 0.1, 0.3, 0.7], [0.8, 0.2, 0.6, 0.4], [0.1, 0.9, 0.7, 0.3], [0.2, 0.8, 0.4, 0.6]]
     >>> model = MultiResponseRegression().fit(X, ["a", "a", "b", "b"])
@@ -68,46 +75,48 @@ class MultiResponseRegression(BaseCombiner):
     array([[0.6, 0.4]])
     """
 
-    def __init__(self, columns: str = "own", *, nonnegative: bool = True) -> None:
-        self.columns = columns
+    def __init__(self, features: str = "same_class", *, nonnegative: bool = True) -> None:
+        self.features = features
         self.nonnegative = nonnegative
 
-    def _learn(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        check_choice("columns", self.columns, ("own", "all"))
+    def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
+        check_choice("features", self.features, ("same_class", "all"))
+        if not isinstance(self.nonnegative, bool | np.bool_):
+            raise ValueError(f"nonnegative must be True or False; got {self.nonnegative!r}.")
         n_classes = len(self.classes_)
-        if self.columns == "all":
-            triangle = _rotate(X, np.eye(n_classes)[codes], weights)
+        if self.features == "all":
+            triangle = _triangular_factor(X, np.eye(n_classes)[codes], weights)
             self.coef_ = self._solve(triangle[:, :-n_classes], triangle[:, -n_classes:])
             return
-        members = as_members(X, n_classes)
+        probas = split_by_estimator(X, n_classes)
         self.coef_ = np.zeros((n_classes, X.shape[1]))
         for code in range(n_classes):
-            triangle = _rotate(members[:, :, code], (codes == code)[:, None], weights)
+            triangle = _triangular_factor(probas[:, :, code], (codes == code)[:, None], weights)
             self.coef_[code, code::n_classes] = self._solve(triangle[:, :-1], triangle[:, -1:])[0]
 
     def _solve(self, inputs: Floats, targets: Floats) -> Floats:
-        """Give the weights of columns for each target: shape (n_targets, n_columns)."""
+        """Return the coefficients of each target: shape (n_targets, n_features)."""
         if not self.nonnegative:
             return np.asarray(np.linalg.lstsq(inputs, targets, rcond=None)[0].T)
-        # scipy gives up after three rounds a column, which rounding errors can use up.
-        n_rounds = 30 * inputs.shape[1]
-        return np.array([nnls(inputs, target, maxiter=n_rounds)[0] for target in targets.T])
+        # The default of scipy, three iterations per feature, is too few with rounding errors.
+        max_iter = 30 * inputs.shape[1]
+        return np.array([nnls(inputs, target, maxiter=max_iter)[0] for target in targets.T])
 
-    def _score(self, X: Floats) -> Floats:
-        if self.columns == "own":
-            as_members(X, len(self.classes_))
+    def _class_scores(self, X: Floats) -> Floats:
+        if self.features == "same_class":
+            split_by_estimator(X, len(self.classes_))
         return np.maximum(X @ self.coef_.T, 0.0)
 
 
-def _rotate(X: Floats, targets: Floats, weights: Floats) -> Floats:
-    """Give the triangle of a QR decomposition of weighted columns, targets last.
+def _triangular_factor(X: Floats, targets: Floats, weights: Floats) -> Floats:
+    """Return the triangular QR factor of the weighted features and targets, targets last.
 
-    Sums of squares over its rows are those over all rows, and unlike the normal equations, which
-    say the same, they have not lost half of the digits.
+    The factor has the same least-squares solutions as the samples. Unlike the normal equations, it
+    does not square the condition number.
     """
     n_columns = X.shape[1] + targets.shape[1]
     triangle = np.empty((0, n_columns))
-    for rows in gen_batches(len(X), max(_N_ROWS, n_columns)):
-        block = np.hstack([X[rows], targets[rows]]) * np.sqrt(weights[rows, None])
+    for batch in gen_batches(len(X), max(_BATCH_SIZE, n_columns)):
+        block = np.hstack([X[batch], targets[batch]]) * np.sqrt(weights[batch, None])
         triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
     return triangle

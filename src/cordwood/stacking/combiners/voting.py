@@ -1,74 +1,85 @@
-"""Voting: one fixed rule, nothing learnt."""
+"""Fixed combination rules."""
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from cordwood._param_validation import check_choice
-from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, as_members, decide
+from cordwood.stacking.combiners._combiner import (
+    BaseCombiner,
+    Codes,
+    Floats,
+    hard_votes,
+    split_by_estimator,
+)
 
-# What the mean of the members counts beside a rule that leaves ties: less than any vote.
-_TIE = 1e-6
+# Weight of the mean probability, which breaks ties of a rule: less than any vote.
+_TIE_BREAK = 1e-6
 
 
-def _multiply(members: Floats) -> Floats:
-    # A product of hundreds of small numbers is zero, but its logarithm is not.
-    logs = np.log(np.maximum(members, np.finfo(np.float64).tiny)).sum(axis=1)
+def _product(probas: Floats) -> Floats:
+    # The product of hundreds of small numbers underflows, the sum of their logarithms does not.
+    logs = np.log(np.maximum(probas, np.finfo(np.float64).tiny)).sum(axis=1)
     product: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     return product
 
 
-def _or_mean(rule: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-    return lambda members: rule(members) + _TIE * members.mean(axis=1)
+def _with_tie_break(rule: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+    return lambda probas: rule(probas) + _TIE_BREAK * probas.mean(axis=1)
 
 
 _RULES: Mapping[str, Callable[[Floats], Floats]] = {
-    "majority": _or_mean(lambda members: decide(members).sum(axis=1)),
-    "mean": lambda members: members.mean(axis=1),
-    "product": _multiply,
-    "max": _or_mean(lambda members: members.max(axis=1)),
-    "min": _or_mean(lambda members: members.min(axis=1)),
-    "median": _or_mean(lambda members: np.median(members, axis=1)),
+    "majority": _with_tie_break(lambda probas: hard_votes(probas).sum(axis=1)),
+    "mean": lambda probas: probas.mean(axis=1),
+    "product": _product,
+    "max": _with_tie_break(lambda probas: probas.max(axis=1)),
+    "min": _with_tie_break(lambda probas: probas.min(axis=1)),
+    "median": _with_tie_break(lambda probas: np.median(probas, axis=1)),
 }
 
 
 class Voting(BaseCombiner):
     """Combine probabilities by a fixed rule.
 
-    Nothing is learnt but the classes, so any labelled rows will do for `fit`. The probability of a
-    class is its share of what the rule gives to all classes.
+    The rule has no trainable parameters: `fit` only stores the classes and their prior.
 
     Parameters
     ----------
     rule : {"majority", "mean", "product", "max", "min", "median"}, default="majority"
-        What is taken of the members' probabilities of a class. "majority" counts members that
-        think it the most probable; a member that has several most probable classes splits its
-        vote among them. "product" takes a probability of zero for the smallest number there is, so
-        that where every class is ruled out by some member, the class that is ruled out by the
-        fewest is ahead.
+        How the probabilities of a class are aggregated over the base estimators. The results are
+        normalized to sum to one.
 
-        Majority, max, min and median often leave classes equal. The mean of the probabilities,
-        which counts as a millionth of a vote or of the value, decides between them.
+        - "majority" counts the base estimators for which the class is the most probable; if a base
+          estimator has several most probable classes, its vote is split equally.
+        - "product" replaces zeros by the smallest positive float. If every class has a zero, the
+          class with the fewest zeros wins.
+        - "majority", "max", "min" and "median" often tie. The mean probability, with a weight of
+          1e-6, breaks ties.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        Sorted class labels.
     class_prior_ : ndarray of shape (n_classes,)
-        Share of each class in the training rows: the answer where all members say zero.
+        Weighted class frequencies of the training set: the prediction if all probabilities are 0.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where `X` had any.
+        Names of features seen during `fit`. Defined only if `X` has string feature names.
+
+    See Also
+    --------
+    sklearn.ensemble.VotingClassifier : Fits base estimators and combines them by majority or mean.
+    LogarithmicPool : Product of probabilities to trained powers.
 
     References
     ----------
-    .. [1] Kittler, Hatef, Duin, Matas (1998). On combining classifiers. IEEE Transactions on
-       Pattern Analysis and Machine Intelligence 20. Section 3, with equal priors.
+    .. [1] Kittler, Hatef, Duin, Matas (1998). On combining classifiers. IEEE TPAMI 20. Section 3,
+       with equal priors.
 
     Examples
     --------
-    Two members are for "a", without conviction, and the third is sure of "b":
+    Two of three base estimators slightly prefer "a", the third is certain of "b":
 
     >>> X = [[0.6, 0.4, 0.6, 0.4, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]]
     >>> Voting("majority").fit(X, ["a", "b"]).predict(X)
@@ -80,9 +91,9 @@ class Voting(BaseCombiner):
     def __init__(self, rule: str = "majority") -> None:
         self.rule = rule
 
-    def _learn(self, X: Floats, codes: Codes, weights: Floats) -> None:
+    def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
         check_choice("rule", self.rule, _RULES)
-        as_members(X, len(self.classes_))
+        split_by_estimator(X, len(self.classes_))
 
-    def _score(self, X: Floats) -> Floats:
-        return _RULES[self.rule](as_members(X, len(self.classes_)))
+    def _class_scores(self, X: Floats) -> Floats:
+        return _RULES[self.rule](split_by_estimator(X, len(self.classes_)))

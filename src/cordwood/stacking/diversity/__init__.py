@@ -1,38 +1,35 @@
-"""How differently the members of an ensemble err, for pairs of members and for all together.
+"""Diversity measures: how differently the members of an ensemble err.
 
-Every measure takes the members' `answers` and the true labels `y`. The answers are a mapping or a
-data frame with the labels that each member gave, by its name, or a sequence of these without
-names, such as an array of shape (n_members, n_rows). Where only right and wrong are known, these
-are the answers, and `y` is True throughout.
+Every measure takes the `predictions` of the members and the true labels `y`. Predictions are a
+mapping or a data frame from names to predicted labels, or a sequence of arrays of predicted labels,
+e.g. an array of shape (n_members, n_samples). If only the correctness of predictions is known, pass
+it as predictions, with an array of True as `y`.
 
-The measures of `pairs` give a matrix of shape (n_members, n_members), in the order of the members.
-It is symmetric, and its diagonal compares a member with itself. `mean_over_pairs` makes it the
-measure of an ensemble, and `measure_ensemble` takes all of them at once. What is zero divided by
-zero is NaN, and so is each mean that it is part of.
+Pairwise measures return a symmetric matrix of shape (n_members, n_members), in the order of the
+members; its diagonal compares each member with itself. `mean_over_pairs` reduces it to one number
+for the ensemble. A quotient 0 / 0 is NaN, and so are means over it.
 """
 
-from cordwood.stacking.diversity.pairs import (
+from cordwood.stacking.diversity.pairwise import (
     combination_potential,
     correlation,
     disagreement,
     double_fault,
     kappa,
+    mean_over_pairs,
     normalized_disagreement,
     oracle_accuracy,
     q_statistic,
 )
 from cordwood.stacking.diversity.pareto import pareto_front
-from cordwood.stacking.diversity.summary import EnsembleDiversity, mean_over_pairs, measure_ensemble
 
 __all__ = [
-    "EnsembleDiversity",
     "combination_potential",
     "correlation",
     "disagreement",
     "double_fault",
     "kappa",
     "mean_over_pairs",
-    "measure_ensemble",
     "normalized_disagreement",
     "oracle_accuracy",
     "pareto_front",

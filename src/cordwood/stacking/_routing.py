@@ -1,0 +1,54 @@
+"""Metadata of `fit`, such as `sample_weight`, for the estimators of a stack."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+
+def is_routing_enabled() -> bool:
+    """Return whether scikit-learn's metadata routing is enabled."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def select_fit_params(estimator: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata that `estimator.fit` accepts, without metadata routing.
+
+    Metadata of a pipeline is passed to its last step.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> metadata = {"sample_weight": [1.0, 2.0], "groups": [0, 1]}
+    >>> select_fit_params(Pipeline([("nb", MultinomialNB())]), metadata)
+    {'nb__sample_weight': [1.0, 2.0]}
+    >>> select_fit_params(KNeighborsClassifier(), metadata)
+    {}
+    """
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return {
+            f"{name}__{param}": value for param, value in select_fit_params(last, metadata).items()
+        }
+    return {
+        param: value for param, value in metadata.items() if has_fit_parameter(estimator, param)
+    }
+
+
+def check_sample_weight_support(estimators: Mapping[str, Any]) -> None:
+    """Raise an error that names the estimators whose `fit` does not accept `sample_weight`."""
+    unsupported = [
+        name
+        for name, estimator in estimators.items()
+        if not select_fit_params(estimator, {"sample_weight": None})
+    ]
+    if unsupported:
+        raise ValueError(
+            "sample_weight is not supported by "
+            f"{', '.join(map(repr, unsupported))}; remove these estimators, or call "
+            "sklearn.set_config(enable_metadata_routing=True) and set_fit_request("
+            "sample_weight=True) on the estimators that should receive the weights."
+        )
