@@ -41,7 +41,8 @@ def main(arguments: list[str]) -> int:
         return max(call(*check) for check in checks)
     if command == "docs":
         prepare("-e", ".")
-        return call(PYTHON, ROOT / "docs" / "generate_cli.py", *rest)
+        generators = ("generate_cli.py", "generate_layers.py")
+        return max(call(PYTHON, ROOT / "docs" / name, *rest) for name in generators)
     if command == "results":
         prepare("-e", ".[plots]")
         return call(PYTHON, ROOT / "benchmarks" / "results.py", *rest)

@@ -1,7 +1,7 @@
-"""Write docs/cli.md from the commands themselves: python docs/generate_cli.py.
+"""Generate docs/cli.md from the definitions of the commands: python docs/generate_cli.py.
 
-The page is made from what each option says of itself and not from the output of `--help`, whose
-layout changes with the version of typer.
+The page is made from the parameters of the commands, not from the output of `--help`, whose layout
+depends on the version of typer.
 """
 
 from enum import Enum
@@ -12,29 +12,29 @@ from cordwood.cli.main import COMMANDS, load_command
 
 PAGE = Path(__file__).with_name("cli.md")
 
-HEAD = """\
-# The command line
+HEADER = """\
+# Command line reference
 
-This page is made by `python docs/generate_cli.py` from what `cordwood COMMAND --help` says.
+This page is generated from the help texts of the commands by `python docs/generate_cli.py`.
 
-Answers go to standard output, progress and errors to standard error; progress is shown only on a
-terminal. Files are written whole or not at all. `--json` prints the same results for machines.
-`cordwood --version` tells the version; `cordwood --debug COMMAND`, or `CORDWOOD_DEBUG=1`, shows the
-traceback of an error.
+Results are printed to standard output, progress and errors to standard error; progress bars are
+shown on a terminal only. Output files are replaced atomically: an error leaves an existing file
+unchanged. `--json` prints the result as JSON. `cordwood --version` prints the version;
+`cordwood --debug COMMAND`, or `CORDWOOD_DEBUG=1`, prints the traceback of an error.
 
 | exit code | meaning |
 | --- | --- |
-| 0 | done |
-| 1 | the data, the model file or the system said no; one line on standard error says why |
-| 2 | the command was not understood |
-| 70 | a bug in cordwood |
+| 0 | success |
+| 1 | runtime error: invalid data, invalid model file, or I/O error; one line on standard error |
+| 2 | usage error: unknown command or option, or invalid value |
+| 70 | bug in cordwood |
 | 130 | interrupted with Ctrl-C |
 """
 
 
 def page() -> str:
-    """Give the whole page as Markdown."""
-    return "\n".join([HEAD, *(_section(name) for name in COMMANDS)])
+    """Return the page as Markdown."""
+    return "\n".join([HEADER, *(_section(name) for name in COMMANDS)])
 
 
 def _section(name: str) -> str:
@@ -45,16 +45,21 @@ def _section(name: str) -> str:
         ["cordwood", name, *(_argument_usage(param) for param in arguments), "[OPTIONS]"]
     )
     rows = [
-        *(f"| `{param.metavar}` | {_help(param)} |" for param in arguments),
-        *(f"| {_flags(param)} | {_help(param)} |" for param in options),
+        *((f"`{param.metavar}`", _help(param)) for param in arguments),
+        *((_flags(param), _help(param)) for param in options),
     ]
     parts = [
         f"## cordwood {name}",
         command.help,
         f"```\n{usage}\n```",
-        "\n".join(["| option | meaning |", "| --- | --- |", *rows]),
+        "\n".join(["| option | meaning |", "| --- | --- |", *(_table_row(row) for row in rows)]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _table_row(cells: tuple[str, ...]) -> str:
+    """Format a row of a Markdown table; a bar inside a cell, even in code, must be escaped."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _argument_usage(param: Any) -> str:
@@ -68,8 +73,8 @@ def _flags(param: Any) -> str:
 
 def _help(param: Any) -> str:
     default = param.default.value if isinstance(param.default, Enum) else param.default
-    told = param.show_default and default not in (None, False)
-    return " ".join(param.help.split()) + (f" [default: {default}]" if told else "")
+    has_default = param.show_default and default is not None and default is not False
+    return " ".join(param.help.split()) + (f" [default: {default}]" if has_default else "")
 
 
 if __name__ == "__main__":

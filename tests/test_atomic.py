@@ -9,17 +9,17 @@ from cordwood import _atomic as atomic
 
 @pytest.fixture
 def target(tmp_path):
-    return tmp_path / "answer.txt"
+    return tmp_path / "result.txt"
 
 
-def test_new_file_is_written_whole(target):
+def test_new_file_is_written(target):
     with atomic.write(target) as file:
         file.write("é\n")
     assert target.read_bytes().decode() == f"é{os.linesep}"
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_old_file_stands_until_the_block_ends(target):
+def test_existing_file_is_replaced_at_the_end_of_the_block(target):
     target.write_text("old and longer")
     with atomic.write(os.fspath(target)) as file:
         file.write("new")
@@ -29,7 +29,7 @@ def test_old_file_stands_until_the_block_ends(target):
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_bytes_and_options_of_open(target):
+def test_mode_and_options_are_passed_to_open(target):
     with atomic.write(target, "wb") as file:
         file.write(b"\xff\n")
     assert target.read_bytes() == b"\xff\n"
@@ -40,7 +40,7 @@ def test_bytes_and_options_of_open(target):
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
 @pytest.mark.parametrize("exists", [True, False])
-def test_error_leaves_everything_as_it_was(target, error, exists):
+def test_exception_leaves_the_directory_unchanged(target, error, exists):
     if exists:
         target.write_text("old")
     with pytest.raises(error), atomic.write(target) as file:
@@ -54,24 +54,24 @@ def test_error_leaves_everything_as_it_was(target, error, exists):
 def test_failed_rename_leaves_no_temporary_file(target, monkeypatch):
     target.write_text("old")
 
-    def refuse(source, destination):
+    def fail(source, destination):
         raise PermissionError("in use")
 
-    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(PermissionError), atomic.write(target) as file:
         file.write("new")
     assert list(target.parent.iterdir()) == [target]
     assert target.read_text() == "old"
 
 
-def test_missing_folder_is_an_error(target):
+def test_missing_directory_raises(target):
     with pytest.raises(FileNotFoundError), atomic.write(target / "none" / "file"):
         pass
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
-def test_permissions_of_an_old_file_are_kept(target, mode):
+def test_permissions_of_an_existing_file_are_kept(target, mode):
     target.write_text("old")
     target.chmod(mode)
     with atomic.write(target) as file:

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from cordwood import persist
 from cordwood.exceptions import ModelFileError
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.persist import PROTOCOL, TYPES, Card, load, read_card, save
+from cordwood.persist import PROTOCOL, TYPES, ModelCard, load, load_with_card, read_model_card, save
 from cordwood.text.vectorizer import TextVectorizer
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.5], [3.0, 1.0], [4.0, 0.0], [5.0, 2.0]])
@@ -53,7 +53,7 @@ def saved(tmp_path_factory):
 
 
 class Carrier(LogisticRegression):
-    """Carries any object as an attribute, under a name that skops trusts."""
+    """Holds any object as an attribute, under a class name that skops trusts."""
 
 
 Carrier.__module__ = LogisticRegression.__module__
@@ -91,7 +91,7 @@ def rewrite(file, target, *, schema=None, card=None, compression=ZIP_STORED, **m
 
 
 def forge(thing, saved, target):
-    """Make a model file around any object, as an attacker would who does not call `save`."""
+    """Make a model file around any object, as an attacker would, without `save`."""
     data = skops.io.dumps(thing)
     card = members_of(saved)["cordwood.json"]
     buffer = io.BytesIO(data)
@@ -113,7 +113,7 @@ def nodes(tree):
             yield from nodes(value)
 
 
-def refusal(file):
+def load_error(file):
     with pytest.raises(ModelFileError) as caught:
         load(file)
     sentence = str(caught.value)
@@ -123,10 +123,10 @@ def refusal(file):
     return sentence
 
 
-# --- what comes back ------------------------------------------------------------------------
+# --- round trips ----------------------------------------------------------------------------
 
 
-def test_predictions_come_back_to_the_last_bit(saved):
+def test_predictions_of_a_loaded_model_are_bit_identical(saved):
     model, loaded = fitted(), load(saved)
     rows = np.random.RandomState(0).normal(size=(50, 2))
     assert loaded.predict_proba(rows).tobytes() == model.predict_proba(rows).tobytes()
@@ -144,15 +144,15 @@ def test_predictions_come_back_to_the_last_bit(saved):
     ],
     ids=["int", "float", "bool", "object"],
 )
-def test_labels_of_any_type_come_back(y, tmp_path):
+def test_label_types_round_trip(y, tmp_path):
     model = LinearSVMClassifier(random_state=3).fit(X, y)
     file = save(model, tmp_path / "model")
     assert load(file).predict(X).dtype == model.predict(X).dtype
     assert load(file).predict(X).tolist() == model.predict(X).tolist()
-    assert read_card(file).classes == tuple(str(label) for label in model.classes_)
+    assert read_model_card(file).classes == tuple(str(label) for label in model.classes_)
 
 
-def test_texts_come_back(tmp_path):
+def test_text_pipeline_round_trips(tmp_path):
     texts = ["__loader__ and __id__ make words", "words make 42", "sun", "sun and moon"]
     model = make_pipeline(
         TextVectorizer(preset="social", stop_words=["and"]), LinearSVMClassifier(random_state=0)
@@ -162,7 +162,7 @@ def test_texts_come_back(tmp_path):
     assert loaded.predict_proba(unseen).tobytes() == model.predict_proba(unseen).tobytes()
 
 
-def test_words_that_look_like_nodes_are_words(tmp_path):
+def test_keys_named_like_node_fields_round_trip(tmp_path):
     tree_words = {"__loader__": 1.0, "__id__": 2.0, "content": 3.0, "__class__": 4.0}
     assert load(save(carry(tree_words), tmp_path / "model")).thing == tree_words
 
@@ -184,7 +184,7 @@ def test_words_that_look_like_nodes_are_words(tmp_path):
     ],
     ids=repr,
 )
-def test_plain_state_comes_back(thing, tmp_path):
+def test_plain_state_round_trips(thing, tmp_path):
     loaded = load(save(carry(thing), tmp_path / "model")).thing
     assert type(loaded) is type(thing)
     assert repr(loaded) == repr(thing)
@@ -193,15 +193,15 @@ def test_plain_state_comes_back(thing, tmp_path):
         assert loaded.flags.f_contiguous == thing.flags.f_contiguous
 
 
-def test_an_object_in_two_places_comes_back_in_both(tmp_path):
+def test_shared_object_round_trips(tmp_path):
     part = fitted()
     loaded = load(save(carry([part, {"again": part}]), tmp_path / "model"))
     first, second = loaded.thing[0], loaded.thing[1]["again"]
     assert first.predict_proba(X).tobytes() == second.predict_proba(X).tobytes()
 
 
-def test_card_tells_what_was_said(saved):
-    card = read_card(saved)
+def test_model_card_round_trips(saved):
+    card = read_model_card(saved)
     assert (card.protocol, card.fingerprint, card.recipe) == (PROTOCOL, "abc", "svm")
     assert card.columns == {"text": ["title", "body"], "label": "topic"}
     assert card.classes == ("no", "yes")
@@ -211,14 +211,14 @@ def test_card_tells_what_was_said(saved):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", card.created)
 
 
-def test_card_of_a_model_without_classes_has_none(tmp_path):
-    assert read_card(save(StandardScaler().fit(X), tmp_path / "model")).classes == ()
+def test_model_card_without_classes(tmp_path):
+    assert read_model_card(save(StandardScaler().fit(X), tmp_path / "model")).classes == ()
 
 
-def test_card_needs_no_model(saved, tmp_path):
+def test_model_card_is_read_without_the_model(saved, tmp_path):
     broken = rewrite(saved, tmp_path / "model", schema=lambda tree: {})
-    assert read_card(broken) == read_card(saved)
-    assert "damaged" in refusal(broken)
+    assert read_model_card(broken) == read_model_card(saved)
+    assert "damaged" in load_error(broken)
 
 
 def test_every_listed_type_exists():
@@ -228,24 +228,24 @@ def test_every_listed_type_exists():
         assert f"{found.__module__}.{found.__qualname__}" == name
 
 
-# --- saving what could not be opened ---------------------------------------------------------
+# --- models that cannot be saved -------------------------------------------------------------
 
 
 def double(X):
     return 2 * X
 
 
-class Stranger(ClassifierMixin, BaseEstimator):
+class CustomClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         self.classes_ = np.unique(y)
         return self
 
 
-def refused_by_save(model, file):
-    file.write_text("what was there before")
-    with pytest.raises(ModelFileError, match="was not written: the model ") as caught:
+def save_error(model, file):
+    file.write_text("old content")
+    with pytest.raises(ModelFileError, match="cannot write .*: the model ") as caught:
         save(model, file)
-    assert file.read_text() == "what was there before"
+    assert file.read_text() == "old content"
     assert [each.name for each in file.parent.iterdir()] == [file.name]
     return str(caught.value)
 
@@ -257,38 +257,38 @@ def refused_by_save(model, file):
         (lambda: DecisionTreeClassifier().fit(X, Y), "sklearn.tree._tree.Tree"),
         (lambda: SVC().fit(X, Y), "sklearn.svm._classes.SVC"),
         (lambda: carry(np.random.RandomState(0)), "numpy.random.mtrand.RandomState"),
-        (lambda: Stranger().fit(X, Y), "Stranger"),
+        (lambda: CustomClassifier().fit(X, Y), "CustomClassifier"),
         (lambda: carry(sp.csr_array(X)), "scipy.sparse._csr.csr_array"),
         (lambda: carry(len), "builtins.len"),
         (lambda: carry(np.log), ".log, which"),
         (lambda: carry({True: 1}), "builtins.bool"),
-        (lambda: carry({1: "a", "1": "b"}), "equal as text, such as 1 and '1'"),
-        (lambda: carry({(1, 2): "a"}), "cannot be kept in a file"),
+        (lambda: carry({1: "a", "1": "b"}), "equal as strings, such as 1 and '1'"),
+        (lambda: carry({(1, 2): "a"}), "cannot be serialized"),
     ],
     ids=[
-        "function", "tree", "kernel machine", "generator", "stranger", "sparse", "builtin",
+        "function", "tree", "kernel SVM", "generator", "custom class", "sparse", "builtin",
         "ufunc", "bool key", "equal keys", "tuple key",
     ],
 )  # fmt: skip
-def test_what_cannot_be_opened_is_not_saved(model, named, tmp_path):
-    assert named in refused_by_save(model(), tmp_path / "model")
+def test_save_rejects_unsupported_models(model, named, tmp_path):
+    assert named in save_error(model(), tmp_path / "model")
 
 
-def test_unfitted_models_are_not_saved(tmp_path):
-    with pytest.raises(NotFittedError, match="not fitted yet: fit it, then save it"):
+def test_save_rejects_unfitted_models(tmp_path):
+    with pytest.raises(NotFittedError, match="is not fitted; fit it before saving it"):
         save(LinearSVMClassifier(), tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_take_a_file_is_named(tmp_path):
-    with pytest.raises(ModelFileError, match="was not written: it is a folder"):
+def test_save_names_an_invalid_path(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot write .*: it is a directory"):
         save(fitted(), tmp_path)
-    with pytest.raises(ModelFileError, match="was not written: there is no folder .*missing"):
+    with pytest.raises(ModelFileError, match="cannot write .*: directory .*missing does not exist"):
         save(fitted(), tmp_path / "missing" / "model")
 
 
-def test_columns_that_json_cannot_hold_are_refused(tmp_path):
-    with pytest.raises(ModelFileError, match="columns must be what JSON can hold"):
+def test_save_rejects_columns_that_are_not_json(tmp_path):
+    with pytest.raises(ModelFileError, match="columns must be JSON-serializable"):
         save(fitted(), tmp_path / "model", columns={"text": {"a", "b"}})
     assert not list(tmp_path.iterdir())
 
@@ -297,41 +297,41 @@ def test_columns_that_json_cannot_hold_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is not a cordwood model file"),
         (b"id,text,label\n1,hello,a\n", "is not a cordwood model file"),
-        (pickle.dumps({"a": 1}), "seems to be a pickle, which could run code"),
-        (b"PK\x03\x04 and so on", "is damaged or cut short"),
+        (pickle.dumps({"a": 1}), "seems to be a pickle, which may run code"),
+        (b"PK\x03\x04 and so on", "is damaged or truncated"),
     ],
     ids=["empty", "csv", "pickle", "half a zip"],
 )
-def test_other_files_are_told_apart(content, said, tmp_path):
+def test_load_rejects_other_files(content, message, tmp_path):
     file = tmp_path / "model"
     file.write_bytes(content)
-    assert said in refusal(file)
-    with pytest.raises(ModelFileError, match=said):
-        read_card(file)
+    assert message in load_error(file)
+    with pytest.raises(ModelFileError, match=message):
+        read_model_card(file)
 
 
-def test_a_pickle_is_never_run(tmp_path):
+def test_load_never_unpickles(tmp_path):
     class Trap:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "trap"),)
 
     (tmp_path / "model").write_bytes(pickle.dumps(Trap()))
-    refusal(tmp_path / "model")
+    load_error(tmp_path / "model")
     assert not (tmp_path / "trap").exists()
 
 
-def test_missing_files_and_folders_are_named(tmp_path):
-    assert "does not exist" in refusal(tmp_path / "nothing")
-    assert "is not a file" in refusal(tmp_path)
+def test_load_names_missing_files_and_directories(tmp_path):
+    assert "does not exist" in load_error(tmp_path / "nothing")
+    assert "is not a file" in load_error(tmp_path)
     if Path("/dev/zero").exists():
-        assert "is not a file" in refusal("/dev/zero")
+        assert "is not a file" in load_error("/dev/zero")
 
 
-def test_a_link_leads_to_its_file(saved, tmp_path):
+def test_load_follows_symbolic_links(saved, tmp_path):
     try:
         (tmp_path / "link").symlink_to(saved)
     except OSError:
@@ -339,24 +339,24 @@ def test_a_link_leads_to_its_file(saved, tmp_path):
     assert load(tmp_path / "link").predict(X).tolist() == fitted().predict(X).tolist()
 
 
-def test_a_skops_file_of_another_program_is_told_apart(tmp_path):
+def test_load_rejects_a_plain_skops_file(tmp_path):
     (tmp_path / "model").write_bytes(skops.io.dumps(fitted()))
-    assert "there is no cordwood.json in it" in refusal(tmp_path / "model")
+    assert "it contains no cordwood.json" in load_error(tmp_path / "model")
 
 
 # --- protocols and versions ------------------------------------------------------------------
 
 
-def test_newer_protocols_ask_for_a_newer_cordwood(saved, tmp_path):
+def test_load_rejects_newer_protocols(saved, tmp_path):
     file = rewrite(saved, tmp_path / "model", card=lambda card: {"protocol": PROTOCOL + 1})
-    assert f"is of protocol {PROTOCOL + 1}" in refusal(file)
-    assert refusal(file).endswith("update cordwood")
+    assert f"has protocol {PROTOCOL + 1}" in load_error(file)
+    assert load_error(file).endswith("upgrade cordwood")
 
 
 @pytest.mark.parametrize("protocol", [0, -1, "1", 1.0, True, None, [1], "x" * 10_000])
-def test_a_protocol_is_a_positive_number(protocol, saved, tmp_path):
+def test_load_rejects_invalid_protocols(protocol, saved, tmp_path):
     file = rewrite(saved, tmp_path / "model", card=lambda card: {**card, "protocol": protocol})
-    assert "has no valid protocol number" in refusal(file)
+    assert "has no valid protocol number" in load_error(file)
 
 
 def test_each_protocol_has_a_reader(saved, tmp_path, monkeypatch):
@@ -383,18 +383,18 @@ def test_each_protocol_has_a_reader(saved, tmp_path, monkeypatch):
         lambda card: {**card, "columns": ["text"]},
     ],
 )
-def test_a_card_of_another_shape_is_refused(change, saved, tmp_path):
-    refusal(rewrite(saved, tmp_path / "model", card=change))
+def test_load_rejects_an_invalid_card(change, saved, tmp_path):
+    load_error(rewrite(saved, tmp_path / "model", card=change))
 
 
-def test_a_card_that_is_no_json_is_refused(saved, tmp_path):
-    refusal(rewrite(saved, tmp_path / "model", cordwood__json=b"{'protocol': 1"))
-    refusal(rewrite(saved, tmp_path / "model", cordwood__json=b"[" * 100_000))
+def test_load_rejects_a_card_that_is_not_json(saved, tmp_path):
+    load_error(rewrite(saved, tmp_path / "model", cordwood__json=b"{'protocol': 1"))
+    load_error(rewrite(saved, tmp_path / "model", cordwood__json=b"[" * 100_000))
 
 
 @pytest.mark.parametrize(("shift", "warned"), [("0.1.0", True), ("{}.99", False)])
-def test_another_scikit_learn_is_said_once(shift, warned, saved, tmp_path):
-    here = read_card(saved).versions["scikit-learn"]
+def test_load_warns_once_about_another_scikit_learn(shift, warned, saved, tmp_path):
+    here = read_model_card(saved).versions["scikit-learn"]
     other = shift.format(".".join(here.split(".")[:2]))
 
     def age(tree):
@@ -411,7 +411,9 @@ def test_another_scikit_learn_is_said_once(shift, warned, saved, tmp_path):
         load(file)
     assert len(caught) == warned
     if warned:
-        assert f"was saved with scikit-learn {other} and this is {here}" in str(caught[0].message)
+        assert f"was saved with scikit-learn {other}, but {here} is installed" in str(
+            caught[0].message
+        )
         assert caught[0].filename == __file__
 
 
@@ -446,28 +448,28 @@ class Reduced:
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_nothing_that_could_act_is_opened(thing, named, saved, tmp_path):
+def test_load_rejects_types_that_could_run_code(thing, named, saved, tmp_path):
     for payload in (carry(thing), thing, [thing]):
-        sentence = refusal(forge(payload, saved, tmp_path / "model"))
+        sentence = load_error(forge(payload, saved, tmp_path / "model"))
         assert named in sentence
-        assert "which a model file may not hold" in sentence
+        assert "which a model file may not contain" in sentence
 
 
-def test_many_refused_types_still_make_one_sentence(saved, tmp_path):
+def test_many_rejected_types_make_one_sentence(saved, tmp_path):
     things = [os.mkdir, os.remove, eval, exec, compile, "\x1b[31m"]
-    assert "and 2 more types" in refusal(forge(carry(things), saved, tmp_path / "model"))
+    assert "and 2 more types" in load_error(forge(carry(things), saved, tmp_path / "model"))
 
 
-def test_names_from_the_file_cannot_speak_to_the_terminal(saved, tmp_path):
+def test_names_from_the_file_are_escaped(saved, tmp_path):
     def change(tree):
         next(nodes(tree))["__class__"] = "\x1b[31m\nred" + "x" * 10_000
 
-    sentence = refusal(rewrite(saved, tmp_path / "model", schema=change))
+    sentence = load_error(rewrite(saved, tmp_path / "model", schema=change))
     assert "\x1b" not in sentence
 
 
 @pytest.mark.parametrize("target", ["posix.system", "builtins.eval", "builtins.map", *TYPES])
-def test_no_loader_reaches_anything_else(target, saved, tmp_path):
+def test_no_node_type_constructs_other_objects(target, saved, tmp_path):
     module, _, name = target.rpartition(".")
     whole = json.loads(members_of(saved)["schema.json"])
     for loader in [*{kind for kind, _ in skops.io._persist.NODE_TYPE_MAPPING}, "NoSuchNode", ""]:
@@ -477,13 +479,13 @@ def test_no_loader_reaches_anything_else(target, saved, tmp_path):
             node.update(__loader__=loader, __module__=module, __class__=name, __id__=1)
             node.update(content={"func": "fit", "obj": whole}, attrs=whole)
 
-        sentence = refusal(rewrite(saved, tmp_path / "model", schema=change))
+        sentence = load_error(rewrite(saved, tmp_path / "model", schema=change))
         if target not in TYPES and loader != "ObjectNode":
             assert target in sentence, loader
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, -1, "2", None])
-def test_an_older_protocol_of_skops_opens_no_door(protocol, saved, tmp_path):
+def test_older_skops_protocols_are_no_loophole(protocol, saved, tmp_path):
     def change(tree):
         tree["protocol"] = protocol
         for node in nodes(tree):
@@ -492,16 +494,16 @@ def test_an_older_protocol_of_skops_opens_no_door(protocol, saved, tmp_path):
                 node.update(__loader__="FunctionNode", __module__="numpy", __class__="log")
                 node.update(content=content)
 
-    refusal(rewrite(saved, tmp_path / "model", schema=change))
+    load_error(rewrite(saved, tmp_path / "model", schema=change))
 
 
-def test_a_class_cannot_be_smuggled_in_as_the_type_of_a_key(saved, tmp_path):
+def test_load_rejects_a_class_as_a_key_type(saved, tmp_path):
     def change(tree):
         for node in nodes(tree):
             if node["__loader__"] == "TypeNode":
                 node.update(__module__="cordwood.text.vectorizer", __class__="TextVectorizer")
 
-    assert "TextVectorizer" in refusal(rewrite(saved, tmp_path / "model", schema=change))
+    assert "TextVectorizer" in load_error(rewrite(saved, tmp_path / "model", schema=change))
 
 
 def leaf(number):
@@ -524,54 +526,54 @@ def pair(number, left, right):
     }
 
 
-def test_a_short_file_cannot_stand_for_an_endless_tree(saved, tmp_path):
-    # Each level holds the level below and, under the name of a leaf, the same level once more.
+def test_load_rejects_exponentially_large_trees(saved, tmp_path):
+    # Each level holds the level below and, under the id of a leaf, the same level once more.
     tree = leaf(1)
     for level in range(2, 60):
         tree = pair(level, tree, leaf(level - 1) if level > 2 else leaf(1))
     file = rewrite(saved, tmp_path / "model", schema=lambda old: {**tree, "protocol": 2})
-    assert "refers back to itself" in refusal(file)
+    assert "contains itself" in load_error(file)
 
 
-def test_a_tree_cannot_hold_itself(saved, tmp_path):
+def test_load_rejects_cyclic_trees(saved, tmp_path):
     tree = pair(1, leaf(2), leaf(1))
     file = rewrite(saved, tmp_path / "model", schema=lambda old: {**tree, "protocol": 2})
-    assert "refers back to itself" in refusal(file)
+    assert "contains itself" in load_error(file)
 
 
 @pytest.mark.parametrize("number", [0, -1, None, "1", 1.0, True, [1]])
-def test_objects_are_numbered(number, saved, tmp_path):
-    # skops remembers no object of number 0, and would read its array anew for each mention.
+def test_load_rejects_invalid_object_ids(number, saved, tmp_path):
+    # skops does not cache an object of id 0, and would read its array for each reference.
     def change(tree):
         next(nodes(tree))["__id__"] = number
 
-    refusal(rewrite(saved, tmp_path / "model", schema=change))
+    load_error(rewrite(saved, tmp_path / "model", schema=change))
 
 
-def test_an_array_is_not_read_for_many_objects(saved, tmp_path):
+def test_load_rejects_shared_arrays(saved, tmp_path):
     def change(tree):
         every = [node for node in nodes(tree) if node.get("type") == "numpy"]
         every[1]["file"] = every[0]["file"]
 
-    sentence = refusal(rewrite(saved, tmp_path / "model", schema=change))
-    assert "an array that belongs to another object" in sentence
+    sentence = load_error(rewrite(saved, tmp_path / "model", schema=change))
+    assert "an array that is shared between objects" in sentence
 
 
-def test_deep_trees_are_refused(saved, tmp_path):
-    refusal(rewrite(saved, tmp_path / "model", schema__json=b"[" * 200_000))
+def test_load_rejects_deep_trees(saved, tmp_path):
+    load_error(rewrite(saved, tmp_path / "model", schema__json=b"[" * 200_000))
     head = b'{"__class__":"list","__module__":"builtins","__loader__":"ListNode","content":['
     tree = head * 5000 + b"]}" * 5000
-    refusal(rewrite(saved, tmp_path / "model", schema__json=tree))
+    load_error(rewrite(saved, tmp_path / "model", schema__json=tree))
 
 
 @pytest.mark.parametrize("schema", [b"", b"null", b"[]", b"{}", b'"x"', b"\xff\xfe", b"1" * 9999])
-def test_a_schema_of_another_shape_is_refused(schema, saved, tmp_path):
-    refusal(rewrite(saved, tmp_path / "model", schema__json=schema))
+def test_load_rejects_an_invalid_schema(schema, saved, tmp_path):
+    load_error(rewrite(saved, tmp_path / "model", schema__json=schema))
 
 
-def test_a_file_must_hold_a_fitted_estimator(saved, tmp_path):
-    assert "holds no estimator" in refusal(forge({"a": 1}, saved, tmp_path / "model"))
-    refusal(forge(LinearSVMClassifier(), saved, tmp_path / "model"))
+def test_load_requires_a_fitted_estimator(saved, tmp_path):
+    assert "contains no estimator" in load_error(forge({"a": 1}, saved, tmp_path / "model"))
+    load_error(forge(LinearSVMClassifier(), saved, tmp_path / "model"))
 
 
 def array_bytes(array, allow_pickle=False):
@@ -586,57 +588,57 @@ class Boobytrap:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
-        (array_bytes(np.array([Boobytrap()]), allow_pickle=True), "array of type object"),
+        (array_bytes(np.array([Boobytrap()]), allow_pickle=True), "array of dtype object"),
         (pickle.dumps(Boobytrap()), "damaged"),
-        (array_bytes(np.zeros(4))[:-8], "not of the size it says"),
-        (array_bytes(np.zeros(4)) + b"more", "not of the size it says"),
+        (array_bytes(np.zeros(4))[:-8], "size differs from its header"),
+        (array_bytes(np.zeros(4)) + b"more", "size differs from its header"),
         (array_bytes(np.zeros(4)).replace(b"(4,)", b"(4000000000000,)"), "damaged|size"),
         (array_bytes(np.zeros(4)).replace(b"(4,), ", b"(9**99,"), "damaged"),
-        (array_bytes(np.zeros(1, dtype="S1")).replace(b"|S1", b"|S0"), "no model needs"),
+        (array_bytes(np.zeros(1, dtype="S1")).replace(b"|S1", b"|S0"), "a model may not have"),
         (b"\x93NUMPY\x03\x00" + array_bytes(np.zeros(4))[8:], "damaged"),
         (b"", "damaged"),
     ],
     ids=["objects", "pickle", "short", "long", "huge", "formula", "empty type", "version", "empty"],
 )
-def test_arrays_are_what_they_say(content, said, saved, tmp_path, monkeypatch):
+def test_load_checks_array_headers(content, message, saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = next(name for name in members_of(saved) if name.endswith(".npy"))
     file = rewrite(saved, tmp_path / "model", **{name.replace(".", "__"): content})
-    assert re.search(said, refusal(file))
+    assert re.search(message, load_error(file))
     assert not (tmp_path / "trap").exists()
 
 
-def test_a_small_file_cannot_unfold_into_a_large_one(saved, tmp_path):
+def test_load_rejects_decompression_bombs(saved, tmp_path):
     file = rewrite(saved, tmp_path / "model", compression=ZIP_DEFLATED)
-    assert "compressed" in refusal(file)
+    assert "compressed" in load_error(file)
     data = bytearray(saved.read_bytes())
     entry = data.index(b"PK\x01\x02")
     data[entry + 24 : entry + 28] = (2**32 - 2).to_bytes(4, "little")  # its size, unpacked
     (tmp_path / "model").write_bytes(data)
-    assert "more bytes than it has" in refusal(tmp_path / "model")
+    assert "larger than the file" in load_error(tmp_path / "model")
 
 
 @pytest.mark.parametrize("name", ["../escape.npy", "/etc/passwd", "a.py", "1.npy", "x\\1.npy"])
-def test_members_of_other_names_are_refused(name, saved, tmp_path):
+def test_load_rejects_unexpected_archive_members(name, saved, tmp_path):
     file = rewrite(saved, tmp_path / "model", **{name: b""})
-    assert "a member that no model needs" in refusal(file)
+    assert "an unexpected archive member" in load_error(file)
 
 
 @pytest.mark.parametrize("name", ["schema.json", "cordwood.json"])
-def test_two_members_of_one_name_are_refused(name, saved, tmp_path):
+def test_load_rejects_duplicate_archive_members(name, saved, tmp_path):
     file = rewrite(saved, tmp_path / "model")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with ZipFile(file, "a") as archive:
             archive.writestr(name, members_of(saved)[name])
-    assert "two members of the same name" in refusal(file)
+    assert "two archive members of the same name" in load_error(file)
 
 
-def test_a_missing_member_is_damage(saved, tmp_path):
+def test_load_rejects_missing_archive_members(saved, tmp_path):
     for name in members_of(saved):
-        refusal(rewrite(saved, tmp_path / "model", **{name.replace(".", "__"): None}))
+        load_error(rewrite(saved, tmp_path / "model", **{name.replace(".", "__"): None}))
 
 
 # --- damage ----------------------------------------------------------------------------------
@@ -658,7 +660,7 @@ def check_damaged(saved, data):
 
 @settings(deadline=None, max_examples=150)
 @given(changes=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), min_size=1, max_size=3))
-def test_changed_bytes_are_noticed_or_harmless(saved, changes):
+def test_changed_bytes_are_detected_or_harmless(saved, changes):
     data = bytearray(saved.read_bytes())
     for place, mask in changes:
         data[int(place * (len(data) - 1))] ^= mask
@@ -667,7 +669,7 @@ def test_changed_bytes_are_noticed_or_harmless(saved, changes):
 
 @settings(deadline=None, max_examples=150)
 @given(place=st.floats(0, 1), mask=st.integers(1, 255))
-def test_changed_bytes_in_the_directory_are_noticed_or_harmless(saved, place, mask):
+def test_changed_directory_bytes_are_detected_or_harmless(saved, place, mask):
     data = bytearray(saved.read_bytes())
     start = data.index(b"PK\x01\x02")
     data[start + int(place * (len(data) - 1 - start))] ^= mask
@@ -676,16 +678,16 @@ def test_changed_bytes_in_the_directory_are_noticed_or_harmless(saved, place, ma
 
 @settings(deadline=None, max_examples=60)
 @given(place=st.floats(0, 1, exclude_max=True))
-def test_cut_files_are_refused(saved, place):
+def test_load_rejects_truncated_files(saved, place):
     file = saved.parent / "cut"
     file.write_bytes(saved.read_bytes()[: int(place * saved.stat().st_size)])
-    refusal(file)
+    load_error(file)
 
 
 @settings(deadline=None, max_examples=150)
 @given(data=st.data())
-def test_a_changed_tree_is_refused_or_harmless(saved, data):
-    """Damage that an attacker repaired the checksums of: any node, any field, any value."""
+def test_changed_tree_is_rejected_or_harmless(saved, data):
+    """Damage with valid checksums: any node, any field, any value."""
     values = st.one_of(
         st.none(),
         st.booleans(),
@@ -717,7 +719,24 @@ def test_a_changed_tree_is_refused_or_harmless(saved, data):
         assert isinstance(model, BaseEstimator)
 
 
-def test_cards_are_records():
-    card = Card(protocol=1, versions={}, created="")
+def test_model_cards_are_immutable():
+    card = ModelCard(protocol=1, versions={}, created="")
     with pytest.raises(AttributeError):
         card.protocol = 2
+
+
+def test_load_with_card_reads_the_file_once(saved, monkeypatch):
+    reads = []
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: reads.append(path) or read_bytes(path))
+    model, card = load_with_card(saved)
+    assert reads == [saved]
+    assert model.predict(X).tolist() == fitted().predict(X).tolist()
+    monkeypatch.undo()
+    assert card == read_model_card(saved)
+
+
+@pytest.mark.parametrize("model", ["model.cordwood", None, LinearSVMClassifier])
+def test_save_rejects_objects_that_are_not_estimators(model, tmp_path):
+    with pytest.raises(ModelFileError, match="model must be a fitted estimator; got"):
+        save(model, tmp_path / "model")

@@ -140,7 +140,7 @@ def _evaluate(
     columns = np.concatenate([np.arange(n_classes) + member * n_classes for member in subset])
     combiner.fit(train[:, columns], labels)
     predicted = combiner.predict(test[:, columns])
-    found = score(labels_test.tolist(), predicted.tolist(), known=combiner.classes_.tolist())
+    found = score(labels_test.tolist(), predicted.tolist(), classes=combiner.classes_.tolist())
     return found.micro_f1, found.macro_f1
 
 

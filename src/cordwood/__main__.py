@@ -1,4 +1,4 @@
-"""`python -m cordwood` is the command `cordwood`."""
+"""Run the command line with ``python -m cordwood``."""
 
 from cordwood.cli.main import run
 

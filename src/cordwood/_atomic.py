@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic file writes: a file is replaced completely or not at all."""
 
 import os
 import tempfile
@@ -10,27 +10,28 @@ from typing import IO, Any
 
 @contextmanager
 def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iterator[IO[Any]]:
-    """Open a file that takes the place of `path` only when the block ends without an error.
+    """Open a temporary file that replaces `path` if the block completes without an exception.
 
     Parameters
     ----------
-    path : path
-        The file to write or to replace. Its folder must exist.
-    mode : {"w", "wb"}
-        As for `open`; text is UTF-8 unless `options` say otherwise.
+    path : str or path-like
+        File to create or replace. Its directory must exist.
+    mode : {"w", "wb"}, default="w"
+        Mode passed to `open`. Text is encoded as UTF-8 unless `encoding` is given.
     **options
-        Passed on to `open`.
+        Further arguments of `open`.
 
     Yields
     ------
     file object
-        A temporary file in the same folder, so that the final rename cannot cross file systems.
+        Temporary file in the directory of `path`, so that the final rename stays within one file
+        system.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder, "answer.txt")
+    ...     target = Path(folder, "result.txt")
     ...     with write(target) as file:
     ...         _ = file.write("42")
     ...     target.read_text()
@@ -39,7 +40,7 @@ def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iter
     target = Path(path)
     if "b" not in mode:
         options.setdefault("encoding", "utf-8")
-    # A file that stands keeps its permissions; a new one gets what `open` would have given it.
+    # Keep the permissions of an existing file; mkstemp would restrict a new one to its owner.
     permissions = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -56,7 +57,7 @@ def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iter
 
 
 def _umask() -> int:
-    """Read the process's file mode mask, which can only be read by setting it."""
+    """Return the file mode creation mask, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,17 +1,17 @@
-"""What went wrong, in one sentence a person can act on.
+"""Exceptions caused by user input.
 
-Every error that a user can cause is one of these; the command line prints its sentence and
-nothing else.
+The message is one sentence that names the file, line, column or parameter and how to fix it. The
+command line prints the message without a traceback.
 """
 
 
 class CordwoodError(ValueError):
-    """Base of all errors that a user can cause and can mend."""
+    """Base class of the exceptions caused by user input."""
 
 
 class DataError(CordwoodError):
-    """A data file is not what it was said to be; names the file, the line and the column."""
+    """Invalid data; the message names the file, line and column where they are known."""
 
 
 class ModelFileError(CordwoodError):
-    """A model file cannot be opened: not ours, damaged, or from a newer version."""
+    """A model file is invalid, damaged, unsafe, or written by a newer version of cordwood."""

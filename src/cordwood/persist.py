@@ -1,20 +1,25 @@
-"""Model files: a fitted model in one file that cannot run code when it is opened.
+"""Model files: a fitted model in one file, which is safe to load from an untrusted source.
 
-A model file is a zip archive of skops's `schema.json` (the tree of objects) and `<number>.npy`
-(the arrays), and of `cordwood.json` (the card: protocol, versions, classes, origin of the data).
-skops decides which classes of scikit-learn may be built; this room is stricter than skops in all
-else, and judges a file before skops sees it, by the rules of protocol 1:
+A model file is an uncompressed zip archive of
 
-- Members are stored, not compressed, so a small file cannot unfold into a large one.
-- The tree holds the nodes of `_NODES` only: containers, numbers, arrays and objects. There are no
-  functions, no methods and no constructor calls in it.
-- An object seen again is written out again in full, and an array belongs to one object, so the
-  tree is no larger than the file.
-- An array has as many bytes as its header says, and no Python objects among them.
-- Objects whose compiled code trusts its own state, and could be made to read outside its memory,
-  are left out: scikit-learn's trees and kernel machines, numpy's random generators.
+- ``schema.json``, the object tree as serialized by skops,
+- ``<number>.npy``, one file per array,
+- ``cordwood.json``, the model card: protocol, versions, classes, fingerprint of the training data.
 
-A file is judged and rebuilt before it is written, too: what cannot be read is never saved.
+skops decides which scikit-learn classes may be constructed. Before skops sees a file, this module
+checks further rules (protocol 1):
+
+- Archive members are not compressed, which excludes decompression bombs.
+- The tree contains only the node types in `_NODES`: containers, numbers, arrays and objects, but no
+  functions, methods or constructor calls.
+- Repeated objects are stored in full and each array belongs to one object, so that the tree is no
+  larger than the file.
+- The size of an array equals that in its header, and its dtype contains no Python objects.
+- Classes whose compiled code does not check the bounds of its own state are rejected:
+  scikit-learn's trees and kernel SVMs, numpy's random generators.
+
+`save` applies the same checks to the bytes it writes: a file that `load` would reject is never
+written.
 """
 
 import io
@@ -43,8 +48,8 @@ from cordwood.exceptions import ModelFileError
 
 PROTOCOL = 1
 
-# Our own classes that a model may be made of. Whatever is named here must bear any state that a
-# stranger writes into it: methods may fail on it, but may not read or write outside its arrays.
+# Classes of cordwood that a model may contain. Their methods must not read or write out of bounds
+# for any state that an attacker may write into a file; they may raise.
 TYPES = (
     "cordwood.stacking.combiners.variational_gaussian.VariationalGaussian",
     "cordwood.stacking.combiners.logarithmic_pool.LogarithmicPool",
@@ -77,7 +82,7 @@ _SCALARS = {
     for kind in np.sctypeDict.values()
     if issubclass(kind, np.integer | np.floating | np.str_)
 }
-# Which types each kind of node may have; None leaves it to skops, with TYPES.
+# Allowed types of each node type; None: whatever skops trusts, and TYPES.
 _NODES: Mapping[str, Collection[str] | None] = {
     "DictNode": {"builtins.dict"},
     "JsonNode": {"builtins.str"},
@@ -86,11 +91,11 @@ _NODES: Mapping[str, Collection[str] | None] = {
     "ObjectNode": None,
     "SetNode": {"builtins.set"},
     "TupleNode": {"builtins.tuple", *TYPES},
-    # The types of dictionary keys. Not bool: skops reads the key False back as True.
+    # Types of dictionary keys. Not bool: skops loads the key False as True.
     "TypeNode": {"builtins.float", "builtins.int", "builtins.str", *_SCALARS},
 }
-# Classes that skops would trust, but which count on the numbers of support vectors they are told.
-_CREDULOUS = {
+# Trusted by skops, but libsvm does not check the number of support vectors in their state.
+_UNSAFE_ESTIMATORS = {
     f"sklearn.svm._classes.{name}" for name in ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR")
 }
 
@@ -98,8 +103,8 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
-    """What a model file says about its model.
+class ModelCard:
+    """Metadata of a model file.
 
     Parameters
     ----------
@@ -108,15 +113,15 @@ class Card:
     versions : dict of str to str
         Versions of Python and of the packages that wrote the file.
     created : str
-        Time of writing, UTC, as ISO 8601.
-    classes : tuple of str
-        Labels as text, in the order of the model's `classes_`; empty if it has none.
+        Time of writing in UTC, in ISO 8601 format.
+    classes : tuple of str, default=()
+        Labels as text, in the order of `classes_` of the model; empty if it has none.
     fingerprint : str, optional
-        Hash of the training data, as `Corpus.fingerprint` gives it.
+        Hash of the training data, as returned by `Corpus.fingerprint`.
     recipe : str, optional
-        Name of the recipe that the model was made from.
-    columns : dict
-        Where the training file had what, such as ``{"text": ["title", "body"]}``.
+        Name of the recipe.
+    columns : dict, default={}
+        Columns of the training file, such as ``{"text": ["title", "body"]}``.
     """
 
     protocol: int
@@ -136,32 +141,39 @@ def save(
     recipe: str | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a fitted model to a file, whole or not at all.
+    """Write a fitted model to a file.
+
+    The file is replaced atomically: an error leaves an existing file unchanged.
 
     Parameters
     ----------
     model : estimator
-        A fitted estimator or pipeline of cordwood and scikit-learn. Functions, sparse matrices,
-        random generators, and scikit-learn's trees and kernel machines cannot be saved: a file
-        that may hold them is not safe to open.
-    path : path
-        The file to write or to replace.
+        Fitted estimator or pipeline of cordwood and scikit-learn. Functions, sparse matrices,
+        random generators, and scikit-learn's trees and kernel SVMs are not supported, because a
+        file that may contain them is not safe to load.
+    path : str or path-like
+        File to create or replace.
     fingerprint : str, optional
-        Hash of the training data, as `Corpus.fingerprint` gives it.
+        Hash of the training data, as returned by `Corpus.fingerprint`.
     recipe : str, optional
-        Name of the recipe that the model was made from.
+        Name of the recipe.
     columns : mapping, optional
-        Where the training file had what, in terms of JSON.
+        Columns of the training file, as JSON-serializable values.
 
     Returns
     -------
     Path
-        The file written.
+        `path`.
 
     Raises
     ------
     ModelFileError
-        If `load` would refuse the file. Nothing is written then.
+        If `load` would reject the file. Nothing is written.
+
+    See Also
+    --------
+    load : Load a model file.
+    read_model_card : Read the metadata of a model file.
 
     Examples
     --------
@@ -170,15 +182,21 @@ def save(
     >>> model = LinearSVMClassifier().fit([[0.0], [1.0]], ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = save(model, Path(folder, "model.cordwood"))
-    ...     read_card(file).classes, load(file).predict([[2.0]])
+    ...     read_model_card(file).classes, load(file).predict([[2.0]])
     (('no', 'yes'), array(['yes'], dtype='<U3'))
     """
     target = Path(path)
     if target.is_dir() or not target.parent.is_dir():
-        what = "it is a folder" if target.is_dir() else f"there is no folder {target.parent}"
-        raise ModelFileError(f"{path} was not written: {what}")
-    check_is_fitted(model, msg="this %(name)s is not fitted yet: fit it, then save it")
-    card = Card(
+        reason = (
+            "it is a directory" if target.is_dir() else f"directory {target.parent} does not exist"
+        )
+        raise ModelFileError(f"cannot write {path}: {reason}")
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError(
+            f"cannot write {path}: model must be a fitted estimator; got {type(model).__name__}"
+        )
+    check_is_fitted(model, msg="this %(name)s is not fitted; fit it before saving it")
+    card = ModelCard(
         protocol=PROTOCOL,
         versions={"python": python_version(), **{name: version(name) for name in _PACKAGES}},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -191,20 +209,20 @@ def save(
         card_text = json.dumps(asdict(card), indent=2)
     except (TypeError, ValueError) as error:
         raise ModelFileError(
-            f"{path} was not written: columns must be what JSON can hold ({_brief(error)})"
+            f"cannot write {path}: columns must be JSON-serializable ({_brief(error)})"
         ) from error
     try:
         data = _pack(model, card_text)
         _parse_card(data)
         _build(data)
-    except _Refusal as reason:
-        raise ModelFileError(f"{path} was not written: the model {reason}") from None
+    except _RejectedFile as reason:
+        raise ModelFileError(f"cannot write {path}: the model {reason}") from None
     except MemoryError:
         raise
     except Exception as error:
-        # What a stranger's estimator does when skops takes it apart is anyone's guess.
+        # skops calls code of the estimator, which may raise anything.
         raise ModelFileError(
-            f"{path} was not written: the model cannot be kept in a file ({_brief(error)})"
+            f"cannot write {path}: the model cannot be serialized ({_brief(error)})"
         ) from error
     with atomic.write(target, "wb") as file:
         file.write(data)
@@ -212,26 +230,62 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Open a model file.
+    """Load a model file.
 
-    No code from the file is run, whoever wrote it.
+    Loading runs no code from the file, which may come from an untrusted source.
 
     Parameters
     ----------
-    path : path
-        A file written by `save`.
+    path : str or path-like
+        File written by `save`.
 
     Returns
     -------
     estimator
-        The fitted model; its predictions are those of the model saved, to the last bit, as long
-        as the versions on its card are the same.
+        Fitted model. Its predictions are bit-identical to those of the saved model if the package
+        versions are the same.
 
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, holds what no model needs, or is from a newer
-        version of cordwood.
+        If the file is not a model file, is damaged, contains a type that a model may not contain,
+        or was written by a newer version of cordwood.
+
+    Warns
+    -----
+    UserWarning
+        If the file was written with another minor version of scikit-learn.
+
+    See Also
+    --------
+    save : Write a model file.
+    load_with_card : Load a model and its metadata.
+    """
+    card, model = _open(path, _read)
+    _check_sklearn_version(card, path)
+    return model
+
+
+def load_with_card(path: str | os.PathLike[str]) -> tuple[Any, ModelCard]:
+    """Load a model file together with its metadata, reading the file once.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File written by `save`.
+
+    Returns
+    -------
+    model : estimator
+        Fitted model, as returned by `load`.
+    card : ModelCard
+        Versions, classes and origin of the model, as stated in the file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, contains a type that a model may not contain,
+        or was written by a newer version of cordwood.
 
     Warns
     -----
@@ -239,62 +293,68 @@ def load(path: str | os.PathLike[str]) -> Any:
         If the file was written with another minor version of scikit-learn.
     """
     card, model = _open(path, _read)
-    saved, here = _shorten(card.versions.get("scikit-learn", "?")), version("scikit-learn")
-    if saved.split(".")[:2] != here.split(".")[:2]:
-        warnings.warn(
-            f"{path} was saved with scikit-learn {saved} and this is {here}: its predictions may "
-            "differ; train it again, or install that version",
-            stacklevel=2,
-        )
-    return model
+    _check_sklearn_version(card, path)
+    return model, card
 
 
-def read_card(path: str | os.PathLike[str]) -> Card:
-    """Read what a model file says about its model, without building the model.
+def read_model_card(path: str | os.PathLike[str]) -> ModelCard:
+    """Read the metadata of a model file without loading the model.
 
     Parameters
     ----------
-    path : path
-        A file written by `save`.
+    path : str or path-like
+        File written by `save`.
 
     Returns
     -------
-    Card
-        Versions, classes and origin, as the writer of the file stated them.
+    ModelCard
+        Versions, classes and origin of the model, as stated in the file.
 
     Raises
     ------
     ModelFileError
-        As for `load`, as far as the card goes.
+        If the file is not a model file, its card is damaged, or it was written by a newer version
+        of cordwood.
     """
     return _open(path, _parse_card)
 
 
-class _Refusal(Exception):
-    """Why a file is not opened, as the rest of a sentence about it."""
+def _check_sklearn_version(card: ModelCard, path: str | os.PathLike[str]) -> None:
+    """Warn the caller of the calling function if scikit-learn has another minor version."""
+    saved, installed = _shorten(card.versions.get("scikit-learn", "?")), version("scikit-learn")
+    if saved.split(".")[:2] != installed.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {saved}, but {installed} is installed; its "
+            "predictions may differ: retrain the model, or install that version",
+            stacklevel=3,
+        )
+
+
+class _RejectedFile(Exception):
+    """A file is rejected; the message is the predicate of a sentence about the file."""
 
 
 def _open(path: str | os.PathLike[str], read: Callable[[bytes], _T]) -> _T:
-    """Read a file whole and make one sentence of whatever is wrong with it.
+    """Apply `read` to the content of a file and convert any error to a `ModelFileError`.
 
-    What is judged must be what is built, so the file is read once and never again.
+    The file is read once, so that the bytes that are checked are those that are loaded.
     """
     file = Path(path)
     if not file.is_file():
-        what = "is not a file" if file.exists() else "does not exist"
-        raise ModelFileError(f"{path} {what}; name a model file that cordwood has saved")
+        reason = "is not a file" if file.exists() else "does not exist"
+        raise ModelFileError(f"{path} {reason}; give a model file written by cordwood")
     try:
         return read(file.read_bytes())
-    except _Refusal as reason:
-        raise ModelFileError(f"{path} was not opened: it {reason}") from None
+    except _RejectedFile as reason:
+        raise ModelFileError(f"cannot load {path}: it {reason}") from None
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise ModelFileError(f"cannot read {path}: {error.strerror or error}") from error
     except MemoryError:
         raise
     except Exception as error:
-        # Damage can surface anywhere in zipfile, json, numpy, skops or an estimator's own state.
+        # A damaged file may raise anything in zipfile, json, numpy, skops or an estimator.
         raise ModelFileError(
-            f"{path} is damaged or cut short ({_brief(error)}); copy or save it again"
+            f"{path} is damaged or truncated ({_brief(error)}); copy or save it again"
         ) from error
 
 
@@ -305,77 +365,77 @@ def _pack(model: Any, card_text: str) -> bytes:
     return buffer.getvalue()
 
 
-def _parse_card(data: bytes) -> Card:
+def _parse_card(data: bytes) -> ModelCard:
     if not data.startswith(b"PK\x03\x04"):
-        hint = ", it seems to be a pickle, which could run code" if data[:1] == b"\x80" else ""
-        raise _Refusal(f"is not a cordwood model file{hint}")
+        hint = ", but seems to be a pickle, which may run code" if data[:1] == b"\x80" else ""
+        raise _RejectedFile(f"is not a cordwood model file{hint}")
     with ZipFile(io.BytesIO(data)) as archive:
         if _CARD not in archive.namelist():
-            raise _Refusal(f"is not a cordwood model file: there is no {_CARD} in it")
-        # True of all protocols, newer ones too: the rest may be judged when this one is known.
+            raise _RejectedFile(f"is not a cordwood model file: it contains no {_CARD}")
+        # Holds for all protocols; further checks depend on the protocol.
         _check_sizes([archive.getinfo(_CARD)], data)
         fields = json.loads(archive.read(_CARD))
     protocol = fields["protocol"]
     if type(protocol) is not int or protocol < 1:
-        raise _Refusal(f"has no valid protocol number: {_shorten(protocol)}")
+        raise _RejectedFile(f"has no valid protocol number: {_shorten(protocol)}")
     if protocol > PROTOCOL:
-        raise _Refusal(
-            f"is of protocol {protocol}, and cordwood {version('cordwood')} reads protocols up to "
-            f"{PROTOCOL}; update cordwood"
+        raise _RejectedFile(
+            f"has protocol {protocol}, but cordwood {version('cordwood')} supports protocols up to "
+            f"{PROTOCOL}; upgrade cordwood"
         )
-    card = Card(**{**fields, "classes": tuple(fields["classes"])})
+    card = ModelCard(**{**fields, "classes": tuple(fields["classes"])})
     texts = (*card.versions, *card.versions.values(), card.created, *card.classes)
     optional = [text for text in (card.fingerprint, card.recipe) if text is not None]
     if not all(isinstance(text, str) for text in (*texts, *optional)):
-        raise _Refusal("has a card with something other than text in a field of text")
+        raise _RejectedFile("has a model card with a value of the wrong type")
     if not isinstance(card.columns, dict):
-        raise _Refusal("has a card whose columns are no mapping")
+        raise _RejectedFile("has a model card whose columns are not a mapping")
     return card
 
 
-def _read(data: bytes) -> tuple[Card, Any]:
+def _read(data: bytes) -> tuple[ModelCard, Any]:
     card = _parse_card(data)
     return card, _READERS[card.protocol](data)
 
 
 def _build(data: bytes) -> Any:
-    """Judge the content of a file of protocol 1, then let skops build it."""
+    """Check the content of a file of protocol 1, then construct the model with skops."""
     with ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         if len(set(names)) < len(names):
-            raise _Refusal("has two members of the same name")
+            raise _RejectedFile("has two archive members of the same name")
         _check_sizes(archive.infolist(), data)
         audit = _Audit()
         audit.visit(json.loads(archive.read(_SCHEMA)))
-        _refuse(audit.refused)
-        strange = set(names) - audit.arrays - {_CARD, _SCHEMA}
-        if strange:
-            raise _Refusal(f"has a member that no model needs: {_shorten(min(strange))}")
+        _reject_types(audit.rejected)
+        unexpected = set(names) - audit.arrays - {_CARD, _SCHEMA}
+        if unexpected:
+            raise _RejectedFile(f"has an unexpected archive member: {_shorten(min(unexpected))}")
         for name in audit.arrays:
             _check_array(archive, name)
     try:
         with warnings.catch_warnings():
-            # `load` says it once for the whole file.
+            # `load` warns once for the whole file.
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             model = skops.io.loads(data, trusted=list(TYPES))
     except UntrustedTypesFoundException:
-        _refuse(set(skops.io.get_untrusted_types(data=data)) - set(TYPES))
+        _reject_types(set(skops.io.get_untrusted_types(data=data)) - set(TYPES))
         raise
     if not isinstance(model, BaseEstimator):
-        raise _Refusal(f"holds no estimator, but an object of type {type(model).__name__}")
+        raise _RejectedFile(f"contains no estimator, but an object of type {type(model).__name__}")
     check_is_fitted(model)
     return model
 
 
-# A protocol, once released, keeps its reader.
+# Readers of released protocols are kept.
 _READERS: Mapping[int, Callable[[bytes], Any]] = {1: _build}
 
 
 def _check_sizes(members: list[ZipInfo], data: bytes) -> None:
     if any(member.compress_type != ZIP_STORED for member in members):
-        raise _Refusal("has compressed members, and members of a model file are not compressed")
+        raise _RejectedFile("has compressed archive members, which a model file may not have")
     if sum(member.file_size for member in members) > len(data):
-        raise _Refusal("claims to hold more bytes than it has")
+        raise _RejectedFile("has archive members that are larger than the file")
 
 
 def _check_array(archive: ZipFile, name: str) -> None:
@@ -384,9 +444,11 @@ def _check_array(archive: ZipFile, name: str) -> None:
         shape, _, dtype = read_header(member)
         n_bytes = math.prod(shape) * dtype.itemsize
         if dtype.hasobject or not dtype.itemsize:
-            raise _Refusal(f"has an array of type {_shorten(dtype)}, which no model needs")
+            raise _RejectedFile(
+                f"has an array of dtype {_shorten(dtype)}, which a model may not have"
+            )
         if member.tell() + n_bytes != archive.getinfo(name).file_size:
-            raise _Refusal("has an array that is not of the size it says")
+            raise _RejectedFile("has an array whose size differs from its header")
 
 
 _HEADERS = {
@@ -396,38 +458,38 @@ _HEADERS = {
 
 
 class _Audit:
-    """A walk through skops's tree of nodes, which sees what skops will see and builds nothing."""
+    """Traversal of the node tree of skops that checks each node and constructs nothing."""
 
     def __init__(self) -> None:
-        self.refused: set[str] = set()
+        self.rejected: set[str] = set()
         self.arrays: set[str] = set()
         self._sizes: dict[Any, int] = {}
 
     def visit(self, node: Any) -> int:
-        """Judge a node and all below it, and count them."""
+        """Check a node and its descendants and return their number."""
         name, loader = f"{node['__module__']}.{node['__class__']}", node["__loader__"]
         types = _NODES.get(loader, ())
-        if name in _CREDULOUS or (types is not None and name not in types):
-            self.refused.add(name)
+        if name in _UNSAFE_ESTIMATORS or (types is not None and name not in types):
+            self.rejected.add(name)
             return 1
-        # For skops all nodes of one id are the first of them. If one inside the first, or after it,
-        # could be smaller, a short file might unfold into an endless tree.
+        # skops replaces a node by the first one of the same id. Unless all of them have the same
+        # size, a small file may expand to an exponentially large or cyclic tree.
         identity = node["__id__"]
         if type(identity) is not int or identity < 1:
-            raise _Refusal("has an object without a number")
+            raise _RejectedFile("has an object without a valid id")
         expected = self._sizes.get(identity)
         self._sizes.setdefault(identity, 0)
         size = 1 + sum(self.visit(child) for child in self._children(loader, node))
         if expected not in (None, size):
-            raise _Refusal("has a tree of objects that refers back to itself")
+            raise _RejectedFile("has an object that contains itself")
         self._sizes[identity] = size
         return size
 
     def _children(self, loader: str, node: Any) -> list[Any]:
         if loader == "DictNode":
             if len(node["content"]) != len(node["key_types"]["content"]):
-                raise _Refusal(
-                    "has a dictionary with keys that are equal as text, such as 1 and '1'"
+                raise _RejectedFile(
+                    "has a dictionary with keys that are equal as strings, such as 1 and '1'"
                 )
             return [node["key_types"], *node["content"].values()]
         if loader in ("ListNode", "SetNode", "TupleNode"):
@@ -438,20 +500,20 @@ class _Audit:
             return [*node["content"], node["shape"]]
         if loader == "NdArrayNode":
             if node["file"] != f"{node['__id__']}.npy":
-                raise _Refusal("has an array that belongs to another object")
+                raise _RejectedFile("has an array that is shared between objects")
             self.arrays.add(node["file"])
         return []
 
 
-def _refuse(names: Collection[str]) -> None:
+def _reject_types(names: Collection[str]) -> None:
     if names:
         shown = ", ".join(_shorten(name) for name in sorted(names)[:3])
         more = f" and {len(names) - 3} more types" if len(names) > 3 else ""
-        raise _Refusal(f"holds {shown}{more}, which a model file may not hold")
+        raise _RejectedFile(f"contains {shown}{more}, which a model file may not contain")
 
 
 def _shorten(found: object) -> str:
-    """Show what a stranger wrote without letting it fill, or speak to, the terminal."""
+    """Escape and truncate untrusted text for an error message."""
     text = ascii(str(found))[1:-1]
     return text if len(text) <= 80 else f"{text[:77]}..."
 

@@ -39,21 +39,21 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_plan_is_run_once_and_shown_again(folder, capsys):
+def test_trials_of_a_plan_run_once(folder, capsys):
     assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
-    assert (first["trials"], first["done_now"], first["failed"]) == (6, 6, 0)
+    assert (first["n_trials"], first["n_done"], first["n_failed"]) == (6, 6, 0)
     assert first["learners"] == ["svm", "bayes"]
     assert (folder / "plan.jsonl").exists()
     assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
     second = json.loads(capsys.readouterr().out)
-    assert second["done_now"] == 0
+    assert second["n_done"] == 0
     assert second["cells"] == first["cells"]
     assert main(["compare", str(folder / "plan.toml"), "--show", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cells"] == first["cells"]
 
 
-def test_what_is_missing_is_said(folder, capsys):
+def test_missing_trials_are_counted(folder, capsys):
     assert main(["compare", str(folder / "plan.toml"), "--show"]) == 0
     out = capsys.readouterr().out
     assert "6 missing" in out
@@ -61,7 +61,7 @@ def test_what_is_missing_is_said(folder, capsys):
 
 
 @pytest.mark.parametrize("suffix", [".md", ".csv", ".tex"])
-def test_tables_are_written(folder, suffix, capsys):
+def test_tables_are_written_to_a_file(folder, suffix, capsys):
     target = folder / f"table{suffix}"
     assert main(["compare", str(folder / "plan.toml"), "-o", str(target)]) == 0
     written = target.read_text(encoding="utf-8")
@@ -71,30 +71,30 @@ def test_tables_are_written(folder, suffix, capsys):
     assert "paired t-test" in out
 
 
-def test_pictures_are_drawn_and_what_is_not_is_said(folder, capsys):
+def test_plots_are_written_or_listed_as_omitted(folder, capsys):
     pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
-    assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "pictures")]) == 0
-    written = sorted(path.name for path in (folder / "pictures").iterdir())
+    assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "plots")]) == 0
+    written = sorted(path.name for path in (folder / "plots").iterdir())
     assert written == ["time_macro_f1.svg", "time_micro_f1.svg"]
-    wrote, not_drawn = capsys.readouterr().out.splitlines()[-2:]
-    assert wrote.split(maxsplit=1) == ["wrote", f"2 pictures to {folder / 'pictures'}"]
-    assert not_drawn.startswith("not drawn critical difference: needs at least 3 learners")
-    assert not_drawn.endswith("; learning curves: the plan has neither shares nor positives")
+    wrote, omitted = capsys.readouterr().out.splitlines()[-2:]
+    assert wrote.split(maxsplit=1) == ["wrote", f"2 figures to {folder / 'plots'}"]
+    assert omitted.startswith("omitted   critical difference: needs at least 3 learners")
+    assert omitted.endswith("; learning curves: the plan has neither shares nor positives")
 
 
-def test_pictures_without_matplotlib_are_refused_before_anything_runs(folder, capsys, monkeypatch):
-    def refuse(name):
+def test_plots_without_matplotlib_raise_before_trials_run(folder, capsys, monkeypatch):
+    def fail(name):
         raise ModuleNotFoundError("No module named 'matplotlib'")
 
-    monkeypatch.setattr("cordwood.cli.compare.import_module", refuse)
-    assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "pictures")]) == 1
+    monkeypatch.setattr("cordwood.cli.compare.import_module", fail)
+    assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "plots")]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith('install it with: pip install "cordwood[plots]"')
     assert not (folder / "plan.jsonl").exists()
-    assert not (folder / "pictures").exists()
+    assert not (folder / "plots").exists()
 
 
-def test_results_are_shown_without_the_data(folder, capsys):
+def test_show_does_not_require_the_data(folder, capsys):
     assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
     (folder / "things.csv").unlink()
@@ -104,7 +104,7 @@ def test_results_are_shown_without_the_data(folder, capsys):
     assert "there is no file" in capsys.readouterr().err
 
 
-def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
+def test_quick_leaves_no_files(folder, capsys):
     before = sorted(folder.iterdir())
     data = str(folder / "things.csv")
     assert main(["compare", "--quick", data, "--text", "body", "--label", "topic"]) == 0
@@ -115,32 +115,52 @@ def test_quick_needs_no_plan_and_leaves_nothing(folder, capsys):
     assert sorted(folder.iterdir()) == before
 
 
-def test_quick_takes_a_data_set_by_its_name(capsys, monkeypatch):
+def test_quick_has_the_reading_options_of_train(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
+    lines = ["key;body;topic"]
+    for number in range(60):
+        topic = list(WORDS)[number % 3]
+        lines.append(f"k{number};{WORDS[topic].split()[0]} caf\xe9;{topic}")
+    lines.append("k60;too short")
+    (tmp_path / "things.txt").write_bytes("\n".join(lines).encode("latin-1"))
+    reading = ["--text", "body", "--label", "topic", "--id", "key", "--format", "csv"]
+    reading += ["--delimiter", ";", "--encoding", "latin-1", "--on-bad-rows", "skip"]
+    assert main(["compare", "--quick", str(tmp_path / "things.txt"), *reading]) == 0
+    out = capsys.readouterr().out
+    assert "60 texts, 3 classes of 20" in out
+    assert "skipped   1 invalid row: " in out
+    assert "6 of 6 trials run in " in out
+    assert "100.00" in out
+
+
+def test_quick_accepts_a_named_data_set(capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
     assert main(["compare", "--quick", "dataset:sklearn:wine", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert (record["trials"], record["failed"]) == (6, 0)
+    assert (record["n_trials"], record["n_failed"]) == (6, 0)
     assert {cell["dataset"] for cell in record["cells"]} == {"sklearn:wine"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        ([], 2, "name a PLAN, or a data file"),
+        ([], 2, "give either a PLAN, or a data file"),
         (["nowhere.toml"], 1, "nowhere.toml"),
-        (["{plan}", "--text", "body"], 2, "belong to --quick"),
+        (["{plan}", "--text", "body"], 2, "--text requires --quick; a plan contains"),
         (["{plan}", "-o", "{folder}/table.doc"], 2, ".md, .csv or .tex"),
         (["--quick", "{folder}/things.csv", "--text", "words"], 1, 'no column "words"'),
-        (["{plan}", "--plots", "{plan}"], 1, "is a file; name a folder for the pictures"),
-        (["{plan}", "--plots", "{folder}/no/where"], 1, "there is no folder"),
-        (["{plan}", "--ledger", "{plan}"], 1, "plan.toml would be overwritten while it is read"),
-        (["{plan}", "-j", "0"], 2, "--jobs is 0; give a number from 1 on, or -1 for all cores"),
+        (["{plan}", "--plots", "{plan}"], 1, "it is a file; give a directory"),
+        (["{plan}", "--plots", "{folder}/no/where"], 1, "does not exist"),
+        (["{plan}", "--ledger", "{plan}"], 1, "plan.toml: it is an input; give another file name"),
+        (["{plan}", "-j", "0"], 2, "--jobs must be a positive number, or -1 for all cores; got 0"),
         (["{plan}", "--test", "t"], 2, "Invalid value for '--test': 't' is not one of"),
         (["--quick", "dataset:wine"], 1, "there is no data set 'wine'"),
-        (["--quick", "dataset:sklearn:wine", "--text", "t"], 1, "text names a column"),
+        (["--quick", "dataset:sklearn:wine", "--text", "t"], 2, "--text does not apply to"),
+        (["--quick", "-"], 2, "standard input is not allowed"),
+        (["{plan}", "--on-bad-rows", "skip"], 2, "--on-bad-rows requires --quick"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(folder, capsys, arguments, code, sentence):
+def test_errors_are_one_line(folder, capsys, arguments, code, sentence):
     arguments = [a.format(plan=folder / "plan.toml", folder=folder) for a in arguments]
     assert main(["compare", *arguments]) == code
     captured = capsys.readouterr()

@@ -3,10 +3,10 @@ import json
 import pytest
 from rich.progress import Progress
 
-from cordwood.cli.console import Bars, Console
+from cordwood.cli.console import Console, ProgressBars
 
 
-def test_a_table_in_a_pipe_keeps_every_letter(capsys):
+def test_table_in_a_pipe_is_not_truncated(capsys):
     long = "word " * 60 + "end"
     Console().table(("name", "rows"), [(long, 1234567), ("short", 1)])
     lines = capsys.readouterr().out.splitlines()
@@ -15,16 +15,16 @@ def test_a_table_in_a_pipe_keeps_every_letter(capsys):
     assert len(lines) == 3
 
 
-def test_numbers_line_up_on_the_right(capsys):
+def test_numbers_are_right_aligned(capsys):
     Console().table(("class", "F1", "rows"), [("a", 0.5, 10), ("b", 1.0, 2)])
     header, first, second = capsys.readouterr().out.splitlines()
     assert first.split() == ["a", "0.500", "10"]
     assert first.index("10") + 2 == second.index(" 2") + 2 == header.index("rows") + 4
 
 
-def test_text_is_shown_as_it_is_and_cannot_steer_the_terminal(capsys):
+def test_markup_and_control_characters_are_not_interpreted(capsys):
     console = Console()
-    console.fact("read", "[bold]x[/bold] :smile: \x1b[31m")
+    console.field("read", "[bold]x[/bold] :smile: \x1b[31m")
     console.table(("[a]",), [("[red]label\x1b]0;title\x07",)])
     out = capsys.readouterr().out
     assert "[bold]x[/bold] :smile: \ufffd[31m" in out
@@ -32,19 +32,19 @@ def test_text_is_shown_as_it_is_and_cannot_steer_the_terminal(capsys):
     assert "\x1b" not in out
 
 
-@pytest.mark.parametrize("dress", [{"as_json": True}, {"quiet": True}])
-def test_json_and_quiet_leave_the_sentences_out(capsys, dress):
-    console = Console(**dress)
-    console.say("sentence")
-    console.fact("name", "value")
+@pytest.mark.parametrize("options", [{"as_json": True}, {"quiet": True}])
+def test_json_and_quiet_print_no_text(capsys, options):
+    console = Console(**options)
+    console.print("sentence")
+    console.field("name", "value")
     console.table(("a",), [("b",)])
     assert capsys.readouterr().out == ""
 
 
-def test_json_is_printed_only_when_asked_for(capsys):
-    Console().answer({"a": 1})
+def test_json_is_printed_on_request_only(capsys):
+    Console().print_json({"a": 1})
     assert capsys.readouterr().out == ""
-    Console(as_json=True, quiet=True).answer({"a": "ä", "b": [1.5]})
+    Console(as_json=True, quiet=True).print_json({"a": "ä", "b": [1.5]})
     assert json.loads(capsys.readouterr().out) == {"a": "ä", "b": [1.5]}
 
 
@@ -66,12 +66,12 @@ def test_progress_on_a_terminal_goes_to_standard_error(capsys, monkeypatch):
         assert progress is None
 
 
-def test_bars_on_a_terminal_have_counts_and_remarks_as_they_are(capsys, monkeypatch):
+def test_bars_show_counts_and_remarks(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     with Console().bars() as bars:
-        bars.show("all units", 3, 240)
-        bars.show("[bold]set", 2, 60, "best: [red]svm\x1b 97.72")
+        bars.update("all trials", 3, 240)
+        bars.update("[bold]set", 2, 60, "best: [red]svm\x1b 97.72")
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "3/240" in captured.err
@@ -81,20 +81,20 @@ def test_bars_on_a_terminal_have_counts_and_remarks_as_they_are(capsys, monkeypa
         assert bars is None
 
 
-def test_bars_that_are_full_make_room():
+def test_finished_bars_are_hidden():
     progress = Progress(disable=True)
-    bars = Bars(progress)
-    bars.show("all", 0, 100)
+    bars = ProgressBars(progress)
+    bars.update("all", 0, 100)
     for number in range(30):
-        bars.show(f"set {number}", 1, 2)
-        bars.show(f"set {number}", 2, 2)
+        bars.update(f"set {number}", 1, 2)
+        bars.update(f"set {number}", 2, 2)
     shown = [task.description for task in progress.tasks if task.visible]
     assert len(shown) <= 12
     assert shown[0] == "all"
     assert shown[-1] == "set 29"
 
 
-def test_fits_says_whether_a_terminal_is_wide_enough(monkeypatch):
+def test_fits_compares_with_the_terminal_width(monkeypatch):
     rows = [tuple(range(1000, 1040))]
     columns = [str(position) for position in range(40)]
     assert Console().fits(columns, rows)

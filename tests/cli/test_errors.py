@@ -3,13 +3,13 @@ import errno
 import pytest
 import typer
 
-from cordwood.cli import errors as failure
+from cordwood.cli import errors
 from cordwood.exceptions import DataError
 
 
 @pytest.fixture(autouse=True)
 def no_debugging(monkeypatch):
-    monkeypatch.delenv(failure.DEBUG_VARIABLE, raising=False)
+    monkeypatch.delenv(errors.DEBUG_VARIABLE, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -18,32 +18,32 @@ def no_debugging(monkeypatch):
         (DataError("a.csv,\n line 2: bad"), 1, "cordwood: a.csv, line 2: bad\n"),
         (FileNotFoundError(2, "No such file", "a.csv"), 1, "cordwood: a.csv: No such file\n"),
         (OSError(errno.ENOSPC, "No space left"), 1, "cordwood: No space left\n"),
-        (MemoryError(), 1, "cordwood: there is not enough memory for this\n"),
+        (MemoryError(), 1, "cordwood: out of memory\n"),
         (typer.BadParameter("no."), 2, "cordwood: Invalid value: no (see cordwood --help)\n"),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
     ],
 )
-def test_each_error_is_one_line_and_a_code(capsys, error, code, line):
-    assert failure.report(error) == code
+def test_error_is_one_line_and_an_exit_code(capsys, error, code, line):
+    assert errors.report(error) == code
     assert capsys.readouterr().err == line
 
 
-def test_an_unexpected_error_is_called_a_bug(capsys):
-    assert failure.report(KeyError("x")) == 70
+def test_unexpected_error_is_reported_as_a_bug(capsys):
+    assert errors.report(KeyError("x")) == 70
     message = capsys.readouterr().err
     assert message.startswith("cordwood: unexpected KeyError: 'x'; this is a bug in cordwood")
     assert message.count("\n") == 1
 
 
-def test_debugging_shows_the_traceback_and_the_line(capsys, monkeypatch):
-    monkeypatch.setenv(failure.DEBUG_VARIABLE, "1")
-    assert failure.report(DataError("bad")) == 1
+def test_debug_prints_the_traceback_and_the_message(capsys, monkeypatch):
+    monkeypatch.setenv(errors.DEBUG_VARIABLE, "1")
+    assert errors.report(DataError("bad")) == 1
     message = capsys.readouterr().err
     assert "cordwood.exceptions.DataError: bad" in message
     assert message.endswith("cordwood: bad\n")
 
 
-def test_a_line_cannot_steer_the_terminal():
-    assert failure.one_line("tab\there \x1b[2J\x07 naïve 日本\u202e") == (
+def test_one_line_replaces_control_characters():
+    assert errors.one_line("tab\there \x1b[2J\x07 naïve 日本\u202e") == (
         "tab here \ufffd[2J\ufffd naïve 日本\ufffd"
     )

@@ -10,7 +10,7 @@ from cordwood.cli.main import COMMANDS, load_command, main
 HEAVY = ("numba", "numpy", "pandas", "scipy", "sklearn", "skops")
 
 
-def test_help_of_every_command_loads_nothing_heavy():
+def test_help_imports_nothing_heavy():
     code = (
         "import sys; from cordwood.cli.main import COMMANDS, main\n"
         "for name in COMMANDS: assert main([name, '--help']) == 0\n"
@@ -21,15 +21,15 @@ def test_help_of_every_command_loads_nothing_heavy():
     assert all(f"Usage: cordwood {name} " in done.stdout for name in COMMANDS)
 
 
-def test_recipes_in_the_help_are_those_that_there_are():
+def test_recipes_in_the_help_are_complete():
     savable = [name for name in recipes.names() if recipes.find(name).savable]
-    there_are = {name: recipes.describe(name) for name in savable}
-    assert list(commands.SAVABLE_RECIPES.items()) == list(there_are.items())
+    expected = {name: recipes.describe(name) for name in savable}
+    assert list(commands.SAVABLE_RECIPES.items()) == list(expected.items())
     assert commands.DEFAULT_RECIPE == recipes.DEFAULT
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_begins_with_what_the_list_of_commands_says(name, capsys):
+def test_help_starts_with_the_summary(name, capsys):
     assert main(["--help"]) == 0
     listed = " ".join(capsys.readouterr().out.split())
     assert main([name, "-h"]) == 0
@@ -40,12 +40,12 @@ def test_help_begins_with_what_the_list_of_commands_says(name, capsys):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_parsed_is_what_the_work_is_asked_for(name, monkeypatch):
+def test_command_receives_the_parsed_record(name, monkeypatch):
     required = [param.metavar for param in load_command(name).params if param.required]
-    asked = []
-    monkeypatch.setattr(f"cordwood.cli.{name}.{name}", asked.append)
+    received = []
+    monkeypatch.setattr(f"cordwood.cli.{name}.{name}", received.append)
     assert main([name, *required, "--json"]) == 0
-    (record,) = asked
+    (record,) = received
     assert type(record) is commands.RECORDS[name]
     assert record.json is True
     assert [str(getattr(record, metavar.lower())) for metavar in required] == required

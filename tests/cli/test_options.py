@@ -4,7 +4,7 @@ import typer
 from cordwood.cli.options import parse_settings
 
 
-def test_settings_are_literals_or_words():
+def test_settings_are_literals_or_strings():
     given = [
         "C=0.5",
         "vectorizer__ngram_range=(1, 2)",
@@ -25,11 +25,11 @@ def test_settings_are_literals_or_words():
     }
 
 
-def test_no_settings_are_none():
+def test_no_settings():
     assert parse_settings(None) == {}
 
 
 @pytest.mark.parametrize("setting", ["C", "C=", "=1", "not a name=1", ""])
-def test_other_forms_are_refused(setting):
-    with pytest.raises(typer.BadParameter, match="not of the form name=value"):
+def test_invalid_settings_raise(setting):
+    with pytest.raises(typer.BadParameter, match="not of the form NAME=VALUE"):
         parse_settings([setting])

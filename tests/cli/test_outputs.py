@@ -7,19 +7,19 @@ import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.cli.outputs import check_suffix, check_target, open_rows
+from cordwood.cli.outputs import check_suffix, check_target, open_table
 from cordwood.exceptions import CordwoodError
 
-# Letters that a UTF-8 file can hold, with the ones that trouble CSV made common.
+# Text that UTF-8 can encode, in which special characters of CSV are frequent.
 cells = st.text(st.one_of(st.sampled_from('\r\n",; '), st.characters(codec="utf-8")), max_size=8)
 tables = st.lists(st.tuples(cells, cells, st.floats(0, 1)), max_size=5)
 
 
 @given(tables)
 @settings(deadline=None, max_examples=60)
-def test_csv_reads_back_what_was_written(tmp_path_factory, rows):
-    path = tmp_path_factory.mktemp("sink") / "out.csv"
-    with open_rows(path, ("id", "label", "probability")) as write:
+def test_csv_round_trips(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("outputs") / "out.csv"
+    with open_table(path, ("id", "label", "probability")) as write:
         for row in rows:
             write(row)
     with path.open(encoding="utf-8", newline="") as file:
@@ -30,71 +30,71 @@ def test_csv_reads_back_what_was_written(tmp_path_factory, rows):
 
 @given(tables)
 @settings(deadline=None, max_examples=60)
-def test_json_lines_read_back_what_was_written(tmp_path_factory, rows):
-    path = tmp_path_factory.mktemp("sink") / "out.jsonl"
-    with open_rows(path, ("id", "label", "probability")) as write:
+def test_json_lines_round_trip(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("outputs") / "out.jsonl"
+    with open_table(path, ("id", "label", "probability")) as write:
         for row in rows:
             write(row)
-    # splitlines() would also split at letters that JSON leaves as they are.
+    # splitlines() would also split at characters that JSON does not escape.
     lines = path.read_bytes().split(b"\n")[:-1]
     back = [json.loads(line) for line in lines]
     assert [tuple(record) for record in back] == [("id", "label", "probability")] * len(rows)
     assert [tuple(record.values()) for record in back] == rows
 
 
-def test_csv_is_what_pandas_expects(tmp_path):
+def test_pandas_reads_the_csv(tmp_path):
     path = tmp_path / "out.csv"
-    with open_rows(path, ("id", "label", "probability")) as write:
+    with open_table(path, ("id", "label", "probability")) as write:
         write(("a,b", 'say "hi"', 0.25))
     frame = pd.read_csv(path)
     assert frame.to_dict("records") == [{"id": "a,b", "label": 'say "hi"', "probability": 0.25}]
 
 
-def test_standard_output_takes_csv_or_json_lines(capsys):
-    with open_rows(None, ("id", "label")) as write:
+def test_standard_output_as_csv_or_json_lines(capsys):
+    with open_table(None, ("id", "label")) as write:
         write(("1", "ä"))
-    with open_rows(None, ("id", "label"), json_lines=True) as write:
+    with open_table(None, ("id", "label"), json_lines=True) as write:
         write(("1", "ä"))
     assert capsys.readouterr().out == 'id,label\n1,ä\n{"id": "1", "label": "ä"}\n'
 
 
-def test_a_lone_surrogate_does_not_stop_the_file(tmp_path):
+def test_lone_surrogates_are_escaped(tmp_path):
     path = tmp_path / "out.jsonl"
-    with open_rows(path, ("id",)) as write:
+    with open_table(path, ("id",)) as write:
         write(("\ud800",))
     assert json.loads(path.read_bytes()) == {"id": "\ud800"}
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, CordwoodError])
-def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path, error):
+def test_unfinished_file_is_not_written(tmp_path, error):
     path = tmp_path / "out.csv"
     path.write_text("old")
-    with pytest.raises(error), open_rows(path, ("id",)) as write:
+    with pytest.raises(error), open_table(path, ("id",)) as write:
         write(("1",))
         raise error
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_targets_that_cannot_be_written_are_refused_at_once(tmp_path):
+def test_check_target_rejects_invalid_paths(tmp_path):
     source = tmp_path / "in.csv"
     source.write_text("text\n")
     check_target(tmp_path / "new.csv", inputs=[source])
     check_target(source)
-    with pytest.raises(CordwoodError, match=r"in\.csv would be overwritten"):
+    with pytest.raises(CordwoodError, match=r"in\.csv: it is an input"):
         check_target(source, inputs=[tmp_path / "other.csv", str(source)])
-    with pytest.raises(CordwoodError, match="is a folder"):
+    with pytest.raises(CordwoodError, match="it is a directory"):
         check_target(tmp_path)
-    with pytest.raises(CordwoodError, match="there is no folder .*nowhere"):
+    with pytest.raises(CordwoodError, match="directory .*nowhere does not exist"):
         check_target(tmp_path / "nowhere" / "out.csv")
 
 
 @pytest.mark.parametrize("name", ["out.csv", "OUT.CSV", "out.jsonl", "out.ndjson"])
-def test_the_suffix_says_how_to_write(tmp_path, name):
+def test_check_suffix_accepts_csv_and_json_lines(tmp_path, name):
     check_suffix(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["out", "out.xlsx", "out.csv.gz"])
-def test_other_suffixes_are_refused(tmp_path, name):
+def test_check_suffix_rejects_others(tmp_path, name):
     with pytest.raises(typer.BadParameter, match=r"must end in \.csv or \.jsonl"):
         check_suffix(tmp_path / name)

@@ -1,1 +1,1 @@
-"""The `cordwood` command: `commands` says what each takes, a file of its name does its work."""
+"""Command line: `commands` defines the arguments, one module per command implements it."""

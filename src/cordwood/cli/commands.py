@@ -1,7 +1,7 @@
-"""What each command takes: one record a command, whose fields are its arguments and options.
+"""Arguments and options of the commands: one record per command.
 
-Nothing heavy is imported here, so that `cordwood COMMAND --help` is quick. The module of the
-command's name does the work, and is loaded only when there is some.
+This module imports nothing heavy, so that `cordwood COMMAND --help` is fast. The module named
+after a command implements it and is imported only to run it.
 """
 
 from dataclasses import dataclass
@@ -13,38 +13,38 @@ import typer
 
 from cordwood.cli import options
 
-# As `cordwood.recipes` has them; to import them takes seconds, and a test compares the two.
+# Copies of values in `cordwood.recipes`, whose import takes seconds; a test compares them.
 DEFAULT_RECIPE = "quick"
 SAVABLE_RECIPES = {
-    "svm": "linear support vector machine on TF-IDF",
-    "svm_ngrams": "linear support vector machine on word pairs and characters",
-    "nbsvm": "ngrams, where those that tell classes apart count more",
+    "svm": "linear SVM on TF-IDF of words",
+    "svm_ngrams": "linear SVM on word bigrams and character n-grams",
+    "nbsvm": "svm_ngrams with features scaled by naive Bayes log-count ratios",
     "rf": "random forest",
     "et": "extra-trees",
-    "boosted_rf": "random forests boosted by their out-of-bag error",
-    "boosted_et": "extra-trees boosted by their out-of-bag error",
-    "adarf": "random forests boosted by their error on all documents",
-    "lazy_rf": "a random forest for each query, on its nearest neighbours",
-    "lazy_et": "extra-trees for each query, on its nearest neighbours",
-    "adaboost": "AdaBoost.MH of word rules",
-    "adauboost": "AdaUBoost of word rules, for rare classes",
-    "lpboost": "LPBoost of word rules",
-    "lpuboost": "LPUBoost of word rules, for rare classes",
-    "stack_sigir17": "the nine learners of SIGIR'17, stacked by their out-of-bag rows",
-    "best": "the nine of stack and nbsvm, stacked: most often right, takes minutes",
-    "stack_forests": "boosted and lazy forests, stacked by their out-of-bag rows",
-    "quick": "learners that take seconds, stacked",
-    "adaboost_m2": "stumps boosted by AdaBoost.M2",
-    "adaboost_m2_trees": "full trees boosted by AdaBoost.M2",
-    "nb": "naive Bayes: multinomial, complement or Gaussian",
-    "knn": "nearest neighbours by cosine on TF-IDF",
-    "logistic_ngrams": "logistic regression on word pairs and characters",
-    "logistic": "logistic regression on TF-IDF",
+    "boosted_rf": "random forests boosted by their out-of-bag error (BROOF)",
+    "boosted_et": "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2017)",
+    "adarf": "random forests boosted by their training error (ADARF)",
+    "lazy_rf": "random forest per query on its nearest neighbors (LazyNN_RF)",
+    "lazy_et": "extra-trees per query on its nearest neighbors (LXT)",
+    "adaboost": "AdaBoost.MH of single-word rules",
+    "adauboost": "AdaUBoost of single-word rules, for rare classes",
+    "lpboost": "LPBoost of single-word rules",
+    "lpuboost": "LPUBoost of single-word rules, for rare classes",
+    "stack_sigir17": "stack of the nine classifiers of SIGIR 2017",
+    "best": "stack of the nine and nbsvm, the most accurate recipe (minutes)",
+    "stack_forests": "stack of boosted and lazy forests",
+    "quick": "stack of nbsvm, nb, knn and rf (seconds)",
+    "adaboost_m2": "AdaBoost.M2 of decision stumps",
+    "adaboost_m2_trees": "AdaBoost.M2 of fully grown trees",
+    "nb": "multinomial, complement or Gaussian naive Bayes",
+    "knn": "nearest neighbors by cosine similarity of TF-IDF",
+    "logistic_ngrams": "logistic regression on word bigrams and character n-grams",
+    "logistic": "logistic regression on TF-IDF of words",
 }
 
 
 class Test(StrEnum):
-    """How learners are told from the best."""
+    """Significance test against the best learner of a data set."""
 
     PAIRED_T = "paired_t"
     CORRECTED_T = "corrected_t"
@@ -53,10 +53,10 @@ class Test(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """See the whole thing work, on text that is on every machine.
+    """Train and evaluate a classifier on built-in texts.
 
-    Trains on documentation strings of the installed libraries, labelled by what they document,
-    and shows how well it labels those that it has not seen.
+    The texts are docstrings of the installed libraries, the classes what they document. The
+    classifier is evaluated on modules that are not in the training set.
 
     Example: cordwood demo
     """
@@ -65,11 +65,11 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train:
-    """Learn from labelled rows and write a model file.
+class Train(options.LabelledReadOptions):
+    """Train a classifier and write a model file.
 
-    The model remembers the columns that it was trained on; `predict` and `evaluate` look for
-    the same ones.
+    The model file stores the names of the columns; `predict` and `evaluate` read the same columns
+    by default.
 
     Example: cordwood train reviews.csv --text body --label topic -o reviews.cordwood
     """
@@ -81,22 +81,17 @@ class Train:
             "--output",
             "-o",
             metavar="MODEL",
-            help="The model file to write; one that stands there is replaced. "
-            "[default: DATA's name with .cordwood]",
+            help="Model file to create or replace. [default: name of DATA with .cordwood]",
             show_default=False,
         ),
     ] = None
-    text: options.TextColumns = None
-    label: options.LabelColumn = None
-    id: options.IdColumn = None
-    part: options.Part = None
     recipe: Annotated[
         str,
         typer.Option(
             "--recipe",
             metavar="NAME",
-            help="How to learn: "
-            + "; ".join(f"{name}, {what}" for name, what in SAVABLE_RECIPES.items())
+            help="Name of the classifier. "
+            + "; ".join(f"{name}: {what}" for name, what in SAVABLE_RECIPES.items())
             + ".",
         ),
     ] = DEFAULT_RECIPE
@@ -111,23 +106,33 @@ class Train:
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option("--seed", metavar="NUMBER", help="The same seed gives the same model.")
+        int,
+        typer.Option(
+            "--seed",
+            metavar="NUMBER",
+            help="Seed of the random number generators; the same seed gives the same model.",
+        ),
     ] = 0
-    encoding: options.Encoding = "utf-8"
-    format: options.Format = None
-    delimiter: options.Delimiter = None
-    on_bad_rows: options.BadRows = options.OnBadRows.RAISE
-    data_dir: options.DataDir = None
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="NUMBER",
+            help="Number of threads; -1 uses all cores. The model does not depend on it.",
+        ),
+    ] = -1
+    subset: options.Subset = None
     json: options.Json = False
     quiet: options.Quiet = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict:
-    """Label new rows with a model.
+class Predict(options.ReadOptions):
+    """Predict labels with a model.
 
-    Writes id, label and the label's probability for each row, in the order of the rows, a
-    batch at a time: a file may be larger than memory.
+    Writes the id, the predicted label and its probability of each sample, in the order of the
+    file. The file is processed in batches and may be larger than memory.
 
     Example: cordwood predict reviews.cordwood new.csv -o labels.csv
     """
@@ -140,64 +145,47 @@ class Predict:
             "--output",
             "-o",
             metavar="FILE",
-            help="The .csv or .jsonl file to write; one that stands there is replaced. "
-            "- is standard output.",
+            help="CSV or JSON lines file to create or replace; - is standard output.",
         ),
     ] = "-"
     all_probabilities: Annotated[
         bool,
         typer.Option(
             "--all-probabilities",
-            help="Write the probability of every class, in columns called probability:CLASS.",
+            help="Write the probability of each class, in columns named probability:CLASS.",
         ),
     ] = False
-    text: options.TextColumns = None
-    id: options.IdColumn = None
-    encoding: options.Encoding = "utf-8"
-    format: options.Format = None
-    delimiter: options.Delimiter = None
-    on_bad_rows: options.BadRows = options.OnBadRows.RAISE
-    data_dir: options.DataDir = None
     json: Annotated[
         bool,
         typer.Option(
-            "--json",
-            help="Print JSON lines instead of CSV; with -o FILE, one JSON object that sums up.",
+            "--json", help="Print JSON lines instead of CSV; with -o FILE, a summary as JSON."
         ),
     ] = False
     quiet: options.Quiet = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate:
-    """Compare a model's labels with the true ones.
+class Evaluate(options.LabelledReadOptions):
+    """Evaluate a model on labelled samples.
 
-    Prints micro F1 (with one label a row: the accuracy), macro F1, precision, recall and F1
-    of each class, and the confusion table.
+    Prints micro F1 (with one label per sample, the accuracy), macro F1, precision, recall and F1
+    of each class, and the confusion matrix.
 
     Example: cordwood evaluate reviews.cordwood held-out.csv
     """
 
     model: options.Model
     data: options.Data
-    text: options.TextColumns = None
-    label: options.LabelColumn = None
-    id: options.IdColumn = None
-    part: options.Part = None
-    encoding: options.Encoding = "utf-8"
-    format: options.Format = None
-    delimiter: options.Delimiter = None
-    on_bad_rows: options.BadRows = options.OnBadRows.RAISE
-    data_dir: options.DataDir = None
+    subset: options.Subset = None
     json: options.Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare:
-    """Compare learners on data sets, with statistics that hold.
+class Compare(options.LabelledReadOptions):
+    """Compare learners on data sets with significance tests.
 
-    May be stopped at any moment, even killed: the same command goes on where it was. Several
-    may run on one ledger.
+    Interrupted comparisons resume from the ledger, the file of results. Several processes may
+    share a ledger.
 
     Example: cordwood compare --quick reviews.csv --text body --label topic
     """
@@ -206,7 +194,7 @@ class Compare:
         Path | None,
         typer.Argument(
             metavar="PLAN",
-            help="A TOML file that says which learners are compared on which data sets, and how.",
+            help="TOML file that defines learners, data sets and evaluation.",
             show_default=False,
         ),
     ] = None
@@ -215,20 +203,18 @@ class Compare:
         typer.Option(
             "--quick",
             metavar="DATA",
-            help="Compare our recipes with the usual baselines on this file, or on dataset:NAME, "
-            "without a plan.",
+            help="Compare a fixed list of recipes on this file, directory or dataset:NAME, without "
+            "a plan. The reading options apply to this file only; a plan contains its own.",
             show_default=False,
         ),
     ] = None
-    text: options.TextColumns = None
-    label: options.LabelColumn = None
     ledger: Annotated[
         Path | None,
         typer.Option(
             "--ledger",
             metavar="FILE",
-            help="Where results are kept: what is in it is not done again. [default: PLAN's name "
-            "with .jsonl; with --quick, nothing is kept]",
+            help="File of results; trials that are in it are not run again. [default: name of PLAN "
+            "with .jsonl; with --quick, a temporary file]",
             show_default=False,
         ),
     ] = None
@@ -238,7 +224,7 @@ class Compare:
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the tables to a .md, .csv or .tex file as well.",
+            help="Also write the tables to a .md, .csv or .tex file.",
             show_default=False,
         ),
     ] = None
@@ -246,50 +232,51 @@ class Compare:
         Path | None,
         typer.Option(
             "--plots",
-            metavar="FOLDER",
-            help="Draw time against effectiveness, critical differences and learning curves, as "
-            "SVG.",
+            metavar="DIRECTORY",
+            help="Write SVG figures: time against F1, critical differences, learning curves.",
             show_default=False,
         ),
     ] = None
     jobs: Annotated[
         int,
-        typer.Option("--jobs", "-j", metavar="NUMBER", help="Units at a time; -1 for all cores."),
+        typer.Option(
+            "--jobs", "-j", metavar="NUMBER", help="Number of parallel trials; -1 uses all cores."
+        ),
     ] = 1
     cluster: Annotated[
         str | None,
         typer.Option(
             "--cluster",
             metavar="ADDRESS",
-            help="Let the workers of a Dask cluster do the units, such as tcp://host:8786.",
+            help="Run the trials on a Dask cluster, such as tcp://host:8786.",
             show_default=False,
         ),
     ] = None
     show: Annotated[
-        bool, typer.Option("--show", help="Do nothing; only show what the ledger has of the plan.")
+        bool, typer.Option("--show", help="Show the results in the ledger without running trials.")
     ] = False
     retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="Try again what has failed before.")
+        bool, typer.Option("--retry-errors", help="Run trials again that failed before.")
     ] = False
     test: Annotated[
         Test,
         typer.Option(
             "--test",
             metavar="paired_t|corrected_t|wilcoxon",
-            help="How learners are told from the best of a data set: as the papers do, with the "
-            "correction for overlapping training rows, or by signed ranks.",
+            help="Significance test against the best learner of a data set: paired t-test (as in "
+            "the papers), t-test corrected for overlapping training sets, or Wilcoxon signed-rank "
+            "test.",
         ),
     ] = Test.PAIRED_T
-    data_dir: options.DataDir = None
     json: options.Json = False
     quiet: options.Quiet = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Datasets:
-    """List the data sets within reach, look into one, or export it.
+    """List the available data sets, describe one, or export it.
 
-    Commands that take DATA take a data set of this list as dataset:NAME.
+    The argument DATA of other commands accepts a data set of this list as dataset:NAME.
 
     Example: cordwood datasets docstrings --export docstrings.csv
     """
@@ -298,7 +285,7 @@ class Datasets:
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="The data set to look into; without a name, all are listed.",
+            help="Data set to describe. [default: list all]",
             show_default=False,
         ),
     ] = None
@@ -307,7 +294,7 @@ class Datasets:
         typer.Option(
             "--export",
             metavar="FILE",
-            help="Write the data set's rows to a .csv or .jsonl file.",
+            help="Write the data set to a .csv or .jsonl file.",
             show_default=False,
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""`cordwood compare`: learners side by side, on data sets or on your own file."""
+"""`cordwood compare`: compare learners on data sets, or recipes on a file."""
 
 import tempfile
 import time
@@ -13,163 +13,177 @@ import typer
 from cordwood import _atomic as atomic
 from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console, count
-from cordwood.cli.inputs import PREFIX
+from cordwood.cli.inputs import Source
+from cordwood.cli.options import ReadOptions, check_jobs
 from cordwood.cli.outputs import check_target
-from cordwood.cli.progress import watch
+from cordwood.cli.progress import show_progress
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import RunSummary, collect, run
 from cordwood.compare.stats.comparison import Comparison, learning_curves
 from cordwood.compare.stats.comparison import compare as tabulate
+from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.exceptions import CordwoodError
 
-# Ours first; the baselines are those that a file of a few thousand documents takes seconds for.
+# Recipes that take seconds on a few thousand texts.
 QUICK_RECIPES = ("quick", "nbsvm", "svm", "rf", "et", "nb", "knn")
 QUICK_FOLDS = 3
 
-DRESSES = {
+WRITERS = {
     ".md": rendering.to_markdown,
     ".csv": rendering.to_csv,
     ".tex": rendering.to_latex,
 }
 
+# Reading options of --quick, by the key of a data set in a plan.
+_READ_KEYS = ("text", "label", "id", "encoding", "format", "delimiter", "on_bad_rows")
 
-def compare(asked: Compare) -> None:
-    """Run a plan, and show, write and draw what came out."""
-    console = Console(as_json=asked.json, quiet=asked.quiet)
-    output, plots = asked.output, asked.plots
+
+def compare(args: Compare) -> None:
+    """Run the trials of a plan, and print, write and plot the comparison."""
+    console = Console(as_json=args.json, quiet=args.quiet)
+    output, plots = args.output, args.plots
     if output is not None:
         check_target(output)
-        if output.suffix.lower() not in DRESSES:
+        if output.suffix.lower() not in WRITERS:
             raise typer.BadParameter(f"{output.name!r} must end in .md, .csv or .tex")
-    if asked.jobs == 0:
-        raise typer.BadParameter("--jobs is 0; give a number from 1 on, or -1 for all cores")
-    gallery = None if plots is None else _find_gallery(plots)
-    todo = _plan(asked)
+    check_jobs(args.jobs)
+    plot_module = None if plots is None else _import_plots(plots)
+    plan = _make_plan(console, args)
     start = time.perf_counter()
-    with _ledger(asked) as book:
-        summary = collect(todo, book) if asked.show else _run(console, todo, book, asked)
-    comparison = tabulate(summary.records, summary.planned, test=asked.test.value)
+    with _open_ledger(args) as ledger:
+        summary = collect(plan, ledger) if args.show else _run(console, plan, ledger, args)
+    comparison = tabulate(summary.records, summary.planned, test=args.test.value)
     _show(console, comparison, summary, time.perf_counter() - start)
     if output is not None:
         with atomic.write(output) as file:
-            file.write(DRESSES[output.suffix.lower()](comparison))
-        console.fact("wrote", str(output))
+            file.write(WRITERS[output.suffix.lower()](comparison))
+        console.field("wrote", str(output))
     if plots is not None:
-        _draw(console, gallery, comparison, summary, plots)
-    console.answer(
+        _write_plots(console, plot_module, comparison, summary, plots)
+    console.print_json(
         {
-            "plan": todo.name,
-            "trials": summary.n_trials,
-            "done_now": summary.n_done,
-            "failed": summary.n_failed,
-            "missing": summary.n_missing,
+            "plan": plan.name,
+            "n_trials": summary.n_trials,
+            "n_done": summary.n_done,
+            "n_failed": summary.n_failed,
+            "n_missing": summary.n_missing,
             **rendering.to_json(comparison),
         }
     )
 
 
-def _plan(asked: Compare) -> Plan:
-    if (asked.plan is None) == (asked.quick is None):
-        raise typer.BadParameter("name a PLAN, or a data file with --quick DATA")
-    columns = {"text": asked.text, "label": asked.label}
-    named = {name: value for name, value in columns.items() if value}
-    if asked.plan is not None:
-        if named:
-            raise typer.BadParameter("--text and --label belong to --quick; a plan has its own")
-        return load_plan(asked.plan, data_dir=asked.data_dir, lookup_only=asked.show)
-    quick = str(asked.quick)
-    known = quick.startswith(PREFIX)
-    dataset = {"name": quick.removeprefix(PREFIX)} if known else {"path": quick}
+def _make_plan(console: Console, args: Compare) -> Plan:
+    if (args.plan is None) == (args.quick is None):
+        raise typer.BadParameter("give either a PLAN, or a data file with --quick DATA")
+    # Options that differ from their default.
+    defaults = ReadOptions()
+    given = {
+        key: value
+        for key in _READ_KEYS
+        if (value := getattr(args, key)) != getattr(defaults, key, None)
+    }
+    if args.plan is not None:
+        if given:
+            option = "--" + next(iter(given)).replace("_", "-")
+            raise typer.BadParameter(
+                f"{option} requires --quick; a plan contains the options of its data sets"
+            )
+        return load_plan(args.plan, data_dir=args.data_dir, lookup_only=args.show)
+    source = Source(data=str(args.quick), options=args)
+    if source.data == STANDARD_INPUT:
+        raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
+    source.show(console, source.read(console, two_classes=True))
+    dataset = {"path": source.data} if source.dataset is None else {"name": source.dataset}
     return parse_plan(
         {
             "name": "quick",
             "evaluation": {"folds": QUICK_FOLDS},
-            "datasets": [{**dataset, **named}],
+            "datasets": [{**dataset, **given}],
             "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
         },
-        data_dir=asked.data_dir,
+        data_dir=args.data_dir,
     )
 
 
 @contextmanager
-def _ledger(asked: Compare) -> Iterator[Ledger]:
-    path = asked.ledger
-    if path is None and asked.plan is not None:
-        path = asked.plan.with_suffix(".jsonl")
+def _open_ledger(args: Compare) -> Iterator[Ledger]:
+    path = args.ledger
+    if path is None and args.plan is not None:
+        path = args.plan.with_suffix(".jsonl")
     if path is not None:
-        check_target(path, inputs=[] if asked.plan is None else [asked.plan])
+        check_target(path, inputs=[] if args.plan is None else [args.plan])
         yield Ledger(path)
         return
     with tempfile.TemporaryDirectory(prefix="cordwood-") as folder:
         yield Ledger(Path(folder, "quick.jsonl"))
 
 
-def _run(console: Console, plan: Plan, ledger: Ledger, asked: Compare) -> RunSummary:
-    with watch(console, plan, ledger, retry_errors=asked.retry_errors) as watcher:
+def _run(console: Console, plan: Plan, ledger: Ledger, args: Compare) -> RunSummary:
+    with show_progress(console, plan, ledger, retry_errors=args.retry_errors) as display:
         return run(
             plan,
             ledger,
-            data_dir=asked.data_dir,
-            n_jobs=asked.jobs,
-            cluster=asked.cluster,
-            retry_errors=asked.retry_errors,
-            progress=watcher.progress,
-            on_record=watcher.record,
+            data_dir=args.data_dir,
+            n_jobs=args.jobs,
+            cluster=args.cluster,
+            retry_errors=args.retry_errors,
+            progress=display.progress,
+            on_record=display.record,
         )
 
 
-def _find_gallery(folder: Path) -> Any:
-    """Complain before the work begins of pictures that could not be drawn after it."""
-    if folder.exists() and not folder.is_dir():
-        raise CordwoodError(f"{folder} is a file; name a folder for the pictures")
-    check_target(folder / "time.svg" if folder.exists() else folder)
+def _import_plots(directory: Path) -> Any:
+    """Raise before the trials run if the figures could not be written."""
+    if directory.exists() and not directory.is_dir():
+        raise CordwoodError(f"cannot write plots to {directory}: it is a file; give a directory")
+    check_target(directory / "time.svg" if directory.exists() else directory)
     try:
         return import_module("cordwood.compare.report.write_plots")
     except ImportError as error:
         raise CordwoodError(
-            "--plots needs the package matplotlib, which is not installed; install it with: "
+            "--plots requires the package matplotlib; install it with: "
             'pip install "cordwood[plots]"'
         ) from error
 
 
-def _draw(
-    console: Console, gallery: Any, comparison: Comparison, summary: RunSummary, folder: Path
+def _write_plots(
+    console: Console, plot_module: Any, comparison: Comparison, summary: RunSummary, directory: Path
 ) -> None:
     curves = {
         metric: learning_curves(summary.records, summary.planned, metric=metric)
         for metric in comparison.metrics
     }
-    drawn = gallery.write_plots(comparison, curves, folder)
+    drawn = plot_module.write_plots(comparison, curves, directory)
     if drawn.written:
-        console.fact("wrote", f"{count(len(drawn.written), 'picture')} to {folder}")
+        console.field("wrote", f"{count(len(drawn.written), 'figure')} to {directory}")
     if drawn.skipped:
-        console.fact("not drawn", "; ".join(drawn.skipped))
+        console.field("omitted", "; ".join(drawn.skipped))
 
 
 def _show(console: Console, comparison: Comparison, summary: RunSummary, seconds: float) -> None:
     for grid in rendering.make_tables(comparison):
-        console.say(grid.title)
-        rows = [tuple(_mark(entry) for entry in row) for row in grid.rows]
+        console.print(grid.title)
+        rows = [tuple(_format_entry(entry) for entry in row) for row in grid.rows]
         console.table(grid.header, rows)
-        console.say()
-    console.say(rendering.explain_tables(comparison).replace("Bold:", "With *:"))
-    done = f"{count(summary.n_done, 'trial')} of {summary.n_trials:,} done now, in {seconds:.1f} s"
+        console.print()
+    console.print(rendering.explain_tables(comparison).replace("Bold:", "With *:"))
+    done = f"{summary.n_done:,} of {count(summary.n_trials, 'trial')} run in {seconds:.1f} s"
     if summary.n_missing:
         done += f"; {summary.n_missing:,} missing"
     if summary.n_failed:
-        done += f"; {summary.n_failed:,} failed (--retry-errors tries them again)"
-    console.fact("trials", done)
+        done += f"; {summary.n_failed:,} failed (--retry-errors runs them again)"
+    console.field("trials", done)
     if summary.n_foreign:
-        console.fact(
+        console.field(
             "ledger",
-            f"{count(summary.n_foreign, 'record')} of other plans, parameters or data, left out",
+            f"{count(summary.n_foreign, 'record')} of other plans, parameters or data ignored",
         )
     failures = [record for record in summary.records if "error" in record]
     if failures and summary.n_failed == summary.n_trials:
-        raise CordwoodError(f"nothing could be done; the first error: {failures[0]['error']}")
+        raise CordwoodError(f"all trials failed; the first error: {failures[0]['error']}")
 
 
-def _mark(entry: rendering.TableCell) -> str:
+def _format_entry(entry: rendering.TableCell) -> str:
     return f"{entry.text} *" if entry.bold else entry.text

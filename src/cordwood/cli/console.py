@@ -1,6 +1,6 @@
-"""Where a command's answers go: tables and sentences to standard output, progress to the terminal.
+"""Output of a command: text, tables or JSON on standard output, progress on standard error.
 
-In a pipe there is no colour and no progress bar, and no table is cut to a width.
+If the output is not a terminal, there are no colors, no progress bars, and tables have any width.
 """
 
 import json
@@ -27,149 +27,150 @@ from rich.text import Text
 
 from cordwood.cli.errors import one_line
 
-# As wide as any table: rich would otherwise cut tables to 80 columns in a pipe.
-UNBOUNDED = 100_000
+# Wider than any table: rich wraps tables at 80 columns in a pipe.
+UNLIMITED_WIDTH = 100_000
 
-_MOST_BARS = 12
-_SPEED_OVER = 24 * 3600.0  # seconds; rich's own half a minute may not see a single unit end
+_MAX_BARS = 12
+# In seconds. The default of rich, half a minute, may not contain the end of a single trial.
+_SPEED_PERIOD = 24 * 3600.0
 
 
-class Bars:
-    """Bars on a terminal, one below the other, each with a remark beside it.
+class ProgressBars:
+    """Progress bars on a terminal, one per line, each with a remark.
 
     Parameters
     ----------
     progress : Progress
-        What draws them.
+        Display of rich.
     """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
-    def show(self, name: str, done: int, total: int | None, remark: str = "") -> None:
-        """Add the bar of this name, or move it."""
+    def update(self, name: str, done: int, total: int | None, remark: str = "") -> None:
+        """Add the bar of this name, or update it."""
         if name not in self._tasks:
             self._tasks[name] = self._progress.add_task(one_line(name), total=total, remark="")
         task = self._tasks[name]
         self._progress.update(task, completed=done, total=total, remark=one_line(remark))
         shown = [task for task in self._progress.tasks if task.visible]
-        if len(shown) > _MOST_BARS:
-            # What is under way must not leave the screen at its lower end.
+        if len(shown) > _MAX_BARS:
+            # Hide a finished bar, to keep the unfinished ones on the screen.
             for finished in [task for task in shown if task.finished][:1]:
                 self._progress.update(finished.id, visible=False)
 
 
 class Console:
-    """Shows one command's results in the dress that was asked for.
+    """Print the results of a command as text or JSON.
 
     Parameters
     ----------
-    as_json : bool
-        One JSON object instead of sentences and tables.
-    quiet : bool
-        Neither sentences nor tables nor progress; only errors, and JSON if it was asked for.
+    as_json : bool, default=False
+        Print one JSON object instead of text and tables.
+    quiet : bool, default=False
+        Print neither text, tables nor progress; only errors, and JSON if requested.
     """
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
-        width = None if sys.stdout.isatty() else UNBOUNDED
+        width = None if sys.stdout.isatty() else UNLIMITED_WIDTH
         self._out = RichConsole(width=width, markup=False, highlight=False, emoji=False)
 
     @property
-    def talks(self) -> bool:
-        """Whether sentences and tables are shown."""
+    def prints_text(self) -> bool:
+        """Whether text and tables are printed."""
         return not (self.as_json or self.quiet)
 
-    def answer(self, record: Mapping[str, Any]) -> None:
-        """Print the whole result as JSON, if JSON was asked for."""
+    def print_json(self, record: Mapping[str, Any]) -> None:
+        """Print the result as JSON, if requested."""
         if self.as_json:
             print(json.dumps(record, ensure_ascii=False, indent=2))
 
-    def say(self, sentence: str = "") -> None:
-        """Print one sentence on a line of its own."""
-        if self.talks:
-            self._out.print(one_line(sentence), soft_wrap=True)
+    def print(self, line: str = "") -> None:
+        """Print a line."""
+        if self.prints_text:
+            self._out.print(one_line(line), soft_wrap=True)
 
-    def fact(self, name: str, value: str) -> None:
-        """Print one named finding; names line up."""
-        if self.talks:
+    def field(self, name: str, value: str) -> None:
+        """Print a name and its value; values are aligned."""
+        if self.prints_text:
             line = Text.assemble((f"{name:<10}", "bold"), one_line(value))
             self._out.print(line, soft_wrap=True)
 
-    def note(self, sentence: str) -> None:
-        """Print one line of a log to standard error, where there is no bar to disturb."""
+    def log(self, line: str) -> None:
+        """Print a line to standard error, unless it is a terminal, which shows progress bars."""
         if not (self.quiet or sys.stderr.isatty()):
-            print(one_line(sentence), file=sys.stderr, flush=True)
+            print(one_line(line), file=sys.stderr, flush=True)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print a table; numbers go to the right, and columns called "" have no heading."""
-        if self.talks:
+        """Print a table; numbers are aligned to the right."""
+        if self.prints_text:
             with self._out.capture() as capture:
                 self._out.print(_table(columns, rows))
             print("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
     def fits(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
-        """Whether a table can be shown without losing anything."""
-        unbounded = self._out.options.update(max_width=UNBOUNDED)
-        measured = self._out.measure(_table(columns, rows), options=unbounded)
+        """Return whether a table fits the width of the terminal."""
+        unlimited = self._out.options.update(max_width=UNLIMITED_WIDTH)
+        measured = self._out.measure(_table(columns, rows), options=unlimited)
         return measured.maximum <= self._out.width
 
     @contextmanager
-    def progress(self, doing: str) -> Iterator[Callable[[int, int | None], None] | None]:
-        """Show a bar on a terminal while the block runs; give the callback that moves it."""
+    def progress(self, task: str) -> Iterator[Callable[[int, int | None], None] | None]:
+        """Show a progress bar on a terminal; yields the callback ``(done, total)``, or None."""
         with self._bars(BarColumn(), TaskProgressColumn(), TimeElapsedColumn()) as bars:
             if bars is not None:
-                bars.show(doing, 0, None)
-            yield None if bars is None else partial(bars.show, doing)
+                bars.update(task, 0, None)
+            yield None if bars is None else partial(bars.update, task)
 
     @contextmanager
-    def bars(self) -> Iterator[Bars | None]:
-        """Let bars be shown on a terminal while the block runs, with counts and remarks."""
-        # Narrow, so that all of it goes into 80 columns.
+    def bars(self) -> Iterator[ProgressBars | None]:
+        """Show several progress bars with counts and remarks on a terminal."""
+        # Narrow bars, to fit 80 columns.
         with self._bars(BarColumn(bar_width=16), MofNCompleteColumn()) as bars:
             yield bars
 
     @contextmanager
-    def _bars(self, *amount: ProgressColumn) -> Iterator[Bars | None]:
+    def _bars(self, *columns: ProgressColumn) -> Iterator[ProgressBars | None]:
         if self.quiet or not sys.stderr.isatty():
             yield None
             return
         with Progress(
             TextColumn("{task.description}", markup=False),
-            *amount,
+            *columns,
             TimeRemainingColumn(),
             TextColumn("{task.fields[remark]}", markup=False),
             console=RichConsole(stderr=True),
-            speed_estimate_period=_SPEED_OVER,
+            speed_estimate_period=_SPEED_PERIOD,
             transient=True,
         ) as progress:
-            yield Bars(progress)
+            yield ProgressBars(progress)
 
 
-def count(n: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun.
+def count(n: int, singular: str, plural: str | None = None) -> str:
+    """Format a number with its noun.
 
     Examples
     --------
     >>> count(1, "row"), count(2000, "row"), count(3, "class", "classes")
     ('1 row', '2,000 rows', '3 classes')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for position, column in enumerate(columns):
-        number = any(isinstance(row[position], int | float) for row in rows)
-        table.add_column(Text(one_line(column)), justify="right" if number else "left")
+        is_number = any(isinstance(row[position], int | float) for row in rows)
+        table.add_column(Text(one_line(column)), justify="right" if is_number else "left")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(Text(_format_cell(value)) for value in row))
     return table
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) else one_line(str(value))

@@ -1,4 +1,4 @@
-"""`cordwood datasets`: what there is to try things on, without a download."""
+"""`cordwood datasets`: list, describe and export data sets."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,126 +8,128 @@ import numpy as np
 import typer
 
 from cordwood.cli.commands import Datasets
-from cordwood.cli.console import Console
-from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_rows
+from cordwood.cli.console import Console, count
+from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.registry import list_datasets, load_dataset
 from cordwood.exceptions import DataError
 
-N_SAMPLES = 3
-SAMPLE_LETTERS = 60
+N_EXAMPLES = 3
+MAX_EXAMPLE_LENGTH = 60
 
 
-def datasets(asked: Datasets) -> None:
-    """List the data sets, or show and export one."""
-    console = Console(as_json=asked.json)
-    name, export = asked.name, asked.export
+def datasets(args: Datasets) -> None:
+    """List the data sets, or describe and export one."""
+    console = Console(as_json=args.json)
+    name, export = args.name, args.export
     if name is None:
         if export is not None:
-            raise typer.BadParameter("--export needs the NAME of a data set")
-        _list(console, asked.data_dir)
+            raise typer.BadParameter("--export requires the NAME of a data set")
+        _list(console, args.data_dir)
         return
     if export is not None:
         check_suffix(export)
         check_target(export)
     with console.progress(f"loading {name}") as progress:
-        rows = load_dataset(name, data_dir=asked.data_dir, progress=progress)
+        samples = load_dataset(name, data_dir=args.data_dir, progress=progress)
     if export is not None:
-        _export(name, rows, export)
-    _show(console, name, rows)
+        _export(name, samples, export)
+    _show(console, name, samples)
     if export is not None:
-        console.fact("wrote", f"{export} ({len(rows):,} rows)")
-        console.fact("next", f"cordwood train {export}")
+        console.field("wrote", f"{export} ({count(len(samples), 'sample')})")
+        console.field("next", f"cordwood train {export}")
 
 
 def _list(console: Console, data_dir: Path | None) -> None:
     found = list_datasets(data_dir)
     fields = ("name", "kind", "source", "description", "needs_download")
-    console.answer(
+    console.print_json(
         {"datasets": [{field: getattr(info, field) for field in fields} for info in found]}
     )
-    notes = {True: "; downloaded at its first use", False: ""}
+    notes = {True: "; downloaded on first use", False: ""}
     console.table(
-        ("name", "kind", "source", "what it is"),
+        ("name", "kind", "source", "description"),
         [
             (info.name, info.kind, info.source, info.description + notes[info.needs_download])
             for info in found
         ],
     )
-    console.say()
-    console.say("Look into one: cordwood datasets docstrings")
-    console.say("Learn from one: cordwood train dataset:docstrings --part train")
+    console.print()
+    console.print("Describe one: cordwood datasets docstrings")
+    console.print("Train on one: cordwood train dataset:docstrings --subset train")
     if all(info.source != "folder" for info in found):
-        console.say("Add your own: name their folder with --data-dir, or in CORDWOOD_DATA.")
+        console.print("Add your own: give their directory with --data-dir or CORDWOOD_DATA.")
 
 
-def _show(console: Console, name: str, rows: Corpus | FeatureMatrix) -> None:
-    record = _describe(name, rows)
-    console.answer(record)
-    console.fact("name", name)
-    console.fact("rows", f"{record['rows']:,}")
-    if isinstance(rows, Corpus):
-        shortest, median, longest = record["words"]
-        console.fact("words", f"{median:,} in the median document ({shortest:,} to {longest:,})")
+def _show(console: Console, name: str, samples: Corpus | FeatureMatrix) -> None:
+    record = _describe(name, samples)
+    console.print_json(record)
+    console.field("name", name)
+    console.field("samples", f"{record['n_samples']:,}")
+    if isinstance(samples, Corpus):
+        shortest, median, longest = record["n_words"]
+        console.field("words", f"{median:,} per text in the median ({shortest:,} to {longest:,})")
     else:
-        console.fact("numbers", f"{rows.X.shape[1]:,} in each row")
+        console.field("features", f"{record['n_features']:,}")
     if record["split"]:
-        console.fact("split", ", ".join(f"{part} {n:,}" for part, n in record["split"].items()))
-    if rows.groups is not None:
-        console.fact("groups", f"{record['groups']:,}, each to stay on one side of a split")
-    if rows.multilabel:
-        console.fact("labels", "a row may have several, or none")
-    console.say()
-    console.table(("class", "rows"), list(record["classes"].items()))
-    if record["samples"]:
-        console.say()
-        console.table(("class", "begins"), [(s["label"], s["text"]) for s in record["samples"]])
+        console.field(
+            "split", ", ".join(f"{subset} {n:,}" for subset, n in record["split"].items())
+        )
+    if samples.groups is not None:
+        console.field("groups", f"{record['n_groups']:,}, each in one subset of any split")
+    if samples.multilabel:
+        console.field("labels", "any number per sample")
+    console.print()
+    console.table(("class", "samples"), list(record["classes"].items()))
+    if record["examples"]:
+        console.print()
+        console.table(("class", "text"), [(e["label"], e["text"]) for e in record["examples"]])
 
 
-def _describe(name: str, rows: Corpus | FeatureMatrix) -> dict[str, Any]:
-    labels = rows.labels or ()
-    each = [label for row in labels for label in (row if isinstance(row, tuple) else (row,))]
+def _describe(name: str, samples: Corpus | FeatureMatrix) -> dict[str, Any]:
+    labels = samples.labels or ()
+    flat = [label for entry in labels for label in (entry if samples.multilabel else (entry,))]
     record: dict[str, Any] = {
         "name": name,
-        "rows": len(rows),
-        "multilabel": rows.multilabel,
-        "classes": dict(Counter(each).most_common()),
-        "split": dict(Counter(rows.split or ()).most_common()),
-        "groups": len(set(rows.groups or ())),
-        "samples": [],
+        "n_samples": len(samples),
+        "multilabel": samples.multilabel,
+        "classes": dict(Counter(flat).most_common()),
+        "split": dict(Counter(samples.split or ()).most_common()),
+        "n_groups": len(set(samples.groups or ())),
+        "examples": [],
     }
-    if isinstance(rows, Corpus):
-        lengths = [len(text.split()) for text in rows.texts]
-        record["words"] = [min(lengths), int(np.median(lengths)), max(lengths)]
-        record["samples"] = [
+    if isinstance(samples, Corpus):
+        lengths = [len(text.split()) for text in samples.texts]
+        record["n_words"] = [min(lengths), int(np.median(lengths)), max(lengths)]
+        record["examples"] = [
             {
-                "id": rows.ids[row],
-                "label": ", ".join(labels[row]) if rows.multilabel else labels[row],
-                "text": rows.texts[row][:SAMPLE_LETTERS],
+                "id": samples.ids[i],
+                "label": ", ".join(labels[i]) if samples.multilabel else labels[i],
+                "text": samples.texts[i][:MAX_EXAMPLE_LENGTH],
             }
-            for row in np.linspace(0, len(rows) - 1, N_SAMPLES, dtype=int)
+            for i in np.linspace(0, len(samples) - 1, N_EXAMPLES, dtype=int)
         ]
     else:
-        record["features"] = rows.X.shape[1]
+        record["n_features"] = samples.X.shape[1]
     return record
 
 
-def _export(name: str, rows: Corpus | FeatureMatrix, target: Path) -> None:
-    if isinstance(rows, FeatureMatrix):
-        raise DataError(f"the data set {name!r} holds numbers; only text can be exported")
-    if rows.multilabel and target.suffix.lower() not in JSON_LINES:
+def _export(name: str, samples: Corpus | FeatureMatrix, target: Path) -> None:
+    if isinstance(samples, FeatureMatrix):
+        raise DataError(f"data set {name!r} is numeric; only texts can be exported")
+    if samples.multilabel and target.suffix.lower() not in JSON_LINES:
         raise DataError(
-            f"the rows of {name!r} may have several labels, which a CSV file cannot hold; "
-            "export to a .jsonl file"
+            f"data set {name!r} has several labels per sample, which CSV does not support; export "
+            "it to a .jsonl file"
         )
     columns: dict[str, Any] = {
-        "id": rows.ids,
-        "text": rows.texts,
-        "labels" if rows.multilabel else "label": rows.labels,
-        "split": rows.split,
-        "group": rows.groups,
+        "id": samples.ids,
+        "text": samples.texts,
+        "labels" if samples.multilabel else "label": samples.labels,
+        "split": samples.split,
+        "group": samples.groups,
     }
     columns = {column: values for column, values in columns.items() if values is not None}
-    with open_rows(target, list(columns)) as write:
+    with open_table(target, list(columns)) as write:
         for row in zip(*columns.values(), strict=True):
             write(row)

@@ -1,11 +1,11 @@
-"""`cordwood demo`: the whole road once, on text that is on every machine."""
+"""`cordwood demo`: train and evaluate a classifier on built-in texts."""
 
 import time
 from typing import Any
 
 import numpy as np
 
-from cordwood import recipes, workflow
+from cordwood import api, recipes
 from cordwood.api import Predictions
 from cordwood.cli.commands import Demo
 from cordwood.cli.console import Console
@@ -14,44 +14,44 @@ from cordwood.datasets._docstrings import collect_docstrings
 from cordwood.datasets.corpus import Corpus
 
 N_EXAMPLES = 3
-EXAMPLE_LETTERS = 40
+MAX_EXAMPLE_LENGTH = 40
 
 
-def demo(asked: Demo) -> None:
-    """Train on one part of the documentation strings and show how well the other is labelled."""
-    console = Console(as_json=asked.json)
+def demo(args: Demo) -> None:
+    """Train on the docstrings of some modules and evaluate on those of other modules."""
+    console = Console(as_json=args.json)
     start = time.perf_counter()
-    with console.progress("reading documentation strings") as progress:
-        rows = collect_docstrings(progress=progress)
-    known, new = rows.subset("train"), rows.subset("test")
-    console.say(
-        f"Documentation strings of the installed libraries, labelled by what they document: "
-        f"{len(known):,} to learn from, {len(new):,} of other modules to be tested on."
+    with console.progress("reading docstrings") as progress:
+        corpus = collect_docstrings(progress=progress)
+    training, test = corpus.subset("train"), corpus.subset("test")
+    console.print(
+        "Docstrings of the installed libraries, classified by what they document: "
+        f"{len(training):,} for training, {len(test):,} of other modules for testing."
     )
-    console.say()
-    with console.progress("training"):
-        model = workflow.train(known, random_state=0)
+    console.print()
+    with console.progress("training on all cores"):
+        model = api.train(training, n_jobs=-1)
     with console.progress("evaluating"):
-        evaluation = workflow.evaluate(model, new)
+        evaluation = api.evaluate(model, test)
     seconds = time.perf_counter() - start
     show_scores(console, evaluation)
-    chosen = new.select(np.linspace(0, len(new) - 1, N_EXAMPLES + 2, dtype=int)[1:-1])
-    examples = _examples(chosen, workflow.predict(model, chosen))
-    console.say()
-    console.say("Three of the documents it had not seen:")
+    shown = test.select(np.linspace(0, len(test) - 1, N_EXAMPLES + 2, dtype=int)[1:-1])
+    examples = _make_examples(shown, api.predict(model, shown))
+    console.print()
+    console.print("Three of the test samples:")
     console.table(
-        ("true class", "predicted", "probability", "begins"),
+        ("true class", "predicted", "probability", "text"),
         [tuple(example.values()) for example in examples],
     )
-    console.say()
-    console.say(
-        f"Done in {seconds:.1f} s. With your own file, say a CSV with columns body and topic:"
+    console.print()
+    console.print(
+        f"Done in {seconds:.1f} s. To train on a CSV file with the columns body and topic:"
     )
-    console.say("cordwood train YOURS.csv --text body --label topic -o yours.cordwood")
-    console.answer(
+    console.print("cordwood train YOURS.csv --text body --label topic -o yours.cordwood")
+    console.print_json(
         {
             "recipe": recipes.DEFAULT,
-            "trained_on": len(known),
+            "n_training_samples": len(training),
             "seconds": round(seconds, 3),
             **evaluation.to_dict(),
             "examples": examples,
@@ -59,16 +59,16 @@ def demo(asked: Demo) -> None:
     )
 
 
-def _examples(rows: Corpus, predictions: Predictions) -> list[dict[str, Any]]:
-    found = zip(
-        rows.labels or (), predictions.labels, predictions.confidence, rows.texts, strict=True
+def _make_examples(corpus: Corpus, predictions: Predictions) -> list[dict[str, Any]]:
+    samples = zip(
+        corpus.labels or (), predictions.labels, predictions.confidence, corpus.texts, strict=True
     )
     return [
         {
             "label": label,
             "predicted": str(predicted),
             "probability": round(float(probability), 6),
-            "text": text[:EXAMPLE_LETTERS],
+            "text": text[:MAX_EXAMPLE_LENGTH],
         }
-        for label, predicted, probability, text in found
+        for label, predicted, probability, text in samples
     ]

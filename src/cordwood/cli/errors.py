@@ -1,4 +1,4 @@
-"""What a command that fails leaves behind: one line on standard error and an exit code."""
+"""Error handling of the command line: one line on standard error, and an exit code."""
 
 import errno
 import os
@@ -19,83 +19,82 @@ INTERRUPTED = 130
 
 DEBUG_VARIABLE = "CORDWOOD_DEBUG"
 
-# The base of all usage errors has no public name that is the same in all versions of typer.
+# The base class of usage errors has a different import path in different versions of typer.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
-def prepare_streams() -> None:
-    """Make output the same on every machine, and warnings one line each."""
+def configure_streams() -> None:
+    """Use UTF-8 and Unix line ends in pipes on every platform, and print warnings on one line."""
     for stream in (sys.stdout, sys.stderr):
-        # What is piped on is read by machines: UTF-8 and bare newlines on Windows as well.
         if hasattr(stream, "reconfigure"):
             piped = {} if stream.isatty() else {"encoding": "utf-8", "newline": "\n"}
             stream.reconfigure(errors="backslashreplace", **piped)
     warnings.showwarning = _show_warning
 
 
-def say(sentence: str) -> None:
+def print_error(message: str) -> None:
     """Print one line on standard error."""
     with suppress(OSError):
-        print(f"cordwood: {one_line(sentence)}", file=sys.stderr)
+        print(f"cordwood: {one_line(message)}", file=sys.stderr)
 
 
 def one_line(text: str) -> str:
-    """Fold white space and replace what could steer a terminal.
+    """Collapse white space and replace control characters, which could change the terminal.
 
     Examples
     --------
-    >>> one_line("a label\\n with \\x1b[31mcolour")
-    'a label with \\ufffd[31mcolour'
+    >>> one_line("a label\\n with \\x1b[31mred")
+    'a label with \\ufffd[31mred'
     """
-    folded = " ".join(text.split())
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in folded)
+    collapsed = " ".join(text.split())
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in collapsed)
 
 
 def report(error: Exception) -> int:
-    """Say in one line what went wrong and return the exit code."""
-    _let_go_of_output()
+    """Print an error and return the exit code."""
+    _detach_broken_stdout()
     if isinstance(error, OSError) and error.errno == errno.EPIPE:
         return FAILED
     if isinstance(error, UsageError):
-        say(_usage_sentence(error))
+        print_error(_usage_message(error))
         return USAGE
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
     if isinstance(error, CordwoodError):
-        say(str(error))
+        print_error(str(error))
     elif isinstance(error, OSError):
-        say(_system_sentence(error))
+        print_error(_os_message(error))
     elif isinstance(error, MemoryError):
-        say("there is not enough memory for this")
+        print_error("out of memory")
     else:
-        say(
+        print_error(
             f"unexpected {type(error).__name__}: {error}; this is a bug in cordwood, please report "
-            f"it with what the same command shows when {DEBUG_VARIABLE}=1 is set"
+            f"it with the output of the same command with {DEBUG_VARIABLE}=1"
         )
         return BUG
     return FAILED
 
 
-def _usage_sentence(error: Any) -> str:
+def _usage_message(error: Any) -> str:
     path = error.ctx.command_path if error.ctx else "cordwood"
-    # Newer versions of typer say of values what pydantic says.
+    # Newer versions of typer prefix messages as pydantic does.
     message = str(error.format_message()).rstrip(".").replace("Value error, ", "")
     return f"{message} (see {path} --help)"
 
 
-def _system_sentence(error: OSError) -> str:
+def _os_message(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
-def _let_go_of_output() -> None:
-    """Keep Python from complaining at exit of output that nobody can take any more."""
+def _detach_broken_stdout() -> None:
+    """Redirect a closed standard output, so that Python does not print an error at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 def _show_warning(
@@ -106,4 +105,4 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    say(f"warning: {message}")
+    print_error(f"warning: {message}")

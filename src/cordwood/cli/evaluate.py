@@ -1,32 +1,32 @@
-"""`cordwood evaluate`: a model's labels against the true ones."""
+"""`cordwood evaluate`: evaluate a model on labelled samples."""
 
-from cordwood import persist, workflow
+from cordwood import api, persist
 from cordwood.cli.commands import Evaluate
 from cordwood.cli.console import Console
 from cordwood.cli.inputs import Source
 from cordwood.cli.show_scores import show_scores
 
 
-def evaluate(asked: Evaluate) -> None:
-    """Show how well a model labels rows whose labels are known."""
-    console = Console(as_json=asked.json)
-    source = Source.of(asked)
-    fitted, card = persist.load(asked.model), persist.read_card(asked.model)
-    rows = source.remember(card.columns).read(console, two_classes=False)
-    source.show(console, rows)
-    seen = rows.fingerprint() == card.fingerprint
-    if seen:
-        console.fact("beware", "the model was trained on these very rows; new ones are harder")
+def evaluate(args: Evaluate) -> None:
+    """Print the scores of a model on labelled samples."""
+    console = Console(as_json=args.json)
+    source = Source(data=args.data, options=args, subset=args.subset)
+    model, card = persist.load_with_card(args.model)
+    samples = source.with_columns(card.columns).read(console, two_classes=False)
+    source.show(console, samples)
+    is_training_data = samples.fingerprint() == card.fingerprint
+    if is_training_data:
+        console.field("warning", "evaluated on the training data; the scores are optimistic")
     with console.progress("evaluating"):
-        evaluation = workflow.evaluate(fitted, rows)
+        evaluation = api.evaluate(model, samples)
     show_scores(console, evaluation)
-    console.answer(
+    console.print_json(
         {
-            "model": str(asked.model),
-            "data": asked.data,
-            "part": asked.part,
-            "skipped": len(rows.skipped),
-            "trained_on_these_rows": seen,
+            "model": str(args.model),
+            "data": args.data,
+            "subset": args.subset,
+            "n_skipped": len(samples.skipped),
+            "is_training_data": is_training_data,
             **evaluation.to_dict(),
         }
     )

@@ -1,17 +1,15 @@
-"""Where rows come from: what DATA and its options mean, for every command that reads."""
+"""Reading of the argument DATA, for all commands that have it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any, Self, cast
 
 import typer
 
-from cordwood.cli.commands import Evaluate, Predict, Train
 from cordwood.cli.console import Console, count
-from cordwood.cli.options import OnBadRows
+from cordwood.cli.options import ReadOptions
 from cordwood.datasets import readers
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -21,133 +19,150 @@ from cordwood.exceptions import DataError
 PREFIX = "dataset:"
 
 _COLUMNS = ("text", "label", "id")
-_WITHOUT_COLUMNS = ("folder", "svmlight")
+_FORMATS_WITHOUT_COLUMNS = ("folder", "svmlight")
 
 Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """DATA and the options that say how to read it; None leaves it to the reader."""
+    """Data file or data set with its reading options.
+
+    Parameters
+    ----------
+    data : str
+        Argument DATA.
+    options : ReadOptions
+        Reading options; the record of the command.
+    subset : str, optional
+        Subset of the predefined split to use.
+    """
 
     data: str
-    text: list[str] | None = None
-    label: str | None = None
-    id: str | None = None
-    part: str | None = None
-    encoding: str = "utf-8"
-    format: str | None = None
-    delimiter: str | None = None
-    on_bad_rows: OnBadRows = OnBadRows.RAISE
-    data_dir: Path | None = None
+    options: ReadOptions
+    subset: str | None = None
 
     def __post_init__(self) -> None:
-        given = [name for name in (*_COLUMNS, "format", "delimiter") if getattr(self, name)]
+        given = [*self.columns, *(n for n in ("format", "delimiter") if getattr(self.options, n))]
         if self.dataset is not None and given:
-            raise typer.BadParameter(f"{self.data} needs no --{given[0]}; leave it out")
-
-    @classmethod
-    def of(cls, asked: Train | Predict | Evaluate) -> Self:
-        """Take what a command was asked to read; its options are called as the fields are."""
-        names = [field.name for field in fields(cls) if hasattr(asked, field.name)]
-        return cls(**{name: getattr(asked, name) for name in names})
+            raise typer.BadParameter(f"--{given[0]} does not apply to {self.data}; omit it")
 
     @property
     def dataset(self) -> str | None:
-        """The name of the data set that was asked for, if it was not a file."""
+        """Name of the data set, or None for a file."""
         return self.data.removeprefix(PREFIX) if self.data.startswith(PREFIX) else None
 
     @property
-    def columns(self) -> dict[str, Any]:
-        """The columns that were named, for a model to remember."""
-        return {name: column for name in _COLUMNS if (column := getattr(self, name))}
+    def label(self) -> str | None:
+        """Column with the label, if given."""
+        return getattr(self.options, "label", None)
 
-    def remember(self, columns: Mapping[str, Any]) -> Self:
-        """Fill in the columns that a model was trained on where none were named."""
-        if self.dataset is not None or self._format() in _WITHOUT_COLUMNS:
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Columns that were given, to be stored in the model file."""
+        found = {name: getattr(self.options, name, None) for name in _COLUMNS}
+        return {name: column for name, column in found.items() if column}
+
+    def with_columns(self, columns: Mapping[str, Any]) -> Self:
+        """Return a copy that reads the columns of a model, unless others were given."""
+        if self.dataset is not None or self._format() in _FORMATS_WITHOUT_COLUMNS:
             return self
-        known = {name: columns[name] for name in _COLUMNS if name in columns}
-        return replace(self, **{**known, **self.columns})
+        known = {
+            name: columns[name]
+            for name in _COLUMNS
+            if name in columns and hasattr(self.options, name)
+        }
+        return replace(self, options=replace(self.options, **{**known, **self.columns}))
 
     def read(self, console: Console, *, two_classes: bool) -> Corpus | FeatureMatrix:
-        """Read all rows, with their labels, and keep those of the part that was asked for."""
+        """Read all labelled samples of the subset.
+
+        Parameters
+        ----------
+        console : Console
+            Shows the progress.
+        two_classes : bool
+            Whether to raise if there is only one class.
+        """
         with console.progress(f"reading {self.data}") as progress:
             if self.dataset is not None:
-                rows = load_dataset(self.dataset, data_dir=self.data_dir, progress=progress)
+                samples = load_dataset(
+                    self.dataset, data_dir=self.options.data_dir, progress=progress
+                )
             elif two_classes or self._format() == "svmlight":
-                rows = readers.read_dataset(
-                    self.data, label=self.label, progress=progress, **self._how()
+                samples = readers.read_dataset(
+                    self.data, label=self.label, progress=progress, **self._file_options()
                 )
             else:
                 stream = readers.stream_dataset(
-                    self.data, label=self.label, progress=progress, **self._how()
+                    self.data, label=self.label, progress=progress, **self._file_options()
                 )
-                rows = readers.corpus_from_rows(stream)
-                rows = replace(rows, skipped=stream.skipped)
-        if self.part is None:
-            return rows
+                samples = replace(readers.corpus_from_rows(stream), skipped=stream.skipped)
+        if self.subset is None:
+            return samples
         try:
-            return rows.subset(self.part)
+            return samples.subset(self.subset)
         except ValueError as error:
             raise DataError(f"{self.data}: {error}") from error
 
     def open(self, progress: Progress | None) -> RowStream | Corpus | FeatureMatrix:
-        """Give the rows without their labels; a file of documents is not read before its turn."""
+        """Open the samples without their labels; text files are streamed."""
         if self.dataset is not None:
-            return load_dataset(self.dataset, data_dir=self.data_dir, progress=progress)
+            return load_dataset(self.dataset, data_dir=self.options.data_dir, progress=progress)
         open_file = readers.read_dataset if self._format() == "svmlight" else readers.stream_dataset
-        return open_file(self.data, require_labels=False, progress=progress, **self._how())
+        return open_file(self.data, require_labels=False, progress=progress, **self._file_options())
 
-    def show(self, console: Console, rows: Corpus | FeatureMatrix) -> None:
-        """Say what was read and what was left out."""
-        part = "" if self.part is None else f", part {self.part}"
-        console.fact("read", f"{self.data}{part}: {_summary(rows)}")
-        if self.part is None and rows.split is not None:
-            parts = ", ".join(f"{name} ({n:,})" for name, n in Counter(rows.split).most_common())
-            console.fact("split", f"all parts are used; --part keeps one of: {parts}")
-        if rows.skipped:
-            console.fact("skipped", skipped_sentence(len(rows.skipped), rows.skipped[0]))
+    def show(self, console: Console, samples: Corpus | FeatureMatrix) -> None:
+        """Print a summary of the samples and the number of skipped rows."""
+        subset = "" if self.subset is None else f", subset {self.subset}"
+        console.field("read", f"{self.data}{subset}: {_summarize(samples)}")
+        if self.subset is None and samples.split is not None:
+            subsets = ", ".join(
+                f"{name} ({n:,})" for name, n in Counter(samples.split).most_common()
+            )
+            console.field("split", f"all subsets are used; --subset selects one of: {subsets}")
+        if samples.skipped:
+            console.field("skipped", skipped_message(len(samples.skipped), samples.skipped[0]))
 
     def _format(self) -> str:
-        return readers.detect_format(self.data, cast(Any, self.format))
+        return readers.detect_format(self.data, cast(Any, self.options.format))
 
-    def _how(self) -> dict[str, Any]:
+    def _file_options(self) -> dict[str, Any]:
+        options = self.options
         return {
-            "text": self.text,
-            "id": self.id,
-            "encoding": self.encoding,
-            "format": self.format,
-            "delimiter": self.delimiter,
-            "on_bad_rows": self.on_bad_rows.value,
+            "text": options.text,
+            "id": options.id,
+            "encoding": options.encoding,
+            "format": options.format,
+            "delimiter": options.delimiter,
+            "on_bad_rows": options.on_bad_rows.value,
         }
 
 
-def batches(
-    rows: RowStream | Corpus | FeatureMatrix, size: int
+def iter_batches(
+    samples: RowStream | Corpus | FeatureMatrix, size: int
 ) -> Iterator[Corpus | FeatureMatrix]:
-    """Cut rows into batches of at most `size`, in their order."""
-    if isinstance(rows, RowStream):
-        while batch := list(islice(rows, size)):
+    """Yield batches of at most `size` samples, in their order."""
+    if isinstance(samples, RowStream):
+        while batch := list(islice(samples, size)):
             yield readers.corpus_from_rows(batch)
         return
-    for start in range(0, len(rows), size):
-        yield rows.select(range(start, min(start + size, len(rows))))
+    for start in range(0, len(samples), size):
+        yield samples.select(range(start, min(start + size, len(samples))))
 
 
-def skipped_sentence(n_skipped: int, first: str) -> str:
-    """Say how many bad rows were left out, and what was wrong with the first."""
-    return f"{count(n_skipped, 'bad row')}{', the first' if n_skipped > 1 else ''}: {first}"
+def skipped_message(n_skipped: int, first: str) -> str:
+    """Format the number of skipped rows and the error of the first."""
+    return f"{count(n_skipped, 'invalid row')}{', the first' if n_skipped > 1 else ''}: {first}"
 
 
-def _summary(rows: Corpus | FeatureMatrix) -> str:
-    found = (
-        count(len(rows), "document")
-        if isinstance(rows, Corpus)
-        else f"{count(len(rows), 'row')} of {count(rows.X.shape[1], 'number')}"
-    )
-    if rows.multilabel:
-        return f"{found}, each with several labels or none"
-    counts = Counter(rows.labels).most_common()
+def _summarize(samples: Corpus | FeatureMatrix) -> str:
+    found = count(len(samples), "text" if isinstance(samples, Corpus) else "sample")
+    if isinstance(samples, FeatureMatrix):
+        found += f" with {count(samples.X.shape[1], 'feature')}"
+    if samples.multilabel:
+        return f"{found}, with any number of labels each"
+    counts = Counter(samples.labels).most_common()
     (most, n_most), (least, n_least) = counts[0], counts[-1]
     if len(counts) == 1:
         return f"{found}, all of class {most}"

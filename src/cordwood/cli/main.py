@@ -1,7 +1,7 @@
-"""The command `cordwood`: parses a command's record, then loads the module that does its work.
+"""Entry point of the command line: parse the arguments, then import and run the command.
 
-Heavy imports sit at the top of the modules that need them, and what is parsed needs none of them,
-so that `cordwood --help` and `cordwood COMMAND --help` are quick.
+Modules of the commands are imported only when they run, so that `cordwood --help` and
+`cordwood COMMAND --help` are fast.
 """
 
 import inspect
@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from typing import Annotated, Any, cast
@@ -16,7 +17,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import cordwood
-from cordwood.cli import errors as failure
+from cordwood.cli import errors
 from cordwood.cli.commands import RECORDS
 
 COMMANDS = {
@@ -31,8 +32,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"cordwood {cordwood.__version__}")
         raise typer.Exit
 
@@ -41,62 +42,73 @@ def _show_version(wanted: bool) -> None:
 def options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
     debug: Annotated[
         bool,
         typer.Option(
-            "--debug", help="Show more, and the traceback of an error (or set CORDWOOD_DEBUG=1)."
+            "--debug", help="Print log messages and tracebacks (or set CORDWOOD_DEBUG=1)."
         ),
     ] = False,
 ) -> None:
-    """Classify text with ensembles of trees; `cordwood COMMAND --help` tells more of each."""
+    """Classify text with forests, boosting and stacking."""
     if debug:
-        os.environ[failure.DEBUG_VARIABLE] = "1"
+        os.environ[errors.DEBUG_VARIABLE] = "1"
     logging.basicConfig(format="cordwood: %(message)s")
-    if os.environ.get(failure.DEBUG_VARIABLE):
+    if os.environ.get(errors.DEBUG_VARIABLE):
         logging.getLogger("cordwood").setLevel(logging.DEBUG)
 
 
-def _work(name: str, record: type[Any]) -> Callable[..., None]:
-    """Make the function that typer sees: it takes what the record takes, and does the work."""
+def _make_function(name: str, record: type[Any]) -> Callable[..., None]:
+    """Make a function with the fields of the record as parameters, which runs the command."""
 
     @wraps(record, updated=())
-    def work(**given: Any) -> None:
+    def run_command(**arguments: Any) -> None:
         module = import_module(f"cordwood.cli.{name}")
-        getattr(module, name)(record(**given))
+        getattr(module, name)(record(**arguments))
 
-    return work
+    # In the help, options of the command itself come first, and --label follows --text.
+    bases = [base for base in record.__mro__[1:] if is_dataclass(base)]
+    inherited = {field.name for base in bases for field in fields(base)}
+    ordered = sorted(
+        inspect.signature(record).parameters.values(),
+        key=lambda param: (param.name in inherited, param.name not in ("text", "label")),
+    )
+    cast(Any, run_command).__signature__ = inspect.Signature(ordered)
+    run_command.__annotations__ = {param.name: param.annotation for param in ordered}
+    return run_command
 
 
 for _name, _record in RECORDS.items():
-    app.command(_name)(_work(_name, _record))
+    app.command(_name)(_make_function(_name, _record))
 
 
 def load_command(name: str) -> Any:
-    """Give one command with its parameters, as typer makes it."""
+    """Return the command object of typer."""
     return cast(typer.core.TyperGroup, typer.main.get_command(app)).commands[name]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
-    failure.prepare_streams()
+    errors.configure_streams()
     try:
-        # Not standalone: else typer would print usage errors its own way, over several lines.
+        # In standalone mode, typer would print usage errors itself, on several lines.
         code = typer.main.get_command(app).main(
             args=list(arguments) or ["--help"], prog_name="cordwood", standalone_mode=False
         )
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = failure.INTERRUPTED
+        code = errors.INTERRUPTED
     except Exception as error:
-        return failure.report(error)
-    # While a command runs, typer itself turns Ctrl-C into this code and says nothing.
-    if code == failure.INTERRUPTED:
-        failure.say("interrupted")
+        return errors.report(error)
+    # typer converts Ctrl-C in a command to this exit code without a message.
+    if code == errors.INTERRUPTED:
+        errors.print_error("interrupted")
     return code or 0
 
 
 def run() -> None:
-    """Start the installed command."""
+    """Run the command line with the arguments of the process."""
     sys.exit(main(sys.argv[1:]))

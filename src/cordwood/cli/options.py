@@ -1,6 +1,7 @@
 """Options that several commands share: one name, one meaning, one help text."""
 
 import ast
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ import typer
 
 
 class OnBadRows(StrEnum):
-    """What to do with a row that cannot be used."""
+    """What to do with invalid rows."""
 
     RAISE = "raise"
     SKIP = "skip"
@@ -19,103 +20,116 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A CSV, TSV, JSON lines or svmlight file (each also .gz), a folder of class "
-        "folders, - for standard input (with --format), or dataset:NAME for a name that "
-        "`cordwood datasets` lists.",
+        help="CSV, TSV, JSON lines or svmlight file (optionally .gz), directory with one "
+        "subdirectory per class, - for standard input (with --format), or dataset:NAME for a data "
+        "set listed by `cordwood datasets`.",
         show_default=False,
     ),
 ]
 Model = Annotated[
     Path,
     typer.Argument(
-        metavar="MODEL", help="A model file that `cordwood train` wrote.", show_default=False
-    ),
-]
-TextColumns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--text",
-        metavar="COLUMN",
-        help="Column that holds the text; repeat it to join several. "
-        "[default: text, unless a model remembers others]",
-        show_default=False,
-    ),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="Column that holds the label. [default: label, unless a model remembers another]",
-        show_default=False,
-    ),
-]
-IdColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--id",
-        metavar="COLUMN",
-        help="Column that names the rows. [default: id if there is one, else the row number]",
-        show_default=False,
-    ),
-]
-Part = Annotated[
-    str | None,
-    typer.Option(
-        "--part",
-        metavar="NAME",
-        help="Use only the rows of this part of the data's own split, such as train or test.",
-        show_default=False,
-    ),
-]
-Encoding = Annotated[
-    str, typer.Option("--encoding", metavar="NAME", help="How the file's letters are encoded.")
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="csv, tsv, jsonl, folder or svmlight, if the file's name does not tell.",
-        show_default=False,
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="CHARACTER",
-        help="What separates the columns of a CSV file, if it is not a comma.",
-        show_default=False,
-    ),
-]
-BadRows = Annotated[
-    OnBadRows,
-    typer.Option(
-        "--on-bad-rows",
-        metavar="raise|skip",
-        help="Stop at a row that cannot be used, or skip and count it.",
+        metavar="MODEL", help="Model file written by `cordwood train`.", show_default=False
     ),
 ]
 DataDir = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
-        metavar="FOLDER",
-        help="Folder of further data sets. [default: the environment variable CORDWOOD_DATA]",
+        metavar="DIRECTORY",
+        help="Directory of further data sets. [default: environment variable CORDWOOD_DATA]",
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Subset = Annotated[
+    str | None,
+    typer.Option(
+        "--subset",
+        metavar="NAME",
+        help="Use only this subset of the predefined split of the data, such as train or test.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
-# Names that mean something else to the functions that pass a recipe's parameters on.
-_NOT_SETTINGS = ("data", "labels", "name", "recipe", "input", "vectorizer_params")
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How to read the samples of DATA."""
+
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            metavar="COLUMN",
+            help="Column with the text; repeat the option to concatenate several columns. "
+            "[default: the columns of the model, else text]",
+            show_default=False,
+        ),
+    ] = None
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="Column with the sample ids. [default: id if it exists, else the row number]",
+            show_default=False,
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="csv, tsv, jsonl, folder or svmlight. [default: from the file name]",
+            show_default=False,
+        ),
+    ] = None
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="NAME", help="Character encoding of the file.")
+    ] = "utf-8"
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter",
+            metavar="CHARACTER",
+            help="Column separator of a CSV file. [default: a comma]",
+            show_default=False,
+        ),
+    ] = None
+    on_bad_rows: Annotated[
+        OnBadRows,
+        typer.Option(
+            "--on-bad-rows",
+            metavar="raise|skip",
+            help="Stop at the first invalid row, or skip and count invalid rows.",
+        ),
+    ] = OnBadRows.RAISE
+    data_dir: DataDir = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledReadOptions(ReadOptions):
+    """How to read the samples and labels of DATA."""
+
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            metavar="COLUMN",
+            help="Column with the label. [default: the column of the model, else label]",
+            show_default=False,
+        ),
+    ] = None
+
+
+# Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.
+_RESERVED = ("data", "labels", "name", "recipe", "input", "vectorizer_params")
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:
-    """Turn `name=value` pairs into parameters; values are Python literals or plain words.
+    """Parse `name=value` pairs; a value is a Python literal, or else a string.
 
     Examples
     --------
@@ -126,14 +140,20 @@ def parse_settings(settings: list[str] | None) -> dict[str, Any]:
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not (name.isidentifier() and equals and value):
-            raise typer.BadParameter(f"{setting!r} is not of the form name=value")
-        if name in _NOT_SETTINGS:
+            raise typer.BadParameter(f"{setting!r} is not of the form NAME=VALUE")
+        if name in _RESERVED:
             raise typer.BadParameter(f"{name!r} is not a parameter of a recipe")
-        parsed[name] = _literal(value)
+        parsed[name] = _parse_literal(value)
     return parsed
 
 
-def _literal(value: str) -> Any:
+def check_jobs(jobs: int) -> None:
+    """Raise a usage error for zero jobs."""
+    if jobs == 0:
+        raise typer.BadParameter("--jobs must be a positive number, or -1 for all cores; got 0")
+
+
+def _parse_literal(value: str) -> Any:
     constant = value.capitalize()
     try:
         return ast.literal_eval(constant if constant in ("True", "False", "None") else value)

@@ -1,4 +1,4 @@
-"""Where rows go: a CSV or JSON lines file that appears whole or not at all, or standard output."""
+"""Writing of tables to a CSV or JSON lines file, or to standard output."""
 
 import csv
 import json
@@ -17,58 +17,64 @@ from cordwood.exceptions import CordwoodError
 JSON_LINES = (".jsonl", ".ndjson")
 SUFFIXES = (".csv", *JSON_LINES)
 
-Write = Callable[[Sequence[Any]], None]
+WriteRow = Callable[[Sequence[Any]], None]
 
 
 def check_target(path: Path, *, inputs: Sequence[str | Path] = ()) -> None:
-    """Complain before the work begins of a file that could not be written after it."""
+    """Raise before a long computation if its result could not be written.
+
+    Parameters
+    ----------
+    path : Path
+        File to write.
+    inputs : sequence of str or Path, default=()
+        Files that are read, which must not be overwritten.
+    """
     if path.is_dir():
-        raise CordwoodError(f"{path} is a folder; name a file to write")
+        raise CordwoodError(f"cannot write {path}: it is a directory; give a file name")
     if not path.parent.is_dir():
-        raise CordwoodError(f"cannot write {path}: there is no folder {path.parent}")
+        raise CordwoodError(f"cannot write {path}: directory {path.parent} does not exist")
     if not os.access(path.parent, os.W_OK):
-        raise CordwoodError(f"cannot write {path}: the folder {path.parent} is read-only")
+        raise CordwoodError(f"cannot write {path}: directory {path.parent} is read-only")
     for source in inputs:
         if path.exists() and Path(source).exists() and path.samefile(source):
-            raise CordwoodError(f"{path} would be overwritten while it is read; name another file")
+            raise CordwoodError(f"cannot write {path}: it is an input; give another file name")
 
 
 def check_suffix(path: Path) -> None:
-    """Complain of a file name that does not tell how to write it."""
+    """Raise a usage error if the file name does not determine the format."""
     if path.suffix.lower() not in SUFFIXES:
-        raise typer.BadParameter(
-            f"{path.name!r} must end in .csv or .jsonl, which says how to write it"
-        )
+        raise typer.BadParameter(f"{path.name!r} must end in .csv or .jsonl")
 
 
 @contextmanager
-def open_rows(
+def open_table(
     path: Path | None, columns: Sequence[str], *, json_lines: bool = False
-) -> Iterator[Write]:
-    """Give a function that writes one row.
+) -> Iterator[WriteRow]:
+    """Yield a function that writes one row.
 
     Parameters
     ----------
     path : Path or None
-        The file, whose suffix says how rows are written; None is standard output.
+        File, whose suffix determines the format; None is standard output.
     columns : sequence of str
-        The names of the values in each row.
-    json_lines : bool
-        How rows are written to standard output: an object a line, or CSV.
+        Column names.
+    json_lines : bool, default=False
+        Whether to write JSON lines instead of CSV to standard output.
     """
     if path is None:
-        yield _writer(sys.stdout, columns, json_lines=json_lines)
+        yield _make_writer(sys.stdout, columns, json_lines=json_lines)
         return
-    # Newlines inside a value must come back as they were.
+    # newline="" keeps newlines inside values unchanged.
     with atomic.write(path, newline="", errors="backslashreplace") as file:
-        yield _writer(file, columns, json_lines=path.suffix.lower() in JSON_LINES)
+        yield _make_writer(file, columns, json_lines=path.suffix.lower() in JSON_LINES)
 
 
-def _writer(file: IO[str], columns: Sequence[str], *, json_lines: bool) -> Write:
+def _make_writer(file: IO[str], columns: Sequence[str], *, json_lines: bool) -> WriteRow:
     if json_lines:
-        return lambda row: _write_object(file, dict(zip(columns, row, strict=True)))
+        return lambda row: _write_json(file, dict(zip(columns, row, strict=True)))
     plain = csv.writer(file, lineterminator="\n")
-    # Before Python 3.13 a bare carriage return is not quoted, and splits the row when read again.
+    # Before Python 3.13, csv does not quote a carriage return, which ends a row when read again.
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
 
     def write(row: Sequence[Any]) -> None:
@@ -79,5 +85,5 @@ def _writer(file: IO[str], columns: Sequence[str], *, json_lines: bool) -> Write
     return write
 
 
-def _write_object(file: IO[str], record: dict[str, Any]) -> None:
+def _write_json(file: IO[str], record: dict[str, Any]) -> None:
     file.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""`cordwood predict`: label new rows with a model, in the order of the file."""
+"""`cordwood predict`: predict labels with a model."""
 
 import sys
 import time
@@ -8,83 +8,88 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from cordwood import persist, workflow
-from cordwood.cli import errors as failure
+from cordwood import api, persist
 from cordwood.cli.commands import Predict
-from cordwood.cli.console import Console
-from cordwood.cli.inputs import Source, batches, skipped_sentence
-from cordwood.cli.outputs import check_suffix, check_target, open_rows
+from cordwood.cli.console import Console, count
+from cordwood.cli.errors import print_error
+from cordwood.cli.inputs import Source, iter_batches, skipped_message
+from cordwood.cli.outputs import check_suffix, check_target, open_table
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
-BATCH_ROWS = 1000
+BATCH_SIZE = 1000
 DECIMALS = 6
 
 
-def predict(asked: Predict) -> None:
-    """Write the label of each row and its probability."""
-    target = None if asked.output == "-" else Path(asked.output)
+def predict(args: Predict) -> None:
+    """Write the predicted label of each sample and its probability."""
+    target = None if args.output == "-" else Path(args.output)
     if target is not None:
         check_suffix(target)
-        check_target(target, inputs=[asked.data, asked.model])
-    # A bar would stand among rows that are printed to the same terminal.
-    mixed = target is None and sys.stdout.isatty()
-    console = Console(as_json=asked.json, quiet=asked.quiet or mixed)
-    source = Source.of(asked)
-    fitted, card = persist.load(asked.model), persist.read_card(asked.model)
+        check_target(target, inputs=[args.data, args.model])
+    # A progress bar would interfere with predictions that are printed to the same terminal.
+    prints_to_terminal = target is None and sys.stdout.isatty()
+    console = Console(as_json=args.json, quiet=args.quiet or prints_to_terminal)
+    source = Source(data=args.data, options=args)
+    model, card = persist.load_with_card(args.model)
     start = time.perf_counter()
-    with console.progress(f"labelling {asked.data}") as progress:
-        rows = source.remember(card.columns).open(progress)
-        counts = _write(fitted, rows, target, asked.all_probabilities, asked.json)
+    with console.progress(f"predicting {args.data}") as progress:
+        samples = source.with_columns(card.columns).open(progress)
+        counts = _write_predictions(model, samples, target, args.all_probabilities, args.json)
     seconds = time.perf_counter() - start
-    n_skipped = rows.n_skipped if isinstance(rows, RowStream) else len(rows.skipped)
+    n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
-        failure.say(f"skipped {skipped_sentence(n_skipped, rows.skipped[0])}")
+        print_error(f"skipped {skipped_message(n_skipped, samples.skipped[0])}")
     if target is None:
         return
-    console.fact("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
-    console.fact("wrote", f"{target}: {counts.total():,} rows, in {seconds:.1f} s")
-    console.answer(
+    console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
+    n_samples = counts.total()
+    console.field("wrote", f"{target}: {count(n_samples, 'prediction')}, in {seconds:.1f} s")
+    console.print_json(
         {
-            "model": str(asked.model),
-            "data": asked.data,
-            "output": asked.output,
-            "rows": counts.total(),
-            "skipped": n_skipped,
+            "model": str(args.model),
+            "data": args.data,
+            "output": args.output,
+            "n_samples": n_samples,
+            "n_skipped": n_skipped,
             "labels": dict(counts.most_common()),
             "seconds": round(seconds, 3),
         }
     )
 
 
-def _write(
-    fitted: Any,
-    rows: RowStream | Corpus | FeatureMatrix,
+def _write_predictions(
+    model: Any,
+    samples: RowStream | Corpus | FeatureMatrix,
     target: Path | None,
     all_probabilities: bool,
     json_lines: bool,
 ) -> Counter[str]:
-    """Write a line for each row, and count the labels."""
+    """Write one row per sample and return the number of samples by predicted label."""
     columns = ["id", "label", "probability"]
     if all_probabilities:
-        columns += [f"probability:{label}" for label in fitted.classes_]
-    answers = _answers(fitted, rows)
-    # The header waits for the first answer: where there is none, nothing is printed but the error.
-    first = list(islice(answers, 1))
+        columns += [f"probability:{label}" for label in model.classes_]
+    rows = _iter_predictions(model, samples)
+    # Predict the first sample before the header is written: an error then leaves no output.
+    first = list(islice(rows, 1))
     counts: Counter[str] = Counter()
-    with open_rows(target, columns, json_lines=json_lines) as write:
-        for answer in chain(first, answers):
-            counts[answer[1]] += 1
-            write(answer[: len(columns)])
+    with open_table(target, columns, json_lines=json_lines) as write:
+        for row in chain(first, rows):
+            counts[row[1]] += 1
+            write(row[: len(columns)])
     return counts
 
 
-def _answers(fitted: Any, rows: RowStream | Corpus | FeatureMatrix) -> Iterator[tuple[Any, ...]]:
-    """Give id, label, its probability and the probability of each class, row by row."""
-    for batch in batches(rows, BATCH_ROWS):
-        found = workflow.predict(fitted, batch)
-        labels = [str(label) for label in found.labels]
-        confidence = found.confidence.round(DECIMALS).tolist()
-        each = found.probabilities.round(DECIMALS).tolist()
-        for id, label, probability, every in zip(batch.ids, labels, confidence, each, strict=True):
-            yield (id, label, probability, *every)
+def _iter_predictions(
+    model: Any, samples: RowStream | Corpus | FeatureMatrix
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the id, label, probability of the label and probabilities of all classes."""
+    for batch in iter_batches(samples, BATCH_SIZE):
+        predictions = api.predict(model, batch)
+        labels = [str(label) for label in predictions.labels]
+        confidence = predictions.confidence.round(DECIMALS).tolist()
+        probabilities = predictions.probabilities.round(DECIMALS).tolist()
+        for id, label, probability, each in zip(
+            batch.ids, labels, confidence, probabilities, strict=True
+        ):
+            yield (id, label, probability, *each)

@@ -1,46 +1,46 @@
-"""How a comparison goes: bars and who is ahead on a terminal, a line for each unit in a log."""
+"""Progress of a comparison: bars on a terminal, otherwise one line per trial."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from cordwood.cli.console import Bars, Console, count
+from cordwood.cli.console import Console, ProgressBars, count
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.runner.leaderboard import Leaderboard
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import collect
 
 
-class Watch:
-    """Tells of units as they are done; its methods are callbacks of `cordwood.compare.runner.run.run`.
+class ProgressDisplay:
+    """Callbacks of `cordwood.compare.runner.run.run` that show the progress.
 
     Parameters
     ----------
     console : Console
-        Where to tell it.
-    bars : Bars or None
-        On a terminal, the bars.
+        Output.
+    bars : ProgressBars or None
+        Progress bars, on a terminal.
     standing : Leaderboard
-        What was done before.
+        Leaderboard with the trials that were run before.
     """
 
-    def __init__(self, console: Console, bars: Bars | None, standing: Leaderboard) -> None:
+    def __init__(self, console: Console, bars: ProgressBars | None, standing: Leaderboard) -> None:
         self._console = console
         self._bars = bars
         self._standing = standing
-        # First, and so above the others.
+        # The bar that is added first is the top one.
         self.progress(standing.done.total(), standing.planned.total())
         for dataset in standing.done:
             self._show(dataset)
 
     def progress(self, done: int, total: int | None) -> None:
-        """Move the bar of the whole plan."""
+        """Update the bar of the whole plan."""
         if self._bars is not None:
-            self._bars.show("all units", done, total)
+            self._bars.update("all trials", done, total)
 
     def record(self, record: Mapping[str, Any]) -> None:
-        """Tell what a unit came to."""
-        self._console.note(describe(record))
+        """Show the result of a trial."""
+        self._console.log(describe(record))
         self._standing.add(record)
         self._show(record["trial"]["dataset"])
 
@@ -51,21 +51,25 @@ class Watch:
         remark = ""
         if leader is not None:
             remark = f"best: {leader.learner} {100 * leader.mean:.2f}"
-        self._bars.show(dataset, standing.done[dataset], standing.planned[dataset], remark)
+        self._bars.update(dataset, standing.done[dataset], standing.planned[dataset], remark)
 
 
 @contextmanager
-def watch(console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool) -> Iterator[Watch]:
-    """Show how a comparison goes while the block runs.
+def show_progress(
+    console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool
+) -> Iterator[ProgressDisplay]:
+    """Show the progress of a comparison.
 
     Parameters
     ----------
     console : Console
+        Output.
     plan : Plan
+        Plan of the comparison.
     ledger : Ledger
-        Whose records count as done.
+        Results of the trials that were run before.
     retry_errors : bool
-        Whether those that failed do not.
+        Whether failed trials are run again and do not count as done.
     """
     summary = collect(plan, ledger)
     standing = Leaderboard([trial for _, trial in summary.planned], plan.metric)
@@ -73,32 +77,32 @@ def watch(console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool) -
         if not (retry_errors and "error" in record):
             standing.add(record)
     with console.bars() as bars:
-        yield Watch(console, bars, standing)
+        yield ProgressDisplay(console, bars, standing)
 
 
 def describe(record: Mapping[str, Any]) -> str:
-    """Say in one line what a unit came to."""
-    what = _name(record["trial"])
+    """Describe the result of a trial in one line."""
+    name = _name(record["trial"])
     if "error" in record:
-        return f"{what}: failed: {record['error']}"
+        return f"{name}: failed: {record['error']}"
     scores = record["scores"]
     seconds = record["fit_wall_seconds"] + record["predict_wall_seconds"]
-    told = "".join(
-        f"{name} {100 * scores[key]:.2f}, "
-        for key, name in (("f1", "F1"), ("micro_f1", "micro-F1"), ("macro_f1", "macro-F1"))
+    parts = [
+        f"{label} {100 * scores[key]:.2f}"
+        for key, label in (("f1", "F1"), ("micro_f1", "micro-F1"), ("macro_f1", "macro-F1"))
         if key in scores
-    )
-    return f"{what}: {told}{seconds:.1f} s"
+    ]
+    return f"{name}: {', '.join([*parts, f'{seconds:.1f} s'])}"
 
 
 def _name(trial: Mapping[str, Any]) -> str:
-    """Name a unit by all in which those of a learner on a data set may differ."""
+    """Name a trial by everything that distinguishes it from the others of the plan."""
     parts = [trial["dataset"], trial["learner"]]
     if trial["repeat"]:
         parts.append(f"repeat {trial['repeat'] + 1}")
     parts.append(f"fold {trial['fold'] + 1}")
     if trial["train_fraction"] < 1:
-        parts.append(f"{100 * trial['train_fraction']:g} % of the rows")
+        parts.append(f"{100 * trial['train_fraction']:g} % of the training set")
     if trial.get("max_positives"):
         parts.append(count(trial["max_positives"], "positive"))
     return ", ".join(parts)

@@ -1,37 +1,38 @@
-"""How an evaluation looks: the two F1s, one line a class, and where the errors are."""
+"""Printing of an evaluation: F1 scores, scores of the classes, and the confusion matrix."""
 
 from cordwood.api import Evaluation
 from cordwood.cli.console import Console, count
 
-MOST_CLASSES = 20
-MOST_PAIRS = 10
+MAX_CLASSES = 20
+MAX_PAIRS = 10
 
 
 def show_scores(console: Console, evaluation: Evaluation) -> None:
-    """Print the figures of an evaluation, the classes and the confusion table."""
-    n_right = int(evaluation.confusion.trace())
-    console.fact("micro F1", f"{evaluation.micro_f1:.3f}  ({n_right:,} of {evaluation.n:,} right)")
+    """Print the scores and the confusion matrix of an evaluation."""
+    n_correct = int(evaluation.confusion.trace())
+    n_samples = evaluation.n_samples
+    console.field("micro F1", f"{evaluation.micro_f1:.3f} ({n_correct:,} of {n_samples:,} correct)")
     classes = count(len(evaluation.classes), "class", "classes")
-    console.fact("macro F1", f"{evaluation.macro_f1:.3f}  (mean over {classes})")
-    if evaluation.unknown:
-        console.fact("unknown", _unknown_sentence(evaluation.unknown))
-    console.say()
+    console.field("macro F1", f"{evaluation.macro_f1:.3f} (mean of {classes})")
+    if evaluation.unseen_labels:
+        console.field("unseen", _unseen_message(evaluation.unseen_labels))
+    console.print()
     console.table(
-        ("class", "precision", "recall", "F1", "rows"),
+        ("class", "precision", "recall", "F1", "samples"),
         [
             (str(scores.label), scores.precision, scores.recall, scores.f1, scores.support)
             for scores in evaluation.classes
         ],
     )
-    console.say()
+    console.print()
     _show_confusion(console, evaluation)
 
 
-def _unknown_sentence(unknown: dict[object, int]) -> str:
-    rows = count(sum(unknown.values()), "row")
-    shown = ", ".join(f"{label} ({n:,})" for label, n in list(unknown.items())[:MOST_PAIRS])
-    more = f" and {len(unknown) - MOST_PAIRS} more" if len(unknown) > MOST_PAIRS else ""
-    return f"{rows} with labels that the model has never seen, counted as errors: {shown}{more}"
+def _unseen_message(unseen_labels: dict[object, int]) -> str:
+    samples = count(sum(unseen_labels.values()), "sample")
+    shown = ", ".join(f"{label} ({n:,})" for label, n in list(unseen_labels.items())[:MAX_PAIRS])
+    more = f" and {len(unseen_labels) - MAX_PAIRS} more" if len(unseen_labels) > MAX_PAIRS else ""
+    return f"{samples} with labels not in the training set, counted as errors: {shown}{more}"
 
 
 def _show_confusion(console: Console, evaluation: Evaluation) -> None:
@@ -43,10 +44,10 @@ def _show_confusion(console: Console, evaluation: Evaluation) -> None:
             numbers, evaluation.labels, evaluation.confusion.tolist(), strict=True
         )
     ]
-    if len(numbers) <= MOST_CLASSES and console.fits(columns, rows):
-        console.say("Confusion: the row is the true class, the column the predicted one.")
+    if len(numbers) <= MAX_CLASSES and console.fits(columns, rows):
+        console.print("Confusion matrix: true classes in rows, predicted classes in columns.")
         console.table(columns, rows)
         return
-    pairs = evaluation.confused_pairs(MOST_PAIRS)
-    console.say("The commonest errors (the whole table is in --json):")
-    console.table(("true class", "predicted", "rows"), pairs)
+    console.print("Most frequent errors (--json prints the whole confusion matrix):")
+    pairs = evaluation.confused_pairs(MAX_PAIRS)
+    console.table(("true class", "predicted", "samples"), pairs)

@@ -1,17 +1,18 @@
-"""`cordwood train`: from labelled rows to a model file."""
+"""`cordwood train`: train a classifier and write a model file."""
 
 import time
 from collections import Counter
 from pathlib import Path
 
 import typer
+from joblib import effective_n_jobs
 from sklearn.pipeline import Pipeline
 
-from cordwood import persist, recipes, workflow
+from cordwood import api, persist, recipes
 from cordwood.cli.commands import Train
-from cordwood.cli.console import Console
+from cordwood.cli.console import Console, count
 from cordwood.cli.inputs import Source
-from cordwood.cli.options import parse_settings
+from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.exceptions import CordwoodError
@@ -20,43 +21,47 @@ from cordwood.text.vectorizer import TextVectorizer
 SUFFIX = ".cordwood"
 
 
-def train(asked: Train) -> None:
-    """Learn from labelled rows and write the model."""
-    console = Console(as_json=asked.json, quiet=asked.quiet)
-    _check_savable(asked.recipe)
-    source = Source.of(asked)
-    target = asked.output or _default_target(source)
-    check_target(target, inputs=[asked.data])
-    params = {"random_state": asked.seed, **parse_settings(asked.set)}
-    rows = source.read(console, two_classes=True)
-    source.show(console, rows)
+def train(args: Train) -> None:
+    """Train a classifier and write a model file."""
+    console = Console(as_json=args.json, quiet=args.quiet)
+    check_jobs(args.jobs)
+    _check_savable(args.recipe)
+    source = Source(data=args.data, options=args, subset=args.subset)
+    target = args.output or _default_target(source)
+    check_target(target, inputs=[args.data])
+    params = {"random_state": args.seed, "n_jobs": args.jobs, **parse_settings(args.set)}
+    samples = source.read(console, two_classes=True)
+    source.show(console, samples)
     start = time.perf_counter()
     with console.progress("training"):
-        fitted = workflow.train(rows, recipe=asked.recipe, **params)
+        model = api.train(samples, recipe=args.recipe, **params)
     seconds = time.perf_counter() - start
     persist.save(
-        fitted,
+        model,
         target,
-        fingerprint=rows.fingerprint(),
-        recipe=asked.recipe,
+        fingerprint=samples.fingerprint(),
+        recipe=args.recipe,
         columns=source.columns,
     )
     size = target.stat().st_size
-    words = _find_words(fitted)
-    if words is not None:
-        console.fact("words", f"{words.preset_reason_}; {len(words.vocabulary_):,} terms")
-    console.fact("trained", f"recipe {asked.recipe}, in {seconds:.1f} s")
-    console.fact("wrote", f"{target} ({size / 1e6:,.2f} MB)")
-    console.fact("next", f"cordwood predict {target} NEW-DATA")
-    console.answer(
+    vectorizer = _find_vectorizer(model)
+    if vectorizer is not None:
+        n_terms = count(len(vectorizer.vocabulary_), "term")
+        console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
+    n_jobs = effective_n_jobs(params["n_jobs"])
+    console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
+    console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
+    console.field("next", f"cordwood predict {target} NEW-DATA")
+    console.print_json(
         {
-            "data": asked.data,
-            "part": asked.part,
-            "rows": len(rows),
-            "skipped": len(rows.skipped),
-            "classes": dict(Counter(rows.labels or ()).most_common()),
-            "recipe": asked.recipe,
-            "words": None if words is None else words.preset_reason_,
+            "data": args.data,
+            "subset": args.subset,
+            "n_samples": len(samples),
+            "n_skipped": len(samples.skipped),
+            "classes": dict(Counter(samples.labels or ()).most_common()),
+            "recipe": args.recipe,
+            "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
+            "n_jobs": n_jobs,
             "seconds": round(seconds, 3),
             "model": str(target),
             "bytes": size,
@@ -64,31 +69,31 @@ def train(asked: Train) -> None:
     )
 
 
-def _find_words(fitted: Pipeline) -> TextVectorizer | None:
-    """Find the step that prepares words, of a stack the first member's that has one."""
-    for pipeline in (fitted, *getattr(fitted[-1], "estimators_", ())):
-        words = getattr(pipeline, "named_steps", {}).get("vectorizer")
-        if isinstance(words, TextVectorizer):
-            return words
+def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:
+    """Return the vectorizer, in a stack that of the first member that has one of its own."""
+    for pipeline in (model, *getattr(model[-1], "estimators_", ())):
+        vectorizer = getattr(pipeline, "named_steps", {}).get("vectorizer")
+        if isinstance(vectorizer, TextVectorizer):
+            return vectorizer
     return None
 
 
 def _check_savable(recipe: str) -> None:
-    """Refuse before training what could not be written after it."""
+    """Raise before training if the model could not be saved."""
     if not recipes.find(recipe).savable:
         savable = [name for name in recipes.names() if recipes.find(name).savable]
         raise CordwoodError(
-            f"models of recipe {recipe!r} cannot be kept in a model file, which holds nothing that "
-            f"could harm whoever opens it; choose one of: {', '.join(savable)}"
+            f"models of recipe {recipe!r} cannot be saved in a model file, which contains no code; "
+            f"use one of: {', '.join(savable)}"
         )
 
 
 def _default_target(source: Source) -> Path:
-    """Name the model after the data, in the folder where the command is run."""
+    """Name the model after the data, in the current directory."""
     if source.data == STANDARD_INPUT:
-        raise typer.BadParameter("name the model with -o where DATA is standard input")
+        raise typer.BadParameter("reading standard input requires a model name; give it with -o")
     if source.dataset is not None:
-        # Colons, as in sklearn:wine, are not for file names.
+        # A colon, as in sklearn:wine, is not allowed in file names on Windows.
         return Path(source.dataset.rpartition(":")[2] + SUFFIX)
     path = Path(source.data).resolve()
     stem = path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem

@@ -1,22 +1,14 @@
-"""The table of recipes: what each name stands for, and the papers' grids.
-
-Beside our own learners stand the baselines that they are compared with.
-"""
+"""Definitions of the recipes, with the parameter grids of the papers."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from sklearn import ensemble
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.naive_bayes import MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import LinearSVC
 
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
@@ -41,44 +33,41 @@ from cordwood.text.vectorizer import TextVectorizer
 
 
 class Recipe(NamedTuple):
-    """What a name stands for.
+    """Definition of a recipe.
 
     Parameters
     ----------
     description : str
-        A line for a person.
+        One line for users.
     classifier : callable
-        Makes the classifier, unfitted.
-    weighting : str
-        How it likes words to be weighed.
+        Factory of the unfitted classifier.
+    weighting : str, default="tf"
+        Term weighting of the `TextVectorizer`.
     scaler : callable, optional
-        Makes the step that gives columns of numbers a comparable size, where it matters.
-    reads_text : bool
-        False if the learner takes dense numbers only.
-    ngrams : callable, optional
-        Makes the step that prepares text, where it is the recipe's own and cannot be set.
-    savable : bool
-        Whether `cordwood.save` can keep the model in a file.
+        Factory of the scaler for numeric input.
+    vectorizer : callable, optional
+        Factory of the vectorizer, for recipes whose vectorizer is fixed.
+    savable : bool, default=True
+        Whether `cordwood.save` supports the model.
     grid : mapping of str to tuple
-        What the papers tune.
+        Values of the hyperparameters that the papers tune.
     numeric : mapping of str to object
-        Parameters of the classifier that differ for rows of numbers.
+        Parameters of the classifier that differ for numeric input.
     numeric_grid : mapping of str to tuple
-        Entries of the grid that differ for rows of numbers.
+        Entries of `grid` that differ for numeric input.
     in_stacks : mapping of str to object
-        Parameters that it has as a member of a stack.
+        Parameters of the recipe as a member of a stack.
     members : tuple of str
-        For a stack, the recipes of its members.
+        Recipes of the members, if this recipe is a stack.
     numeric_members : tuple of str
-        Those that it has for rows of numbers, if they differ.
+        Recipes of the members for numeric input, if they differ.
     """
 
     description: str
     classifier: Callable[[], Any]
     weighting: str = "tf"
     scaler: Callable[[], Any] | None = None
-    reads_text: bool = True
-    ngrams: Callable[[], Any] | None = None
+    vectorizer: Callable[[], Any] | None = None
     savable: bool = True
     grid: Mapping[str, tuple[Any, ...]] = {}
     numeric: Mapping[str, Any] = {}
@@ -88,79 +77,67 @@ class Recipe(NamedTuple):
     numeric_members: tuple[str, ...] = ()
 
 
-def _find_peer(recipe: str, package: str, module: str, name: str) -> Any:
-    """Find a class of a package that not everybody has."""
+def _import_optional(recipe: str, package: str, module: str, name: str) -> Any:
+    """Import a class of an optional dependency."""
     try:
         return getattr(import_module(module), name)
     except ImportError as error:
         raise CordwoodError(
-            f"recipe {recipe!r} needs the package {package}, which is not installed; "
-            f"install it with: pip install {package}"
+            f"recipe {recipe!r} requires the package {package}; install it with: "
+            f"pip install {package}"
         ) from error
 
 
 def _make_lightgbm() -> Any:
-    # One way of counting, so that the number of threads cannot change a model.
-    same = {"deterministic": True, "force_col_wise": True}
-    params = {"n_estimators": 200, "verbosity": -1, "n_jobs": -1}
-    peer = _find_peer("lightgbm", "lightgbm", "lightgbm", "LGBMClassifier")
-    return ExternalClassifier(peer(**params, **same))
+    # A fixed histogram layout, so that the model does not depend on the number of threads.
+    deterministic = {"deterministic": True, "force_col_wise": True}
+    # LightGBM reads n_jobs=None as all cores; in scikit-learn None means one.
+    params = {"n_estimators": 200, "verbosity": -1, "n_jobs": 1}
+    lightgbm = _import_optional("lightgbm", "lightgbm", "lightgbm", "LGBMClassifier")
+    return ExternalClassifier(lightgbm(**params, **deterministic))
 
 
 def _make_xgboost() -> Any:
-    params = {"n_estimators": 200, "max_depth": 5, "learning_rate": 0.1, "n_jobs": -1}
-    peer = _find_peer("xgboost", "xgboost", "xgboost", "XGBClassifier")
-    return ExternalClassifier(peer(**params), dense=True)
+    # XGBoost reads n_jobs=None as all cores, too.
+    params = {"n_estimators": 200, "max_depth": 5, "learning_rate": 0.1, "n_jobs": 1}
+    xgboost = _import_optional("xgboost", "xgboost", "xgboost", "XGBClassifier")
+    return ExternalClassifier(xgboost(**params), dense=True)
 
 
-def _make_regression() -> Any:
-    # For many classes far faster than one multinomial model, and no worse; the dual takes a sixth
-    # of the primal's time on the 156,000 columns of OHSUMED.
+def _make_balanced_forest() -> Any:
+    balanced = _import_optional(
+        "brf", "imbalanced-learn", "imblearn.ensemble", "BalancedRandomForestClassifier"
+    )
+    return ExternalClassifier(
+        balanced(200, sampling_strategy="all", replacement=True, bootstrap=False)
+    )
+
+
+def _make_logistic_regression() -> Any:
+    # With many classes, one-vs-rest is much faster than a multinomial model and as accurate. On
+    # the 156,000 features of Ohsumed, the dual solver takes a sixth of the time of the primal.
     return OneVsRestClassifier(
         LogisticRegression(C=10.0, solver="liblinear", dual=True, tol=0.01, max_iter=1000)
     )
 
 
-def _make_ngrams(runs: tuple[int, int] | None = None, **common: Any) -> FeatureUnion:
-    """Weigh pairs of words, stop words included, and runs of characters."""
+def _make_ngram_vectorizer(
+    char_ngram_range: tuple[int, int] | None = None, **common: Any
+) -> FeatureUnion:
+    """Make TF-IDF features of word unigrams and bigrams, and of character n-grams."""
     common["weighting"] = "tfidf"
     return FeatureUnion(
         [
             ("word", TextVectorizer(ngram_range=(1, 2), stop_words=False, **common)),
-            ("char", TextVectorizer(analyzer="char_wb", ngram_range=runs, **common)),
+            ("char", TextVectorizer(analyzer="char_wb", ngram_range=char_ngram_range, **common)),
         ]
     )
 
 
-def _make_sklearn_stack() -> Any:
-    """Stack what scikit-learn has of the papers' nine learners, in its own way."""
+# `recipes.make` sets the members.
+_STACK = partial(OOBStackingClassifier, [])
 
-    def on_tfidf(classifier: Any) -> Any:
-        return make_pipeline(TfidfTransformer(sublinear_tf=True), classifier)
-
-    members = [
-        ("rf", ensemble.RandomForestClassifier(200)),
-        ("et", ensemble.ExtraTreesClassifier(200)),
-        ("svm", on_tfidf(LinearSVC())),
-        ("nb", MultinomialNB()),
-        ("knn", on_tfidf(KNeighborsClassifier(30, metric="cosine", weights="distance"))),
-    ]
-    return ensemble.StackingClassifier(members, ensemble.RandomForestClassifier(200))
-
-
-def _make_balanced_forest() -> Any:
-    peer = _find_peer(
-        "brf", "imbalanced-learn", "imblearn.ensemble", "BalancedRandomForestClassifier"
-    )
-    return ExternalClassifier(
-        peer(200, sampling_strategy="all", replacement=True, bootstrap=False, n_jobs=-1)
-    )
-
-
-# Members are given by whoever makes the recipe.
-_STACK = partial(OOBStackingClassifier, [], n_jobs=-1)
-
-# Without centring, so that zeros stay zeros and sparse rows stay sparse.
+# No centering, to keep sparse features sparse.
 _UNIT_VARIANCE = partial(StandardScaler, with_mean=False)
 _FOREST_GRID = {
     "criterion": ("entropy", "gini"),
@@ -171,202 +148,167 @@ _LAZY_GRID = {
     "criterion": ("entropy", "gini"),
 }
 
-# Members answer thousands of rows in cross-validation, where a slope that is fitted costs three
-# machines more each time; those that were fitted lie between 2.8 and 7.3 on the papers' sets.
+# Fitting the temperature costs three more SVM fits, in each fold of the cross-validation of a
+# stack. On the data sets of the papers, fitted temperatures are between 0.14 and 0.36.
 _FIXED_TEMPERATURE = {"temperature": 0.25}
-# What a combiner learns from needs no 200 trees for each training row; see docs/stacking.md.
-_FEW_TREES = {"n_estimators_loo": 25}
-# What a single chain says out of bag is too modest, and a stack that learns from it no better than
-# one without boosted forests. Five chains of 40 rounds, faster ones, are worth nearly as much to a
-# stack as cross-validation of a single one; docs/stacking.md has the figures.
-_CHAINS = {"cross_fit": 5, "learning_rate": 0.3}
+# Leave-one-out predictions for the final estimator need fewer than 200 trees per training sample;
+# see docs/stacking.md.
+_FEWER_LOO_TREES = {"n_estimators_loo": 25}
+# Out-of-bag predictions of a single boosting run are biased, and a stack trained on them is no
+# better than one without boosted forests. Five cross-fitted runs of 40 rounds with a higher
+# learning rate are nearly as good for a stack as cross-validation; see docs/stacking.md.
+_CROSS_FITTED = {"cross_fit": 5, "learning_rate": 0.3}
 _FORESTS = ("boosted_rf", "lazy_rf", "boosted_et", "lazy_et")
-_NINE = (*_FORESTS, "svm", "nb", "knn", "rf", "et")
+_SIGIR17 = (*_FORESTS, "svm", "nb", "knn", "rf", "et")
 
-# A finer tolerance takes twice as long and changes next to no answers.
-_COARSE = partial(LinearSVMClassifier, C=0.5, tol=0.1, n_jobs=-1)
-_ON_NGRAMS = Recipe(
-    "linear support vector machine on word pairs and characters",
-    _COARSE,
+# A smaller tolerance doubles the fit time and changes hardly any prediction.
+_COARSE_SVM = partial(LinearSVMClassifier, C=0.5, tol=0.1)
+_SVM_NGRAMS = Recipe(
+    "linear SVM on word bigrams and character n-grams",
+    _COARSE_SVM,
     scaler=_UNIT_VARIANCE,
-    ngrams=partial(_make_ngrams, min_df=2),
+    vectorizer=partial(_make_ngram_vectorizer, min_df=2),
     in_stacks=_FIXED_TEMPERATURE,
 )
 
 RECIPES: Mapping[str, Recipe] = {
     "svm": Recipe(
-        "linear support vector machine on TF-IDF",
-        partial(LinearSVMClassifier, n_jobs=-1),
+        "linear SVM on TF-IDF of words",
+        LinearSVMClassifier,
         weighting="tfidf",
         scaler=_UNIT_VARIANCE,
         grid={"C": tuple(2.0**power for power in range(-5, 8))},
         in_stacks=_FIXED_TEMPERATURE,
     ),
-    "svm_ngrams": _ON_NGRAMS,
-    "nbsvm": _ON_NGRAMS._replace(
-        description="ngrams, where those that tell classes apart count more",
-        classifier=partial(_COARSE, nb_scaling=0.5),
+    "svm_ngrams": _SVM_NGRAMS,
+    "nbsvm": _SVM_NGRAMS._replace(
+        description="svm_ngrams with features scaled by naive Bayes log-count ratios",
+        classifier=partial(_COARSE_SVM, nb_scaling=0.5),
     ),
-    "rf": Recipe(
-        "random forest", partial(RandomForestClassifier, 200, n_jobs=-1), grid=_FOREST_GRID
-    ),
-    "et": Recipe("extra-trees", partial(ExtraTreesClassifier, 200, n_jobs=-1), grid=_FOREST_GRID),
+    "rf": Recipe("random forest", partial(RandomForestClassifier, 200), grid=_FOREST_GRID),
+    "et": Recipe("extra-trees", partial(ExtraTreesClassifier, 200), grid=_FOREST_GRID),
     "boosted_rf": Recipe(
-        "random forests boosted by their out-of-bag error",
-        partial(BoostedForestClassifier, base="rf", n_jobs=-1),
-        in_stacks=_CHAINS,
+        "random forests boosted by their out-of-bag error (BROOF)",
+        partial(BoostedForestClassifier, base="rf"),
+        in_stacks=_CROSS_FITTED,
     ),
     "boosted_et": Recipe(
-        "extra-trees boosted by their out-of-bag error",
-        partial(BoostedForestClassifier, base="et", n_jobs=-1),
+        "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2017)",
+        partial(BoostedForestClassifier, base="et"),
         grid={
             "trees_per_round": (5, 8, 10, 15, 25),
             "n_estimators": (50, 100, 200),
             "classifier__max_features": _FOREST_GRID["classifier__max_features"],
         },
-        in_stacks=_CHAINS,
+        in_stacks=_CROSS_FITTED,
     ),
     "adarf": Recipe(
-        "random forests boosted by their error on all documents",
+        "random forests boosted by their training error (ADARF)",
         partial(
             BoostedForestClassifier,
             base="rf",
             update="aggregate",
             oob_error=False,
             oob_updates=False,
-            n_jobs=-1,
         ),
     ),
     "lazy_rf": Recipe(
-        "a random forest for each query, on its nearest neighbours",
-        partial(LazyForestClassifier, n_jobs=-1),
+        "random forest per query on its nearest neighbors (LazyNN_RF)",
+        LazyForestClassifier,
         grid=_LAZY_GRID,
-        in_stacks=_FEW_TREES,
+        in_stacks=_FEWER_LOO_TREES,
     ),
     "lazy_et": Recipe(
-        "extra-trees for each query, on its nearest neighbours",
-        partial(LazyForestClassifier, base="et", n_jobs=-1),
+        "extra-trees per query on its nearest neighbors (LXT)",
+        partial(LazyForestClassifier, base="et"),
         grid=_LAZY_GRID,
-        in_stacks=_FEW_TREES,
+        in_stacks=_FEWER_LOO_TREES,
     ),
     "adaboost": Recipe(
-        "AdaBoost.MH of word rules", partial(AdaUBoostClassifier, beta=1.0), weighting="binary"
+        "AdaBoost.MH of single-word rules",
+        partial(AdaUBoostClassifier, beta=1.0),
+        weighting="binary",
     ),
     "adauboost": Recipe(
-        "AdaUBoost of word rules, for rare classes", AdaUBoostClassifier, weighting="binary"
+        "AdaUBoost of single-word rules, for rare classes",
+        AdaUBoostClassifier,
+        weighting="binary",
     ),
     "lpboost": Recipe(
-        "LPBoost of word rules", partial(LPUBoostClassifier, beta=1.0), weighting="binary"
+        "LPBoost of single-word rules", partial(LPUBoostClassifier, beta=1.0), weighting="binary"
     ),
     "lpuboost": Recipe(
-        "LPUBoost of word rules, for rare classes", LPUBoostClassifier, weighting="binary"
+        "LPUBoost of single-word rules, for rare classes", LPUBoostClassifier, weighting="binary"
     ),
     "stack_sigir17": Recipe(
-        "the nine learners of SIGIR'17, stacked by their out-of-bag rows",
-        _STACK,
-        members=_NINE,
+        "stack of the nine classifiers of SIGIR 2017", _STACK, members=_SIGIR17
     ),
     "best": Recipe(
-        "the nine of stack and nbsvm, stacked: most often right, takes minutes",
+        "stack of the nine and nbsvm, the most accurate recipe (minutes)",
         _STACK,
-        members=(*_NINE, "nbsvm"),
-        numeric_members=_NINE,
+        members=(*_SIGIR17, "nbsvm"),
+        numeric_members=_SIGIR17,
     ),
-    "stack_forests": Recipe(
-        "boosted and lazy forests, stacked by their out-of-bag rows",
-        _STACK,
-        members=_FORESTS,
-    ),
+    "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
-        "learners that take seconds, stacked",
+        "stack of nbsvm, nb, knn and rf (seconds)",
         partial(_STACK, cv=3),
         members=("nbsvm", "nb", "knn", "rf"),
-        numeric_members=("svm", "knn", "rf"),  # nb takes no numbers below zero
+        numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
     ),
-    "adaboost_m2": Recipe("stumps boosted by AdaBoost.M2", AdaBoostM2Classifier),
+    "adaboost_m2": Recipe("AdaBoost.M2 of decision stumps", AdaBoostM2Classifier),
     "adaboost_m2_trees": Recipe(
-        "full trees boosted by AdaBoost.M2", partial(AdaBoostM2Classifier, max_depth=None)
+        "AdaBoost.M2 of fully grown trees", partial(AdaBoostM2Classifier, max_depth=None)
     ),
     "nb": Recipe(
-        "naive Bayes: multinomial, complement or Gaussian",
+        "multinomial, complement or Gaussian naive Bayes",
         NaiveBayesClassifier,
         scaler=partial(MinMaxScaler, clip=True),
         grid={
             "variant": ("multinomial", "complement"),
             "alpha": (1e-4, 1e-3, 0.01, 0.1, 0.5, 1.0, 1.5, 10.0, 100.0),
         },
-        # Not of the papers, but better on some microarrays (SRBCT: 0.99, and 0.95 by counting).
+        # Not in the papers, but better on some microarrays (SRBCT: 0.99 instead of 0.95).
         numeric_grid={"variant": ("multinomial", "complement", "gaussian")},
     ),
     "knn": Recipe(
-        "nearest neighbours by cosine on TF-IDF",
-        partial(NeighborsClassifier, n_jobs=-1),
+        "nearest neighbors by cosine similarity of TF-IDF",
+        NeighborsClassifier,
         weighting="tfidf",
         scaler=_UNIT_VARIANCE,
         grid={"n_neighbors": (10, 30, 100, 200, 300), "weights": ("uniform", "distance")},
     ),
     "logistic_ngrams": Recipe(
-        "logistic regression on word pairs and characters",
-        _make_regression,
+        "logistic regression on word bigrams and character n-grams",
+        _make_logistic_regression,
         scaler=_UNIT_VARIANCE,
-        ngrams=partial(_make_ngrams, (3, 5), preset="sigir17", min_df=3),
-        numeric={"estimator__dual": False},  # the dual is for more columns than rows
+        vectorizer=partial(_make_ngram_vectorizer, (3, 5), preset="sigir17", min_df=3),
+        numeric={"estimator__dual": False},  # the dual is for more features than samples
     ),
     "logistic": Recipe(
-        "logistic regression on TF-IDF",
-        _make_regression,
+        "logistic regression on TF-IDF of words",
+        _make_logistic_regression,
         weighting="tfidf",
         scaler=_UNIT_VARIANCE,
         numeric={"estimator__dual": False},
     ),
-    "ada": Recipe(
-        "AdaBoost of scikit-learn, stumps",
-        partial(ensemble.AdaBoostClassifier, n_estimators=200),
-        savable=False,
-    ),
-    "hgb": Recipe(
-        "histogram gradient boosting of scikit-learn, dense numbers only",
-        ensemble.HistGradientBoostingClassifier,
-        reads_text=False,
-        savable=False,
-    ),
-    "sk_rf": Recipe(
-        "random forest of scikit-learn",
-        partial(ensemble.RandomForestClassifier, 200, n_jobs=-1),
-        savable=False,
-        grid=_FOREST_GRID,
-    ),
-    "sk_et": Recipe(
-        "extra-trees of scikit-learn",
-        partial(ensemble.ExtraTreesClassifier, 200, n_jobs=-1),
-        savable=False,
-        grid=_FOREST_GRID,
-    ),
-    "sk_stack": Recipe(
-        "stack of scikit-learn: its forests, linear machine, naive Bayes and neighbours",
-        _make_sklearn_stack,
-        scaler=partial(MinMaxScaler, clip=True),
-        savable=False,
-        # Logarithms are for counts.
-        numeric={f"{name}__tfidftransformer__sublinear_tf": False for name in ("svm", "knn")},
-    ),
-    "lightgbm": Recipe("gradient boosting of LightGBM", _make_lightgbm, savable=False),
+    "lightgbm": Recipe("gradient boosting by LightGBM", _make_lightgbm, savable=False),
     "brf": Recipe(
         "balanced random forest of imbalanced-learn", _make_balanced_forest, savable=False
     ),
     "xgboost": Recipe(
-        "gradient boosting of XGBoost",
+        "gradient boosting by XGBoost",
         _make_xgboost,
         savable=False,
         grid={"colsample_bytree": (0.1, 0.3, 0.5, 0.7, 1.0)},
     ),
 }
 
-# What learns from the members of a stack.
+# Final estimators of the stacks.
 COMBINERS: Mapping[str, Callable[[], Any]] = {
     "class_pool": LogarithmicPool,
     "pool": partial(LogarithmicPool, class_alpha=None),
-    "rf": partial(RandomForestClassifier, 200, n_jobs=-1),
+    "rf": partial(RandomForestClassifier, 200),
     "least_squares": partial(MultiResponseRegression, "all", nonnegative=False),
     "mlr": partial(MultiResponseRegression, "all"),
     "mlr_own": MultiResponseRegression,

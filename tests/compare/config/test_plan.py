@@ -486,7 +486,7 @@ def test_file_of_unknown_format_raises(tmp_path):
 @pytest.mark.parametrize(
     ("learner", "sentence"),
     [
-        ({"recipe": "smv"}, "learner 1: there is no recipe 'smv'; did you mean 'svm'?"),
+        ({"recipe": "smv"}, "learner 1: unknown recipe 'smv'; did you mean 'svm'?"),
         ({"name": "RF"}, "learner 1 needs either a recipe or an estimator"),
         ({"recipe": "svm", "gird": {}}, "learner 1: there is no key 'gird'; did you mean 'grid'?"),
         (
@@ -552,7 +552,7 @@ def test_invalid_learner_raises(learner, sentence):
 def test_all_errors_are_reported_at_once():
     message = error_of([{"name": "docstring"}], [{"recipe": "smv"}, {"recipe": "svm"}])
     assert message.startswith("2 errors in the plan: (1) data set 1: ")
-    assert "; (2) learner 1: there is no recipe 'smv'" in message
+    assert "; (2) learner 1: unknown recipe 'smv'" in message
 
 
 def test_conflict_of_vectorizer_params_is_reported_with_the_data_set():

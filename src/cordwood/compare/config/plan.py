@@ -193,7 +193,7 @@ def parse_plan(
     >>> parse_plan({"datasets": [{"name": "docstrings"}], "learners": [{"recipe": "smv"}]})
     Traceback (most recent call last):
         ...
-    cordwood.exceptions.CordwoodError: learner 1: there is no recipe 'smv'; did you mean 'svm'?
+    cordwood.exceptions.CordwoodError: learner 1: unknown recipe 'smv'; did you mean 'svm'?
     """
     name = mapping.get("protocol")
     protocol = load_protocol(Path(folder, name)) if isinstance(name, str) else Protocol()
@@ -279,7 +279,7 @@ def _check_file(dataset: Dataset, path: str, where: str, context: _Context) -> s
             context.errors.append(f"{where}: there is no file {path}")
         return dataset.kind
     try:
-        return "numeric" if detect_format(path, None) == "svmlight" else "text"
+        return "numeric" if detect_format(path, dataset.format) == "svmlight" else "text"
     except CordwoodError as error:
         context.errors.append(f"{where}: {error}")
         return "text"

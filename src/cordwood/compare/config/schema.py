@@ -26,7 +26,7 @@ from pydantic import (
 
 from cordwood.datasets._lines import Progress
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
-from cordwood.datasets.readers import read_dataset
+from cordwood.datasets.readers import Format, read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
 
 _CROSS_VALIDATED = ("stratified", "grouped")
@@ -176,6 +176,16 @@ class Dataset(Table):
     group_pattern : str, optional
         Regular expression whose first match in the id of a sample is its group, such as
         ``"^[^:]*"``; excludes `group`.
+    id : str, optional
+        Column of the file that holds the sample ids.
+    encoding : str, default="utf-8"
+        Character encoding of the file.
+    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, optional
+        Format of the file; derived from its name by default.
+    delimiter : str, optional
+        Column separator of a CSV file; a comma by default.
+    on_bad_rows : {"raise", "skip"}, default="raise"
+        Whether to raise at the first invalid row or to skip invalid rows.
     vectorizer : dict, default={}
         Parameters of `TextVectorizer` for this data set.
     kind : {"text", "numeric"}, default="text"
@@ -190,6 +200,11 @@ class Dataset(Table):
     group: StrictStr | None = None
     split: StrictStr | None = None
     group_pattern: StrictStr | None = None
+    id: StrictStr | None = None
+    encoding: StrictStr = "utf-8"
+    format: Format | None = None
+    delimiter: StrictStr | None = None
+    on_bad_rows: Literal["raise", "skip"] = "raise"
     vectorizer: dict[str, Any] = {}
     kind: Literal["text", "numeric"] = "text"
     source: StrictStr | None = None
@@ -258,6 +273,11 @@ class Dataset(Table):
                 label=self.label,
                 group=self.group,
                 split=self.split,
+                id=self.id,
+                encoding=self.encoding,
+                format=self.format,
+                delimiter=self.delimiter,
+                on_bad_rows=self.on_bad_rows,
                 progress=progress,
             )
         if self.group_pattern is not None:

@@ -265,7 +265,7 @@ def _make_trial(
 
 
 def _uses_vectorizer_params(learner: Learner) -> bool:
-    return learner.recipe is None or recipes.find(learner.recipe).ngrams is None
+    return learner.recipe is None or recipes.find(learner.recipe).vectorizer is None
 
 
 def _dump_set_values(table: Evaluation | Tuning, include: set[str] | None = None) -> dict[str, Any]:

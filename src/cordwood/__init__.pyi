@@ -1,0 +1,69 @@
+from . import (
+    api,
+    compare,
+    datasets,
+    ensemble,
+    exceptions,
+    linear_model,
+    naive_bayes,
+    neighbors,
+    persist,
+    recipes,
+    rules,
+    stacking,
+    text,
+)
+from .api import evaluate, predict, train
+from .datasets.corpus import Corpus, FeatureMatrix
+from .datasets.readers import read_dataset
+from .ensemble.adaboost_m2 import AdaBoostM2Classifier
+from .ensemble.boosted_forest import BoostedForestClassifier
+from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from .ensemble.lazy_forest import LazyForestClassifier
+from .exceptions import CordwoodError, DataError, ModelFileError
+from .linear_model.linear_svm import LinearSVMClassifier
+from .neighbors.k_neighbors import NeighborsClassifier
+from .persist import load, save
+from .rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
+from .stacking.oob_stacking import OOBStackingClassifier
+from .text.vectorizer import TextVectorizer
+
+__version__: str
+
+__all__ = [
+    "AdaBoostM2Classifier",
+    "AdaUBoostClassifier",
+    "BoostedForestClassifier",
+    "CordwoodError",
+    "Corpus",
+    "DataError",
+    "ExtraTreesClassifier",
+    "FeatureMatrix",
+    "LPUBoostClassifier",
+    "LazyForestClassifier",
+    "LinearSVMClassifier",
+    "ModelFileError",
+    "NeighborsClassifier",
+    "OOBStackingClassifier",
+    "RandomForestClassifier",
+    "TextVectorizer",
+    "api",
+    "compare",
+    "datasets",
+    "ensemble",
+    "evaluate",
+    "exceptions",
+    "linear_model",
+    "load",
+    "naive_bayes",
+    "neighbors",
+    "persist",
+    "predict",
+    "read_dataset",
+    "recipes",
+    "rules",
+    "save",
+    "stacking",
+    "text",
+    "train",
+]
