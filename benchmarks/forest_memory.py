@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 
 import corpora
-from cordwood._base_classifier import as_columns
+from cordwood._csr import to_csc
 from cordwood.ensemble._tree_engine.binning import encode
 from cordwood.ensemble._tree_engine.workspace import allocate
 from cordwood.ensemble.forests import RandomForestClassifier
@@ -50,7 +50,7 @@ def main(sets: list[str], n_trees: int) -> None:
     for name in sets:
         split = corpora.load_split(name)
         n_classes = len(np.unique(split.y))
-        table = encode(as_columns(split.X))
+        table = encode(to_csc(split.X))
         scratch = allocate(table, n_classes)
         with tempfile.TemporaryDirectory() as folder:
             path = save(split, Path(folder))

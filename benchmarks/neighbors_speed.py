@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 import corpora
-from cordwood._base_classifier import as_rows
+from cordwood._csr import to_csr
 from cordwood.neighbors.index import build, query
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
@@ -37,8 +37,8 @@ def main(sets: list[str], k: int, n_queries: int, n_repeats: int) -> None:
     )
     for name in sets:
         split = corpora.load_split(name)
-        X = as_rows(sp.csr_matrix(split.X, dtype=np.float32))
-        queries = as_rows(sp.csr_matrix(split.X_test, dtype=np.float32)[:n_queries])
+        X = to_csr(sp.csr_matrix(split.X, dtype=np.float32))
+        queries = to_csr(sp.csr_matrix(split.X_test, dtype=np.float32)[:n_queries])
         building, index = min(
             (measure(build, X, "words") for _ in range(n_repeats)), key=lambda run: run[0]
         )

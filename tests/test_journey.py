@@ -106,7 +106,7 @@ def test_predict_writes_csv_and_json_lines(folder):
         (
             "body,topic\nbread,food\ngoal,sport\n",
             "--recipe svm --set C=-1",
-            "C must be a number above zero; got -1",
+            "C must be a positive number; got -1",
         ),
     ],
 )

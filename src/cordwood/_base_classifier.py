@@ -1,4 +1,23 @@
-"""What every ensemble of trees does alike: check the input, encode labels, answer from votes."""
+"""Base class of the classifiers whose probabilities are votes, and validation of labels.
+
+Out-of-fold predictions
+-----------------------
+Estimators that can predict their own training samples without having been fitted on them follow
+one protocol, which `cordwood.stacking` reads:
+
+`oob_decision_function_` : ndarray of shape (n_samples, n_classes)
+    Out-of-bag probabilities of the training samples, with columns in the order of `classes_`.
+    Rows sum to one; a row is NaN if the sample was in every bootstrap sample. Forests compute it
+    only with ``oob_score=True``.
+`loo_decision_function(groups=None)` : ndarray of shape (n_samples, n_classes)
+    Leave-one-out probabilities of the training samples, with columns in the order of `classes_`.
+    Rows sum to one. With `groups`, the whole group of a sample is left out with it. It needs no
+    refitting; estimators that store their training set have it.
+`oob_is_unbiased_` : bool
+    Whether `oob_decision_function_` estimates the predictions for new samples without a known
+    bias. It depends on constructor parameters only, so it can be read before `fit`. An estimator
+    without the attribute counts as unbiased.
+"""
 
 from abc import ABC, abstractmethod
 from typing import Any, Self
@@ -10,98 +29,168 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._csr import as_columns, as_rows
+from cordwood._csr import to_csc, to_csr
+from cordwood._param_validation import ParamValidationMixin
 from cordwood._sklearn import check_sample_weight
 
 
-class BaseVotingClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier whose probabilities are votes; subclasses grow something and let it vote."""
+def check_classification_labels(y: Any) -> None:
+    """Raise ValueError if `y` has missing labels, collections as labels, or labels of mixed types.
+
+    These are the common mistakes for which scikit-learn has no error message, or one that does not
+    point to the sample. Call it before `validate_data`, which checks everything else: the shape of
+    `y`, its length, and that it is not a regression target.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels as passed to `fit`.
+
+    Examples
+    --------
+    >>> check_classification_labels(["spam", None, "ham"])
+    Traceback (most recent call last):
+    ValueError: y[1] is None; every sample needs a label, so remove the sample or label it
+    >>> check_classification_labels([["spam"], ["ham", "offer"]])
+    Traceback (most recent call last):
+    ValueError: y[0] is a list, ['spam']; y must have one label per sample, a string or a number
+    >>> check_classification_labels(["spam", 1])
+    Traceback (most recent call last):
+    ValueError: y has labels of the types int and str; convert all labels to one type
+    """
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuUS":
+        return  # Neither missing labels nor collections can occur.
+    if not hasattr(y, "__iter__") or isinstance(y, str) or len(getattr(y, "shape", (0,))) != 1:
+        return
+    labels = list(y)
+    for position, label in enumerate(labels):
+        if isinstance(label, list | tuple | set | dict | np.ndarray):
+            raise ValueError(
+                f"y[{position}] is a {type(label).__name__}, {label!r}; y must have one label per "
+                "sample, a string or a number"
+            )
+        if _is_missing(label):
+            raise ValueError(
+                f"y[{position}] is {label!r}; every sample needs a label, so remove the sample or "
+                "label it"
+            )
+    if len({isinstance(label, str) for label in labels}) > 1:
+        names = sorted({type(label).__name__ for label in labels})
+        raise ValueError(
+            f"y has labels of the types {' and '.join(names)}; convert all labels to one type"
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, NaT or pandas.NA."""
+    if label is None:
+        return True
+    try:
+        return bool(label != label)
+    except TypeError:  # pandas.NA has no truth value.
+        return True
+
+
+class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):
+    """Base of classifiers that predict the class with the most votes.
+
+    Subclasses implement `_fit` and `_predict_proba`, and declare `_parameter_constraints`.
+    """
 
     classes_: NDArray[Any]
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled rows.
+        """Fit the classifier to the training set.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
-            Training rows. Values are compared in single precision.
-        y : array of shape (n_rows,)
-            Their labels.
-        sample_weight : array of shape (n_rows,), optional
-            Their weights; a row of weight zero is as good as absent.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples. Values are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. A sample of weight zero is ignored. If None, all weights are one.
 
         Returns
         -------
-        self
+        self : object
+            The fitted classifier.
         """
-        self._grow(*self._check_rows(X, y, sample_weight))
+        self._validate_params()
+        self._fit(*self._validate_training_set(X, y, sample_weight))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probability of each class.
+        """Predict class probabilities.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples. Values are converted to float32.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_classes)
-            In the order of `classes_`; rows sum to one.
+        ndarray of shape (n_samples, n_classes)
+            Class probabilities, with columns in the order of `classes_`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return self._vote(as_rows(X))
+        return self._predict_proba(to_csr(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the most probable class; among equals the first in the order of `classes_`.
+        """Predict the most probable class; of tied classes the first in `classes_`.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples. Values are converted to float32.
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_samples,)
+            Predicted labels.
         """
-        votes = self.predict_proba(X)  # first, because it complains where nothing was fitted
-        return np.asarray(self.classes_[votes.argmax(axis=1)])
+        proba = self.predict_proba(X)  # Raises NotFittedError before `classes_` is accessed.
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _goes_on(self) -> bool:
-        """Tell whether `fit` adds to what is there, and so must be given rows of the same kind."""
+    def _is_warm_start(self) -> bool:
+        """Return whether `fit` continues the previous fit."""
         return False
 
-    def _check_rows(
+    def _validate_training_set(
         self, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> tuple[sp.csc_matrix, NDArray[np.uint32], NDArray[np.float64]]:
-        """Check what `fit` was given; returns columns, the codes of their classes, and weights."""
-        goes_on = self._goes_on()
-        X, y = validate_data(self, X, y, accept_sparse="csc", dtype=np.float32, reset=not goes_on)
+        """Validate the arguments of `fit`; return the samples, class codes and weights."""
+        warm_start = self._is_warm_start()
+        check_classification_labels(y)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csc", dtype=np.float32, reset=not warm_start
+        )
         check_classification_targets(y)
         weights = check_sample_weight(sample_weight, X)
         if not weights.any():
-            raise ValueError("sample_weight is zero for every row; give at least one a weight")
-        classes, codes = np.unique(y, return_inverse=True)
-        if goes_on and not np.array_equal(classes, self.classes_):
             raise ValueError(
-                "y has other classes than in the last fit, which warm_start goes on from; give it "
+                "sample_weight is zero for every sample; at least one must be positive"
+            )
+        classes, codes = np.unique(y, return_inverse=True)
+        if warm_start and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "y has other classes than in the previous fit, which warm_start continues; pass "
                 "the same classes, or set warm_start=False"
             )
         self.classes_ = classes
-        return as_columns(X), codes.astype(np.uint32), weights
+        return to_csc(X), codes.astype(np.uint32), weights
 
     @abstractmethod
-    def _grow(
-        self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
-    ) -> None:
-        """Learn from columns and the codes of their rows' classes."""
+    def _fit(self, X: sp.csc_matrix, y: NDArray[np.uint32], weights: NDArray[np.float64]) -> None:
+        """Fit to validated samples, class codes and sample weights."""
 
     @abstractmethod
-    def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
-        """Answer for rows: shape (n_rows, n_classes), rows that sum to one."""
+    def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
+        """Return probabilities of shape (n_samples, n_classes) for validated samples."""

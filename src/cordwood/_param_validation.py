@@ -1,15 +1,156 @@
-"""Checks of parameters: each complains in one sentence of what a parameter is and may be."""
+"""Parameter validation: constraints, their tables, and one error sentence per invalid value.
 
-from collections.abc import Iterable
+An estimator declares `_parameter_constraints`, a mapping from the name of each constructor
+parameter to a `Constraint`, and inherits `ParamValidationMixin`, whose `_validate_params` checks
+them all. Subclasses extend the table of their base class. The functions `check_*` validate single
+values where there is no table.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 
+@dataclass(frozen=True)
+class Constraint:
+    """A condition on the value of a parameter; ``a | b`` accepts what either accepts.
+
+    Parameters
+    ----------
+    description : str
+        Completes the sentence "<parameter> must be ...".
+    accepts : callable
+        Returns whether a value is valid.
+
+    Examples
+    --------
+    >>> (integer(1) | options(None)).check("max_depth", 0)
+    Traceback (most recent call last):
+    ValueError: max_depth must be an integer >= 1 or None; got 0
+    """
+
+    description: str
+    accepts: Callable[[Any], bool]
+
+    def __or__(self, other: "Constraint") -> "Constraint":
+        return Constraint(
+            f"{self.description} or {other.description}",
+            lambda value: self.accepts(value) or other.accepts(value),
+        )
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ValueError if `value` is not valid for the parameter `name`."""
+        if not self.accepts(value):
+            raise ValueError(f"{name} must be {self.description}; got {value!r}")
+
+
+class ParamValidationMixin:
+    """Validates the constructor parameters of an estimator from its `_parameter_constraints`."""
+
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    def _validate_params(self) -> None:
+        """Raise ValueError for the first parameter that violates its constraint."""
+        for name, constraint in self._parameter_constraints.items():
+            constraint.check(name, getattr(self, name))
+
+
+def options(*choices: Any) -> Constraint:
+    """Accept the given values only."""
+    listed = ", ".join(map(repr, choices))
+    # The type is compared first, because an array has no single truth value and True == 1.
+    return Constraint(
+        listed if len(choices) == 1 else f"one of {listed}",
+        lambda value: any(
+            isinstance(value, type(choice)) and value == choice for choice in choices
+        ),
+    )
+
+
+def integer(least: int) -> Constraint:
+    """Accept integers from `least` on; booleans are not integers."""
+    return Constraint(
+        f"an integer >= {least}",
+        lambda value: isinstance(value, Integral) and not _is_bool(value) and int(value) >= least,
+    )
+
+
+def real(interval: str, low: float, high: float) -> Constraint:
+    """Accept finite numbers between `low` and `high`.
+
+    Parameters
+    ----------
+    interval : {"[]", "(]", "[)", "()"}
+        Which of the two ends are included.
+    low, high : float
+    """
+
+    def accepts(value: Any) -> bool:
+        if not isinstance(value, Real) or _is_bool(value) or not np.isfinite(float(value)):
+            return False
+        above = low <= float(value) if interval[0] == "[" else low < float(value)
+        below = float(value) <= high if interval[1] == "]" else float(value) < high
+        return above and below
+
+    return Constraint(f"a number in {interval[0]}{low:g}, {high:g}{interval[1]}", accepts)
+
+
+def fraction() -> Constraint:
+    """Accept floats in (0, 1]; an integer 1 is a count, not a fraction."""
+    unit = real("(]", 0, 1)
+    return Constraint(
+        "a float in (0, 1]",
+        lambda value: not isinstance(value, Integral) and unit.accepts(value),
+    )
+
+
+def unsupported(default: Any, reason: str) -> Constraint:
+    """Accept only the default of a parameter that exists for compatibility."""
+    return Constraint(
+        f"{default!r} ({reason})",
+        lambda value: value is default or (not _is_bool(value) and value == default),
+    )
+
+
+def class_weights(*names: str) -> Constraint:
+    """Accept None, the names of weighting schemes, and mappings from labels to weights."""
+
+    def is_mapping(value: Any) -> bool:
+        return isinstance(value, Mapping) and all(map(non_negative.accepts, value.values()))
+
+    non_negative = real("[)", 0, np.inf)
+    mapping = Constraint("a mapping from labels to finite non-negative weights", is_mapping)
+    return options(None, *names) | mapping
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+def _is_random_state(value: Any) -> bool:
+    try:
+        check_random_state(value)
+    except ValueError:
+        return False
+    return True
+
+
+BOOLEAN = Constraint("True or False", _is_bool)
+CALLABLE = Constraint("a callable", callable)
+POSITIVE = Constraint("a positive number", real("()", 0, np.inf).accepts)
+N_JOBS = Constraint(
+    "None or a non-zero integer",
+    lambda value: value is None or (isinstance(value, Integral) and bool(value)),
+)
+RANDOM_STATE = Constraint("None, an integer from 0 to 2**32 - 1 or a RandomState", _is_random_state)
+
+
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
-    """Complain of a value that is none of the choices.
+    """Raise ValueError unless `value` is one of the choices.
 
     Examples
     --------
@@ -17,83 +158,93 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
     Traceback (most recent call last):
     ValueError: criterion must be one of 'gini', 'entropy'; got 'mse'
     """
-    choices = tuple(choices)  # names of a mapping too, among which a list could not be looked up
+    choices = tuple(choices)  # Unlike a dict, a tuple can be searched for an unhashable value.
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
 
 
+def check_boolean(name: str, value: Any) -> None:
+    """Raise ValueError unless `value` is True or False.
+
+    Examples
+    --------
+    >>> check_boolean("bootstrap", 1)
+    Traceback (most recent call last):
+    ValueError: bootstrap must be True or False; got 1
+    """
+    BOOLEAN.check(name, value)
+
+
 def check_number(name: str, value: Any, least: int) -> None:
-    """Complain of a value that is no whole number, or too small.
+    """Raise ValueError unless `value` is an integer >= `least`.
 
     Examples
     --------
     >>> check_number("n_estimators", 0, least=1)
     Traceback (most recent call last):
-    ValueError: n_estimators must be a whole number of at least 1; got 0
+    ValueError: n_estimators must be an integer >= 1; got 0
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    integer(least).check(name, value)
 
 
 def check_share(name: str, value: Any) -> None:
-    """Complain of a value that is no share, where a whole number would do as well.
+    """Raise ValueError unless `value` is a float in (0, 1]; integers are checked elsewhere.
 
     Examples
     --------
     >>> check_share("max_samples", 1.5)
     Traceback (most recent call last):
-    ValueError: max_samples must be a whole number or a share in (0, 1]; got 1.5
+    ValueError: max_samples must be an integer or a float in (0, 1]; got 1.5
     """
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
-        raise ValueError(f"{name} must be a whole number or a share in (0, 1]; got {value!r}")
+    if not fraction().accepts(value):
+        raise ValueError(f"{name} must be an integer or a float in (0, 1]; got {value!r}")
 
 
 def check_fraction(name: str, value: Any) -> None:
-    """Complain of a value that is no number from 0 to 1.
+    """Raise ValueError unless `value` is a number in [0, 1].
 
     Examples
     --------
-    >>> check_fraction("evidence", -0.5)
+    >>> check_fraction("nb_scaling", -0.5)
     Traceback (most recent call last):
-    ValueError: evidence must be a number from 0 to 1; got -0.5
+    ValueError: nb_scaling must be a number in [0, 1]; got -0.5
     """
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}")
+    real("[]", 0, 1).check(name, value)
 
 
 def check_positive(name: str, value: Any) -> None:
-    """Complain of a value that is no finite number above zero.
+    """Raise ValueError unless `value` is a finite number above zero.
 
     Examples
     --------
     >>> check_positive("nu", 0)
     Traceback (most recent call last):
-    ValueError: nu must be a number above zero; got 0
+    ValueError: nu must be a positive number; got 0
     """
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a number above zero; got {value!r}")
+    POSITIVE.check(name, value)
 
 
 def check_jobs(n_jobs: Any) -> None:
-    """Complain of a number of jobs that joblib would not take.
+    """Raise ValueError unless joblib accepts the number of jobs.
 
     Examples
     --------
     >>> check_jobs(0)
     Traceback (most recent call last):
-    ValueError: n_jobs must be None or a whole number other than zero; got 0
+    ValueError: n_jobs must be None or a non-zero integer; got 0
     """
-    if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs)):
-        raise ValueError(f"n_jobs must be None or a whole number other than zero; got {n_jobs!r}")
+    N_JOBS.check("n_jobs", n_jobs)
 
 
 def check_state(random_state: Any) -> np.random.RandomState:
-    """Give the generator that a `random_state` stands for."""
-    try:
-        generator: np.random.RandomState = check_random_state(random_state)
-    except ValueError as error:
-        raise ValueError(
-            "random_state must be None, a whole number from 0 to 2**32 - 1, or a RandomState; "
-            f"got {random_state!r}"
-        ) from error
+    """Validate `random_state` and return it as a RandomState.
+
+    Examples
+    --------
+    >>> check_state(-1)
+    Traceback (most recent call last):
+    ValueError: random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got -1
+    """
+    RANDOM_STATE.check("random_state", random_state)
+    generator: np.random.RandomState = check_random_state(random_state)
     return generator

@@ -1,6 +1,7 @@
-"""The only door to scikit-learn's private names."""
+"""Access to scikit-learn names that are private or not present in every supported version."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,17 +10,131 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_sample_weight
 
+try:
+    from sklearn import callback
+except ImportError:  # scikit-learn < 1.9
+    callback = None
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 BaseComposition = _BaseComposition
-"""Gives an ensemble the parameters of its named members: ``name__parameter``."""
+"""Base class that exposes the parameters of named estimators as ``name__parameter``."""
 
 
-def take_rows(X: Any, places: NDArray[np.intp]) -> Any:
-    """Take some rows of whatever rows come in: arrays, matrices, data frames, lists of texts."""
-    return _safe_indexing(X, places)
+class NoCallbackContext:
+    """Stand-in for a callback context where scikit-learn has no callbacks (before 1.9)."""
+
+    def subcontext(self, **kwargs: Any) -> Self:
+        """Return the context of a subtask."""
+        return self
+
+    def call_on_fit_task_begin(self, **kwargs: Any) -> Self:
+        """Do nothing."""
+        return self
+
+    def call_on_fit_task_end(self, **kwargs: Any) -> bool:
+        """Return that the fit is not to be stopped."""
+        return False
+
+
+class NoCallbackSupport:
+    """Stand-in for `CallbackSupportMixin` where scikit-learn has no callbacks (before 1.9)."""
+
+    def _init_callback_context(self, **kwargs: Any) -> NoCallbackContext:
+        return NoCallbackContext()
+
+
+def _undecorated(method: Method) -> Method:
+    return method
+
+
+CallbackSupportMixin: Any = callback.CallbackSupportMixin if callback else NoCallbackSupport
+"""Mixin of estimators that call scikit-learn's callbacks during `fit`."""
+
+with_callbacks: Callable[[Method], Method] = callback.with_callbacks if callback else _undecorated
+"""Decorator of `fit` that tears callbacks down, even if `fit` raises an exception."""
+
+
+class FitTask:
+    """A task of a fit (the whole fit, a tree, a boosting round), reported to the callbacks.
+
+    Creating a task calls the hook `on_fit_task_begin` of the estimator's callbacks, `end` calls
+    `on_fit_task_end`. Without callbacks, both do nothing.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that is being fitted, a `CallbackSupportMixin`.
+    context : CallbackContext
+    data : dict
+        The training data that hooks may request: `X`, `y` and `metadata`.
+    """
+
+    def __init__(self, estimator: Any, context: Any, data: dict[str, Any]) -> None:
+        self._estimator = estimator
+        self._context = context
+        self._data = data
+        context.call_on_fit_task_begin(estimator=estimator, **data)
+
+    @classmethod
+    def start(
+        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, max_subtasks: int
+    ) -> "FitTask":
+        """Begin the root task of a fit.
+
+        Parameters
+        ----------
+        estimator : estimator
+        X, y, sample_weight
+            As passed to `fit`.
+        max_subtasks : int
+            Maximum number of direct subtasks.
+        """
+        context = estimator._init_callback_context(max_subtasks=max_subtasks)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        return cls(estimator, context, {"X": X, "y": y, "metadata": metadata})
+
+    @property
+    def has_callbacks(self) -> bool:
+        """Whether anything is called; if not, subtasks need not be reported."""
+        return bool(getattr(self._estimator, "_skl_callbacks", None))
+
+    def subtask(self, name: str, max_subtasks: int = 0) -> "FitTask":
+        """Begin the next subtask."""
+        context = self._context.subcontext(task_name=name, max_subtasks=max_subtasks)
+        return FitTask(self._estimator, context, self._data)
+
+    def end(self, fitted_attributes: Callable[[], dict[str, Any]] = dict) -> bool:
+        """End the task.
+
+        Parameters
+        ----------
+        fitted_attributes : callable
+            Returns the fitted attributes of the model at the end of this task, beyond those that
+            are already set. Called only if a callback requests the fitted estimator.
+
+        Returns
+        -------
+        bool
+            Whether a callback requests that no further task of this level is done.
+        """
+        stop = self._context.call_on_fit_task_end(
+            estimator=self._estimator, reconstruction_attributes=fitted_attributes, **self._data
+        )
+        return bool(stop)
+
+
+NO_TASK = FitTask(None, NoCallbackContext(), {})
+"""A task without callbacks."""
+
+
+def take_rows(X: Any, indices: NDArray[np.intp]) -> Any:
+    """Return rows of an array, sparse matrix, data frame or list."""
+    return _safe_indexing(X, indices)
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64]:
-    """Check weights of rows: one for each, finite, none negative; ones where there are none."""
+    """Validate sample weights: one per sample, finite, non-negative; ones if None."""
     return np.asarray(
         _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     )
@@ -32,12 +147,26 @@ def make_tree(
     feature: NDArray[np.int64],
     threshold: NDArray[np.float32],
     impurity: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    counts: NDArray[np.float64],
+    n_node_samples: NDArray[np.int64],
+    class_weights: NDArray[np.float64],
     max_depth: int,
 ) -> Tree:
-    """Build a scikit-learn tree from arrays over its nodes, the root first."""
-    tree = Tree(n_features, np.array([counts.shape[1]], np.intp), 1)
+    """Build a scikit-learn tree from arrays over its nodes, the root first.
+
+    Parameters
+    ----------
+    n_features : int
+    left, right : int64 arrays of shape (n_nodes,)
+        Children of each node; -1 at leaves.
+    feature : int64 array of shape (n_nodes,)
+    threshold : float32 array of shape (n_nodes,)
+    impurity : float64 array of shape (n_nodes,)
+    n_node_samples : int64 array of shape (n_nodes,)
+    class_weights : float64 array of shape (n_nodes, n_classes)
+        Weight of the training samples of each class in a node.
+    max_depth : int
+    """
+    tree = Tree(n_features, np.array([class_weights.shape[1]], np.intp), 1)
     state = tree.__getstate__()
     nodes = np.zeros(len(left), dtype=state["nodes"].dtype)
     leaf = left < 0
@@ -46,28 +175,15 @@ def make_tree(
     nodes["feature"] = np.where(leaf, -2, feature)
     nodes["threshold"] = np.where(leaf, -2.0, threshold)
     nodes["impurity"] = impurity
-    nodes["n_node_samples"] = sizes
-    weight = counts.sum(axis=1)
+    nodes["n_node_samples"] = n_node_samples
+    weight = class_weights.sum(axis=1)
     nodes["weighted_n_node_samples"] = weight
     state["max_depth"] = max_depth
     state["node_count"] = len(left)
     state["nodes"] = nodes
-    state["values"] = np.ascontiguousarray((counts / weight[:, None])[:, None, :])
+    state["values"] = np.ascontiguousarray((class_weights / weight[:, None])[:, None, :])
     tree.__setstate__(state)
     return tree
-
-
-try:
-    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks as with_callbacks
-except ImportError:  # scikit-learn < 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin, which is missing before version 1.9."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Return the method unchanged."""
-        return method
 
 
 try:

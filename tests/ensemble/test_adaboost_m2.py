@@ -1,4 +1,4 @@
-"""AdaBoost.M2 against its paper: the rules pair by pair, its theorem, and AdaBoost itself."""
+"""AdaBoost.M2 against a reference implementation, the bound of its paper, and AdaBoost."""
 
 import itertools
 import pickle
@@ -16,21 +16,21 @@ from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
 from cordwood.ensemble._tree_engine.importances import unfold
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 
-DRAWN = "a row that is there twice is drawn twice as often"
-ROUNDED = "the cuts of so few rows are equally good in pairs, and rounding chooses between them"
+DRAWN = "a sample that occurs twice is drawn twice as often"
+ROUNDED = "pairs of splits of so few samples are tied, and rounding breaks the ties"
 
 
-def make_numbers(n_rows=90, n_features=4, n_classes=3, seed=0):
-    """Numbers of all signs without ties, and classes that they tell roughly."""
+def make_dense(n_samples=90, n_features=4, n_classes=3, seed=0):
+    """Return normal features without ties, and labels that depend on the first with noise."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
-    y = (X[:, 0] + 0.5 * rng.normal(size=n_rows) > np.arange(n_classes - 1)[:, None]).sum(axis=0)
+    X = rng.normal(size=(n_samples, n_features)).astype(np.float32)
+    y = (X[:, 0] + 0.5 * rng.normal(size=n_samples) > np.arange(n_classes - 1)[:, None]).sum(axis=0)
     y[:n_classes] = np.arange(n_classes)
     return X, y
 
 
-def walk(nodes, X):
-    """The leaf of each row, as a node of the tree."""
+def apply_tree(nodes, X):
+    """Return the node of the leaf of each sample."""
     reached = np.zeros(len(X), int)
     while (inner := nodes.left[reached] >= 0).any():
         rows, node = np.flatnonzero(inner), reached[inner]
@@ -40,7 +40,7 @@ def walk(nodes, X):
 
 
 class Reference:
-    """The paper's figure 2, by loops over its pairs; labels are codes."""
+    """Figure 2 of the paper, with explicit loops over pairs; labels are class codes."""
 
     def __init__(self, y, n_classes, weights=None):
         self.y, self.labels = y, range(n_classes)
@@ -52,14 +52,14 @@ class Reference:
             if k != y[i]
         }
 
-    def row_weights(self):
+    def sample_weights(self):
         weights = np.zeros(len(self.y))
         for (i, _), weight in self.D.items():
             weights[i] += weight
         return weights
 
     def loss(self, h):
-        """Of a hypothesis that is a table of rows by labels."""
+        """Return the pseudo-loss of a hypothesis of shape (n_samples, n_classes)."""
         return 0.5 * sum(w * (1 - h[i, self.y[i]] + h[i, k]) for (i, k), w in self.D.items())
 
     def best(self, leaves):
@@ -88,14 +88,14 @@ class Reference:
         return loss, np.log(1 / beta)
 
 
-# --- the rules --------------------------------------------------------------------------------
+# --- reference implementation --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learning_rate", [1.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_stumps_are_those_of_the_paper_over_scikit_learn_s(n_classes, weighted, learning_rate):
-    X, y = make_numbers(n_classes=n_classes, seed=n_classes)
+def test_stumps_match_reference_implementation(n_classes, weighted, learning_rate):
+    X, y = make_dense(n_classes=n_classes, seed=n_classes)
     weights = np.random.default_rng(1).gamma(2, size=len(y)) if weighted else None
     model = AdaBoostM2Classifier(
         6, learning_rate=learning_rate, bootstrap=False, random_state=0
@@ -105,7 +105,7 @@ def test_stumps_are_those_of_the_paper_over_scikit_learn_s(n_classes, weighted, 
     for error, weight, stage in zip(
         model.estimator_errors_, model.estimator_weights_, stages, strict=True
     ):
-        stump = DecisionTreeClassifier(max_depth=1).fit(X, y, reference.row_weights())
+        stump = DecisionTreeClassifier(max_depth=1).fit(X, y, reference.sample_weights())
         h = reference.best(stump.apply(X))
         assert (error, weight) == pytest.approx(reference.update(h, learning_rate), rel=1e-10)
         scores += weight * h
@@ -115,15 +115,15 @@ def test_stumps_are_those_of_the_paper_over_scikit_learn_s(n_classes, weighted, 
 
 
 @pytest.mark.parametrize("max_depth", [1, 3, None])
-def test_drawn_rows_are_drawn_by_the_weights_of_their_pairs(max_depth):
-    X, y = make_numbers(n_classes=4)
+def test_bootstrap_matches_reference_implementation(max_depth):
+    X, y = make_dense(n_classes=4)
     model = AdaBoostM2Classifier(8, max_depth=max_depth, random_state=0).fit(X, y)
     assert model.n_estimators_ == 8
     reference, scores = Reference(y, 4), np.zeros((len(y), 4))
     for number, (bag_seed, _) in enumerate(model._draw_seeds()):
-        (counts,) = draw_weighted_counts([bag_seed], reference.row_weights(), len(y))
+        (counts,) = draw_weighted_counts([bag_seed], reference.sample_weights(), len(y))
         nodes = unfold(model.forest_, number, 4)
-        leaves = walk(nodes, X)
+        leaves = apply_tree(nodes, X)
         for leaf in np.unique(leaves):
             here = leaves == leaf
             drawn = np.bincount(y[here], counts[here], minlength=4)
@@ -137,7 +137,7 @@ def test_drawn_rows_are_drawn_by_the_weights_of_their_pairs(max_depth):
     np.testing.assert_allclose(model.predict_proba(X), proba, rtol=1e-10)
 
 
-def test_two_classes_are_adaboost():
+def test_two_classes_equal_adaboost():
     X, y = load_breast_cancer(return_X_y=True)
     X = X.astype(np.float32)
     weights = np.random.default_rng(0).gamma(2, size=len(y))
@@ -156,34 +156,36 @@ def test_two_classes_are_adaboost():
     bootstrap=st.booleans(),
 )
 @settings(max_examples=40, deadline=None)
-def test_the_training_error_is_within_the_bound_of_theorem_2(seed, n_classes, max_depth, bootstrap):
-    X, y = make_numbers(60, 3, n_classes, seed)
-    X = np.round(X)  # so that rows of different classes are equal
+def test_training_error_is_within_the_bound_of_theorem_2(seed, n_classes, max_depth, bootstrap):
+    X, y = make_dense(60, 3, n_classes, seed)
+    X = np.round(X)  # creates duplicates of different classes
     weights = np.random.default_rng(seed).gamma(1, size=len(y))
     model = AdaBoostM2Classifier(
         12, max_depth=max_depth, bootstrap=bootstrap, random_state=seed
     ).fit(X, y, weights)
     assert (model.estimator_errors_ <= 0.5).all()
-    errors = np.maximum(model.estimator_errors_, 1e-10)  # the least that trees are weighed by
+    errors = np.maximum(
+        model.estimator_errors_, 1e-10
+    )  # the lower bound that estimator weights use
     bounds = (n_classes - 1) * np.cumprod(2 * np.sqrt(errors * (1 - errors)))
     for bound, proba in zip(bounds, model.staged_predict_proba(X), strict=True):
         wrong = model.classes_[proba.argmax(axis=1)] != y
         assert weights[wrong].sum() / weights.sum() <= bound + 1e-9
 
 
-# --- when to stop -----------------------------------------------------------------------------
+# --- stopping ------------------------------------------------------------------------------------
 
 
-def test_full_trees_on_all_rows_end_with_the_first():
-    X, y = make_numbers()
+def test_full_trees_without_bootstrap_stop_after_the_first():
+    X, y = make_dense()
     model = AdaBoostM2Classifier(max_depth=None, bootstrap=False, random_state=0).fit(X, y)
     assert (model.stop_reason_, model.n_estimators_) == ("no_error", 1)
     assert np.isfinite(model.estimator_weights_).all()
     assert model.score(X, y) == 1.0
 
 
-def test_equal_rows_of_different_classes_do_not_end_it():
-    X, y = make_numbers()
+def test_duplicates_of_different_classes_do_not_stop_boosting():
+    X, y = make_dense()
     X, y = np.vstack([X, X[:4]]), np.concatenate([y, (y[:4] + 1) % 3])
     model = AdaBoostM2Classifier(30, max_depth=None, bootstrap=False, random_state=0).fit(X, y)
     assert model.n_estimators_ > 1
@@ -191,29 +193,29 @@ def test_equal_rows_of_different_classes_do_not_end_it():
     assert model.predict_proba(X[:4])[np.arange(4), (y[:4] + 2) % 3].max() < 1 / 3
 
 
-def test_a_first_tree_at_chance_is_kept_with_a_warning():
-    with pytest.warns(UserWarning, match="first tree is no better than chance"):
+def test_first_tree_at_chance_is_kept_with_a_warning():
+    with pytest.warns(UserWarning, match="first tree is not better than chance"):
         model = AdaBoostM2Classifier().fit(np.ones((6, 2)), list("aabbcc"))
     assert (model.stop_reason_, model.n_estimators_) == ("chance", 1)
     np.testing.assert_allclose(model.predict_proba(np.ones((1, 2))), 1 / 3)
     assert model.feature_importances_.tolist() == [0, 0]
 
 
-def test_a_later_tree_at_chance_is_left_out():
+def test_later_tree_at_chance_is_discarded():
     model = AdaBoostM2Classifier(random_state=0).fit(np.ones((5, 2)), list("aabbb"))
     assert model.stop_reason_ == "chance"
     assert model.estimator_errors_.tolist() == pytest.approx([0.4])
     assert model.predict(np.ones((1, 2))) == ["b"]
 
 
-def test_one_class_is_always_the_answer():
+def test_single_class():
     model = AdaBoostM2Classifier().fit([[1.0], [2.0]], ["a", "a"])
     assert (model.stop_reason_, model.n_estimators_) == ("no_error", 1)
     assert model.predict_proba([[3.0]]).tolist() == [[1.0]]
 
 
-def test_all_rounds_are_done_where_nothing_ends_them():
-    X, y = make_numbers()
+def test_stop_reason_n_estimators():
+    X, y = make_dense()
     model = AdaBoostM2Classifier(17, random_state=0).fit(X, y)
     assert (model.stop_reason_, model.n_estimators_) == ("n_estimators", 17)
     assert model.estimator_errors_.shape == model.estimator_weights_.shape == (17,)
@@ -223,8 +225,8 @@ def test_all_rounds_are_done_where_nothing_ends_them():
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
-def test_rows_without_weight_are_as_good_as_absent_and_so_are_their_classes(bootstrap):
-    X, y = make_numbers(n_classes=4)
+def test_samples_and_classes_of_weight_zero_are_ignored(bootstrap):
+    X, y = make_dense(n_classes=4)
     weights = np.where((y == 2) | (np.arange(len(y)) % 5 == 0), 0.0, 1.5)
     model = AdaBoostM2Classifier(9, bootstrap=bootstrap, random_state=0)
     partly = model.fit(X, y, weights).predict_proba(X)
@@ -233,8 +235,8 @@ def test_rows_without_weight_are_as_good_as_absent_and_so_are_their_classes(boot
     np.testing.assert_allclose(partly[:, [0, 1, 3]], without, rtol=1e-9)
 
 
-def test_weights_are_copies_of_rows_where_rows_are_weighted():
-    X, y = make_numbers()
+def test_integer_weights_equal_repeated_samples():
+    X, y = make_dense()
     counts = np.random.default_rng(0).integers(1, 4, len(y))
     model = AdaBoostM2Classifier(15, bootstrap=False, random_state=0)
     weighted = model.fit(X, y, counts).predict_proba(X)
@@ -243,13 +245,13 @@ def test_weights_are_copies_of_rows_where_rows_are_weighted():
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
-def test_class_weights_are_weights_of_rows(bootstrap):
-    X, y = make_numbers()
+def test_class_weight_equals_sample_weight(bootstrap):
+    X, y = make_dense()
     factors = {0: 0.5, 1: 4.0, 2: 1.0}
     model = AdaBoostM2Classifier(9, bootstrap=bootstrap, random_state=0)
-    by_row = model.fit(X, y, [factors[label] for label in y]).predict_proba(X)
+    by_sample = model.fit(X, y, [factors[label] for label in y]).predict_proba(X)
     by_class = model.set_params(class_weight=factors).fit(X, y).predict_proba(X)
-    np.testing.assert_array_equal(by_class, by_row)
+    np.testing.assert_array_equal(by_class, by_sample)
     shares = len(y) / (3 * np.bincount(y))
     balanced = model.set_params(class_weight="balanced").fit(X, y).predict_proba(X)
     by_share = model.set_params(class_weight=None).fit(X, y, shares[y]).predict_proba(X)
@@ -257,10 +259,10 @@ def test_class_weights_are_weights_of_rows(bootstrap):
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
-def test_weights_neither_vanish_nor_explode_with_ninety_classes(bootstrap):
+def test_weights_stay_finite_with_ninety_classes(bootstrap):
     rng = np.random.default_rng(0)
     y = np.minimum(rng.zipf(1.3, 400) - 1, 89)
-    y[:90] = np.arange(90)  # many classes of a single row
+    y[:90] = np.arange(90)  # many classes of a single sample
     X = rng.poisson(0.1, (400, 60))
     X[np.arange(400), y % 60] += 1
     model = AdaBoostM2Classifier(400, max_depth=4, bootstrap=bootstrap, random_state=0).fit(
@@ -272,19 +274,19 @@ def test_weights_neither_vanish_nor_explode_with_ninety_classes(bootstrap):
     np.testing.assert_allclose(proba.sum(axis=1), 1)
 
 
-# --- what comes out ---------------------------------------------------------------------------
+# --- predictions ---------------------------------------------------------------------------------
 
 
-def test_random_labels_are_not_learned():
+def test_accuracy_on_random_labels_is_chance():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 10)), rng.integers(0, 4, 3000)
     for max_depth in (1, None):
         model = AdaBoostM2Classifier(30, max_depth=max_depth, random_state=0).fit(X[:600], y[:600])
-        # Four standard deviations of the share that guesses get right.
+        # Four standard deviations of the accuracy of random guesses.
         assert abs(model.score(X[600:], y[600:]) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 2400)
 
 
-def halve(load):
+def split_in_half(load):
     X, y = load(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     return *np.array_split(X[order], 2), *np.array_split(y[order], 2)
@@ -292,8 +294,8 @@ def halve(load):
 
 @pytest.mark.parametrize("bootstrap", [False, True])
 @pytest.mark.parametrize("load", [load_digits, load_wine])
-def test_stumps_are_far_better_than_one_and_as_good_as_scikit_learn_s(load, bootstrap):
-    X, X_test, y, y_test = halve(load)
+def test_stumps_beat_a_single_one_and_match_scikit_learn(load, bootstrap):
+    X, X_test, y, y_test = split_in_half(load)
     stump = DecisionTreeClassifier(max_depth=1).fit(X, y)
     theirs = AdaBoostClassifier(stump, n_estimators=100, random_state=0).fit(X, y)
     ours = AdaBoostM2Classifier(100, bootstrap=bootstrap, random_state=0).fit(X, y)
@@ -301,33 +303,33 @@ def test_stumps_are_far_better_than_one_and_as_good_as_scikit_learn_s(load, boot
     assert ours.score(X_test, y_test) > theirs.score(X_test, y_test) - 0.05
 
 
-def test_full_trees_are_far_better_than_one():
-    X, X_test, y, y_test = halve(load_digits)
+def test_full_trees_beat_a_single_one():
+    X, X_test, y, y_test = split_in_half(load_digits)
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     model = AdaBoostM2Classifier(50, max_depth=None, random_state=0).fit(X, y)
     assert model.n_estimators_ == 50
     assert model.score(X_test, y_test) > tree.score(X_test, y_test) + 0.1
 
 
-def test_importances_are_means_weighted_as_the_trees_are():
-    X, y = make_numbers()
+def test_importances_are_weighted_by_estimator_weights():
+    X, y = make_dense()
     model = AdaBoostM2Classifier(7, random_state=0).fit(X, y)
     features = model.forest_.split[np.isfinite(model.forest_.threshold)] >> 1
     expected = np.bincount(features, model.estimator_weights_, minlength=4)
     np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
 
 
-def test_more_rows_than_are_answered_in_one_go_and_any_number_of_threads_change_no_bit(monkeypatch):
-    X, y = make_numbers(700)
+def test_block_size_and_n_jobs_do_not_change_predictions(monkeypatch):
+    X, y = make_dense(700)
     model = AdaBoostM2Classifier(5, max_depth=3, random_state=0).fit(X, y)
     expected = model.predict_proba(X)
-    monkeypatch.setattr("cordwood.ensemble.adaboost_m2._ROWS", 300)
+    monkeypatch.setattr("cordwood.ensemble.adaboost_m2._BLOCK_SIZE", 300)
     assert model.predict_proba(X).tobytes() == expected.tobytes()
     assert model.set_params(n_jobs=2).predict_proba(X).tobytes() == expected.tobytes()
 
 
-def test_a_damaged_state_is_refused():
-    X, y = make_numbers(n_classes=9)
+def test_invalid_state_raises():
+    X, y = make_dense(n_classes=9)
     state = AdaBoostM2Classifier(3, random_state=0).fit(X, y).__getstate__()
     damages = {
         "plausible_": state["plausible_"][:, :1],
@@ -344,18 +346,18 @@ def test_a_damaged_state_is_refused():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("learning_rate", 0.0, r"learning_rate must be in \(0, 1\]; got 0.0"),
-        ("learning_rate", 1.5, r"learning_rate must be in \(0, 1\]; got 1.5"),
-        ("learning_rate", "slow", r"learning_rate must be in \(0, 1\]; got 'slow'"),
+        ("learning_rate", 0.0, r"learning_rate must be a number in \(0, 1\]; got 0.0"),
+        ("learning_rate", 1.5, r"learning_rate must be a number in \(0, 1\]; got 1.5"),
+        ("learning_rate", "slow", r"learning_rate must be a number in \(0, 1\]; got 'slow'"),
         ("class_weight", "balanced_subsample", "class_weight must be one of None, 'balanced'"),
-        ("max_depth", 0, "max_depth must be a whole number of at least 1; got 0"),
-        ("n_estimators", 0, "n_estimators must be a whole number of at least 1; got 0"),
-        ("bootstrap", "no", "bootstrap must be one of True, False; got 'no'"),
+        ("max_depth", 0, "max_depth must be None or an integer >= 1; got 0"),
+        ("n_estimators", 0, "n_estimators must be an integer >= 1; got 0"),
+        ("bootstrap", "no", "bootstrap must be True or False; got 'no'"),
     ],
 )
-def test_parameters_that_make_no_sense_are_named(name, value, message):
+def test_invalid_parameter_raises(name, value, message):
     with pytest.raises(ValueError, match=message):
-        AdaBoostM2Classifier(**{name: value}).fit(*make_numbers())
+        AdaBoostM2Classifier(**{name: value}).fit(*make_dense())
 
 
 @parametrize_with_checks(

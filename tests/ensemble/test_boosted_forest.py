@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
-from cordwood.ensemble import _boosting, _chains, _course
+from cordwood.ensemble import _boosting_loop, _boosting_rules, _cross_fitting
 from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
 from cordwood.ensemble._tree_engine.grower import drop_census, join
 from cordwood.ensemble._tree_engine.importances import importances
@@ -24,28 +24,28 @@ UPDATES = ("aggregate", "majority", "per_tree")
 MAX_SEED = 2**63 - 1
 
 
-def make_words(n_docs, n_words, n_classes, seed, *, noise=0.1, lean=1.0):
-    """Word counts by Zipf's law, each class with favourite words; a share of labels is random."""
+def make_counts(n_samples, n_features, n_classes, seed, *, noise=0.1, scale=1.0):
+    """Return Zipf-distributed counts that depend on the class, with a fraction of random labels."""
     rng = np.random.default_rng(seed)
-    codes = rng.integers(0, n_classes, n_docs)
-    rates = 3.0 / np.arange(1, n_words + 1) ** 0.9
-    favour = np.exp(rng.normal(scale=lean, size=(n_classes, n_words)))
-    X = rng.poisson(rates * favour[codes])
-    strange = rng.random(n_docs) < noise
-    codes[strange] = rng.integers(0, n_classes, strange.sum())
-    return X.astype(np.float32), codes
+    labels = rng.integers(0, n_classes, n_samples)
+    rates = 3.0 / np.arange(1, n_features + 1) ** 0.9
+    class_factors = np.exp(rng.normal(scale=scale, size=(n_classes, n_features)))
+    X = rng.poisson(rates * class_factors[labels])
+    is_noise = rng.random(n_samples) < noise
+    labels[is_noise] = rng.integers(0, n_classes, is_noise.sum())
+    return X.astype(np.float32), labels
 
 
-X, Y = make_words(160, 40, 3, seed=5)
+X, Y = make_counts(160, 40, 3, seed=5)
 LABELS = np.array(["bird", "cat", "dog"])[Y]
 
 
-def fit(*rows, n_estimators=8, trees_per_round=5, random_state=0, **params):
-    """Fit a small one: `fit(X, y)`, or `fit()` on the words above."""
+def fit(*samples, n_estimators=8, trees_per_round=5, random_state=0, **params):
+    """Fit a small model: `fit(X, y)`, or `fit()` on the counts above."""
     model = BoostedForestClassifier(
-        n_estimators, trees_per_round=n_trees, random_state=random_state, **params
+        n_estimators, trees_per_round=trees_per_round, random_state=random_state, **params
     )
-    return model.fit(*rows) if rows else model.fit(X, Y)
+    return model.fit(*samples) if samples else model.fit(X, Y)
 
 
 def same_forest(a, b):
@@ -53,7 +53,7 @@ def same_forest(a, b):
     return all(np.array_equal(one, other) for one, other in pairs)
 
 
-def same_course(a, b):
+def same_results(a, b):
     names = (
         "estimator_errors_",
         "estimator_weights_",
@@ -61,7 +61,7 @@ def same_course(a, b):
         "staged_oob_score_",
         "oob_decision_function_",
         "oob_count_",
-        "_row_weights",
+        "_boosting_weights",
         "feature_importances_",
     )
     return a.stop_reason_ == b.stop_reason_ and all(
@@ -69,15 +69,15 @@ def same_course(a, b):
     )
 
 
-# --- the rules --------------------------------------------------------------------------------
+# --- reference implementation --------------------------------------------------------------------
 
 
-def walk(model, tree, rows):
-    """Class frequencies of the leaves that rows reach, found step by step."""
+def predict_tree(model, tree, samples):
+    """Return the class frequencies in the leaf of each sample, by walking the tree."""
     forest, n_classes = model.forest_, len(model.classes_)
     root = forest.node_start[tree]
-    shares = np.zeros((len(rows), n_classes))
-    for row, share in zip(rows, shares, strict=True):
+    shares = np.zeros((len(samples), n_classes))
+    for row, share in zip(samples, shares, strict=True):
         node = root
         while forest.threshold[node] > -np.inf:
             feature, next_is_right = divmod(int(forest.split[node]), 2)
@@ -97,7 +97,7 @@ def walk(model, tree, rows):
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def seeds_of_bags(seed, n_rounds, n_trees):
+def draw_bootstrap_seeds(seed, n_rounds, n_trees):
     children = np.random.RandomState(seed).randint(MAX_SEED, size=(n_rounds, 2), dtype=np.int64)[
         :, 0
     ]
@@ -109,30 +109,30 @@ def seeds_of_bags(seed, n_rounds, n_trees):
     ]
 
 
-def replay(model, rows, codes, start):
+def boost_reference(model, samples, labels, start):
     """Boost once more with the trees that are there, as the papers have it, weights summing to 1.
 
-    Returns errors, weights of forests and of trees, votes out of bag, and the rows' weights.
+    Returns errors, weights of forests and of trees, votes out of bag, and the samples' weights.
     """
-    n_rows, n_classes, n_trees = len(codes), len(model.classes_), model.n_trees
+    n_samples, n_classes, n_trees = len(labels), len(model.classes_), model.trees_per_round
     n_rounds, rate = len(model.estimator_weights_), model.learning_rate
     w = start / start.sum()
-    errors, alphas, betas, oob = [], [], [], np.zeros((n_rows, n_classes))
-    for m, seeds in enumerate(seeds_of_bags(model.random_state, n_rounds, n_trees)):
-        p = np.stack([walk(model, m * n_trees + t, rows) for t in range(n_trees)])
-        bags = draw_weighted_counts(seeds, w * n_rows, n_rows)
+    errors, alphas, betas, oob = [], [], [], np.zeros((n_samples, n_classes))
+    for m, seeds in enumerate(draw_bootstrap_seeds(model.random_state, n_rounds, n_trees)):
+        p = np.stack([predict_tree(model, m * n_trees + t, samples) for t in range(n_trees)])
+        bags = draw_weighted_counts(seeds, w * n_samples, n_samples)
         out = bags == 0
-        judged = out if model.oob_error else np.ones_like(out)
-        updated = out if model.oob_updates else np.ones_like(out)
-        wrong = p.argmax(axis=2) != codes
-        e = (w * (wrong & judged)).sum(axis=1) / (w * judged).sum(axis=1)
+        error_mask = out if model.oob_error else np.ones_like(out)
+        update_mask = out if model.oob_updates else np.ones_like(out)
+        wrong = p.argmax(axis=2) != labels
+        e = (w * (wrong & error_mask)).sum(axis=1) / (w * error_mask).sum(axis=1)
         a = np.exp(1 - e) if model.tree_weights else np.ones(n_trees)
 
-        def answer(view, p=p, a=a):
-            return np.einsum("t,tr,trc->rc", a, view, p).argmax(axis=1)
+        def predict(mask, p=p, a=a):
+            return np.einsum("t,tr,trc->rc", a, mask, p).argmax(axis=1)
 
-        heard = judged.any(axis=0)
-        eps = w[heard & (answer(judged) != codes)].sum() / w[heard].sum()
+        has_votes = error_mask.any(axis=0)
+        eps = w[has_votes & (predict(error_mask) != labels)].sum() / w[has_votes].sum()
         alpha = np.log((1 - eps) / eps) + (np.log(n_classes - 1) if model.samme else 0)
         alpha *= rate
         errors.append(eps)
@@ -141,17 +141,17 @@ def replay(model, rows, codes, start):
         for i in np.flatnonzero(out.any(axis=0)):
             mean = np.average(p[out[:, i], i], axis=0, weights=a[out[:, i]])
             oob[i] += alpha * mean
-        for i in range(n_rows):
-            trees = updated[:, i]
+        for i in range(n_samples):
+            trees = update_mask[:, i]
             if model.update == "aggregate":
-                up = alpha * (trees.any() and answer(updated)[i] != codes[i])
+                up = alpha * (trees.any() and predict(update_mask)[i] != labels[i])
             elif model.update == "majority":
                 up = alpha * (wrong[trees, i].sum() > (~wrong[trees, i]).sum())
             else:
                 ratio = rate * (1 - e) / e
                 up = (ratio * np.where(wrong[:, i], 1, -1))[trees].sum()
             w[i] *= np.exp(up)
-        w = np.maximum(w / w.sum(), _boosting.LEAST_WEIGHT / n_rows)
+        w = np.maximum(w / w.sum(), _boosting_rules.MIN_WEIGHT / n_samples)
         w /= w.sum()
     return np.array(errors), np.array(alphas), np.array(betas), oob, w
 
@@ -163,7 +163,7 @@ ALL_RULES = [
     for selective in (True, False)
 ]
 
-SCHEMES = [
+ALL_PARAMS = [
     *ALL_RULES,
     {"tree_weights": True},
     {"tree_weights": True, "oob_error": False, "update": "per_tree"},
@@ -173,44 +173,46 @@ SCHEMES = [
 ]
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_every_rule_is_that_of_the_papers_to_the_last_weight(scheme):
-    rows, codes = X[:90], Y[:90]
-    model = fit(rows, codes, n_estimators=4, **scheme)
+@pytest.mark.parametrize("params", ALL_PARAMS, ids=str)
+def test_matches_reference_implementation(params):
+    samples, labels = X[:90], Y[:90]
+    model = fit(samples, labels, n_estimators=4, **params)
     assert len(model.estimator_weights_) == 4
-    errors, alphas, betas, oob, weights = replay(model, rows, codes, np.ones(90))
+    errors, alphas, betas, oob, weights = boost_reference(model, samples, labels, np.ones(90))
     np.testing.assert_allclose(model.estimator_errors_, errors, rtol=1e-9)
     np.testing.assert_allclose(model.estimator_weights_, alphas, rtol=1e-9)
     np.testing.assert_allclose(model.tree_weights_, betas, rtol=1e-9)
-    np.testing.assert_allclose(model._row_weights, 90 * weights, rtol=1e-9)
-    heard = oob.any(axis=1)
-    expected = oob[heard] / oob[heard].sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.oob_decision_function_[heard], expected, rtol=1e-9)
-    assert np.isnan(model.oob_decision_function_[~heard]).all()
-    right = oob[heard].argmax(axis=1) == codes[heard]
+    np.testing.assert_allclose(model._boosting_weights, 90 * weights, rtol=1e-9)
+    has_votes = oob.any(axis=1)
+    expected = oob[has_votes] / oob[has_votes].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.oob_decision_function_[has_votes], expected, rtol=1e-9)
+    assert np.isnan(model.oob_decision_function_[~has_votes]).all()
+    right = oob[has_votes].argmax(axis=1) == labels[has_votes]
     assert model.staged_oob_score_[-1] == pytest.approx(right.mean())
-    votes = sum(beta * walk(model, tree, X) for tree, beta in enumerate(betas))
+    votes = sum(beta * predict_tree(model, tree, X) for tree, beta in enumerate(betas))
     np.testing.assert_allclose(model.predict_proba(X), votes / sum(betas), rtol=1e-9)
 
 
-def test_weights_of_rows_and_of_classes_are_where_boosting_starts():
-    rows, codes = X[:90], Y[:90]
+def test_sample_and_class_weights_are_the_initial_weights():
+    samples, labels = X[:90], Y[:90]
     given = np.random.default_rng(0).gamma(1, 1, 90)
     model = BoostedForestClassifier(
         3, trees_per_round=5, class_weight={0: 1, 1: 4, 2: 0.5}, random_state=0
-    ).fit(rows, codes, sample_weight=given)
-    errors, _, _, _, weights = replay(model, rows, codes, given * np.array([1, 4, 0.5])[codes])
+    ).fit(samples, labels, sample_weight=given)
+    errors, _, _, _, weights = boost_reference(
+        model, samples, labels, given * np.array([1, 4, 0.5])[labels]
+    )
     np.testing.assert_allclose(model.estimator_errors_, errors, rtol=1e-9)
-    np.testing.assert_allclose(model._row_weights, 90 * weights, rtol=1e-9)
+    np.testing.assert_allclose(model._boosting_weights, 90 * weights, rtol=1e-9)
 
 
-def test_balanced_classes_start_with_the_same_weight():
-    rows = np.flatnonzero((Y != 1) | (np.arange(160) < 60))
-    counts = np.bincount(Y[rows])
-    weights = len(rows) / (3 * counts[Y[rows]])
-    balanced = fit(X[rows], Y[rows], class_weight="balanced")
+def test_balanced_classes_start_with_equal_weight():
+    samples = np.flatnonzero((Y != 1) | (np.arange(160) < 60))
+    counts = np.bincount(Y[samples])
+    weights = len(samples) / (3 * counts[Y[samples]])
+    balanced = fit(X[samples], Y[samples], class_weight="balanced")
     weighted = BoostedForestClassifier(8, trees_per_round=5, random_state=0)
-    assert same_forest(balanced, weighted.fit(X[rows], Y[rows], sample_weight=weights))
+    assert same_forest(balanced, weighted.fit(X[samples], Y[samples], sample_weight=weights))
 
 
 @given(
@@ -218,31 +220,31 @@ def test_balanced_classes_start_with_the_same_weight():
     arrays(float, 12, elements=st.floats(-1e9, 1e9)),
 )
 @settings(max_examples=60, deadline=None)
-def test_weights_neither_vanish_nor_explode(weights, log_factors):
-    raised = _boosting.reweigh(weights, log_factors)
+def test_updated_weights_stay_in_range(weights, log_factors):
+    raised = _boosting_rules.update_weights(weights, log_factors)
     assert raised.mean() == pytest.approx(1)
-    assert (raised > 0.99 * _boosting.LEAST_WEIGHT).all()
+    assert (raised > 0.99 * _boosting_rules.MIN_WEIGHT).all()
     assert (raised <= len(weights)).all()
 
 
-def test_many_rounds_at_full_rate_leave_weights_that_can_be_drawn_from():
-    rows, codes = make_words(300, 60, 20, seed=2, noise=0.3)
+def test_weights_stay_valid_after_many_rounds():
+    samples, labels = make_counts(300, 60, 20, seed=2, noise=0.3)
     for update in UPDATES:
-        model = fit(rows, codes, n_estimators=60, update=update, learning_rate=1.0, base="rf")
-        weights = model._row_weights
+        model = fit(samples, labels, n_estimators=60, update=update, learning_rate=1.0, base="rf")
+        weights = model._boosting_weights
         assert weights.mean() == pytest.approx(1)
-        assert (weights >= 0.99 * _boosting.LEAST_WEIGHT).all()
-        assert np.isfinite(model.predict_proba(rows)).all()
+        assert (weights >= 0.99 * _boosting_rules.MIN_WEIGHT).all()
+        assert np.isfinite(model.predict_proba(samples)).all()
 
 
-# --- one round is a forest ---------------------------------------------------------------------
+# --- base forests --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("base", "Forest"), [("rf", RandomForestClassifier), ("et", ExtraTreesClassifier)]
 )
-def test_one_round_is_a_forest_to_the_last_bit(trees, Forest):
-    boosted = fit(n_estimators=1, trees_per_round=12, base=trees, random_state=7)
+def test_one_round_equals_a_forest(base, Forest):
+    boosted = fit(n_estimators=1, trees_per_round=12, base=base, random_state=7)
     child = np.random.RandomState(7).randint(MAX_SEED, size=2, dtype=np.int64)[0] % 2**32
     forest = Forest(12, bootstrap=True, oob_score=True, random_state=int(child)).fit(X, Y)
     grown = drop_census(forest.forest_)
@@ -257,12 +259,12 @@ def test_one_round_is_a_forest_to_the_last_bit(trees, Forest):
     np.testing.assert_allclose(boosted.feature_importances_, forest.feature_importances_)
 
 
-def test_a_share_of_extra_trees_lies_between_the_two_kinds():
+def test_float_base_mixes_random_forests_and_extra_trees():
     random, extra = fit(base="rf"), fit(base="et")
     assert same_forest(fit(base=0.0), random)
     assert same_forest(fit(base=1), extra)
     assert not same_forest(random, extra)
-    # A round's kind is seen by its thresholds: best cuts of counts lie half-way between these.
+    # Random forests have thresholds half-way between counts, extra-trees have random ones.
     model = fit(n_estimators=40, trees_per_round=2, base=0.4)
     thresholds = model.forest_.threshold
     halves = np.isinf(thresholds) | (2 * np.where(np.isinf(thresholds), 0, thresholds) % 1 == 0)
@@ -273,15 +275,23 @@ def test_a_share_of_extra_trees_lies_between_the_two_kinds():
     assert 40 * 0.6 - 10 < sum(per_round) < 40 * 0.6 + 10
 
 
-def test_every_round_has_bags_of_its_own():
-    bags = seeds_of_bags(0, 30, 8)
-    assert len(np.unique(bags)) == 30 * 8
+def test_every_tree_has_its_own_bootstrap_sample(monkeypatch):
+    drawn = []
+
+    def record(*args):
+        drawn.append(draw_weighted_counts(*args))
+        return drawn[-1]
+
+    monkeypatch.setattr(_boosting_loop.bag, "draw_weighted_counts", record)
+    fit(n_estimators=30, trees_per_round=8)
+    assert [len(counts) for counts in drawn] == [8] * 30
+    assert len(np.unique(np.concatenate(drawn), axis=0)) == 30 * 8
 
 
-# --- learning ----------------------------------------------------------------------------------
+# --- accuracy and out-of-bag predictions ---------------------------------------------------------
 
 
-def test_boosting_is_better_than_its_first_forest():
+def test_boosting_improves_on_its_first_forest():
     pixels, digits = load_digits(return_X_y=True)
     model = fit(pixels[::2], digits[::2], n_estimators=30)
     staged = [
@@ -293,7 +303,7 @@ def test_boosting_is_better_than_its_first_forest():
     assert len(staged) == 30
 
 
-def test_stages_end_with_the_prediction():
+def test_staged_predict_proba_ends_with_predict_proba():
     model = fit(X, LABELS, tree_weights=True)
     stages = list(model.staged_predict_proba(sp.csr_array(X)))
     assert len(stages) == 8
@@ -306,12 +316,12 @@ def test_stages_end_with_the_prediction():
 
 @pytest.mark.parametrize("tree_weights", [False, True])
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_importances_are_the_trees_weighted(monkeypatch, tree_weights, criterion):
-    """By the weights of all their leaves, which the model does not keep."""
+def test_importances_are_weighted_by_tree_weights(monkeypatch, tree_weights, criterion):
+    """Computed from the leaf statistics, which the model does not keep."""
     forests = []
-    drop_census = _course.drop_census
+    drop_census = _boosting_loop.drop_census
     monkeypatch.setattr(
-        _course, "drop_census", lambda forest: forests.append(forest) or drop_census(forest)
+        _boosting_loop, "drop_census", lambda forest: forests.append(forest) or drop_census(forest)
     )
     model = fit(n_estimators=3, criterion=criterion, tree_weights=tree_weights)
     assert not model.forest_.has_census
@@ -324,13 +334,13 @@ def test_importances_are_the_trees_weighted(monkeypatch, tree_weights, criterion
 
 
 @pytest.mark.parametrize("rule", ALL_RULES, ids=str)
-def test_random_labels_are_answered_by_chance_in_every_round(rule):
+def test_staged_oob_score_on_random_labels_is_chance(rule):
     scores = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        rows, codes = rng.poisson(1.0, (200, 30)), rng.permutation(200) % 2
+        samples, labels = rng.poisson(1.0, (200, 30)), rng.permutation(200) % 2
         staged = fit(
-            rows, codes, trees_per_round=8, learning_rate=1.0, random_state=seed, **rule
+            samples, labels, trees_per_round=8, learning_rate=1.0, random_state=seed, **rule
         ).staged_oob_score_
         scores.append(np.pad(staged, (0, 8 - len(staged)), mode="edge"))
     mean, error = np.mean(scores, axis=0), 0.5 / np.sqrt(4 * 200)
@@ -340,41 +350,43 @@ def test_random_labels_are_answered_by_chance_in_every_round(rule):
 
 
 @pytest.mark.parametrize("rule", ALL_RULES, ids=str)
-def test_no_label_leaks_into_its_own_votes_out_of_bag(rule):
-    """Two labels in five are random: boosting goes on, and these must be answered by chance.
+def test_oob_votes_do_not_leak_labels(rule):
+    """With 40 % random labels boosting continues, and these must be predicted by chance.
 
-    Without `oob_error` they are answered worse, as the docstring says.
+    Without `oob_error` they are predicted worse, as the docstring states.
     """
     right = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        rows, codes = make_words(200, 40, 4, seed=seed, noise=0)
-        strange = rng.random(200) < 0.4
-        codes[strange] = rng.integers(0, 4, strange.sum())
-        model = fit(rows, codes, n_estimators=20, random_state=seed, **rule)
-        answers = model._oob_votes.argmax(axis=1)
-        right.extend((answers == codes)[strange & (model.oob_count_ > 0)])
+        samples, labels = make_counts(200, 40, 4, seed=seed, noise=0)
+        is_noise = rng.random(200) < 0.4
+        labels[is_noise] = rng.integers(0, 4, is_noise.sum())
+        model = fit(samples, labels, n_estimators=20, random_state=seed, **rule)
+        predictions = model._oob_votes.argmax(axis=1)
+        right.extend((predictions == labels)[is_noise & (model.oob_count_ > 0)])
     error = np.sqrt(0.25 * 0.75 / len(right))
     assert np.mean(right) < 0.25 + 4 * error
     if rule["oob_error"]:
         assert np.mean(right) > 0.25 - 4 * error
 
 
-def test_classical_boosting_looks_worse_out_of_bag_than_it_is():
-    """How much worse; not less than half of what the docstring says."""
+def test_oob_score_without_oob_error_is_biased_downwards():
+    """By at least half of what the docstring states."""
     rng = np.random.default_rng(0)
-    rows, codes = rng.poisson(1.0, (400, 30)), rng.permutation(400) % 2
-    model = fit(rows, codes, n_estimators=40, trees_per_round=8, oob_error=False, learning_rate=1.0)
+    samples, labels = rng.poisson(1.0, (400, 30)), rng.permutation(400) % 2
+    model = fit(
+        samples, labels, n_estimators=40, trees_per_round=8, oob_error=False, learning_rate=1.0
+    )
     assert len(model.staged_oob_score_) == 40
     assert model.staged_oob_score_[-1] < 0.45
 
 
-# --- chains -----------------------------------------------------------------------------------
+# --- cross-fitting -------------------------------------------------------------------------------
 
 
-def test_a_chain_is_boosting_without_the_rows_that_it_answers_for():
-    chained = fit(n_estimators=12, cross_fit=3)
-    left_out = _chains.share_out(
+def test_cross_fitted_run_equals_boosting_without_its_fold():
+    cross_fitted = fit(n_estimators=12, cross_fit=3)
+    left_out = _cross_fitting.assign_folds(
         Y,
         np.ones(len(Y), bool),
         None,
@@ -383,71 +395,71 @@ def test_a_chain_is_boosting_without_the_rows_that_it_answers_for():
     )
     for code in np.unique(Y):
         assert np.ptp(np.bincount(left_out[code == Y])) <= 1
-    # The first chain has the first rounds' seeds, and so the others, by weights of zero, are it.
+    # The first run has the seeds of the first rounds, so that it can be reproduced.
     first = fit(X, Y, (left_out != 0).astype(float), n_estimators=4)
-    assert same_forest(first, take_first(chained, 4))
+    assert same_forest(first, take_first(cross_fitted, 4))
     np.testing.assert_allclose(
-        chained.oob_decision_function_[left_out == 0],
+        cross_fitted.oob_decision_function_[left_out == 0],
         first.predict_proba(X[left_out == 0]),
         atol=1e-12,
     )
-    assert (chained.oob_count_ == 4 * 5).all()
+    assert (cross_fitted.oob_count_ == 4 * 5).all()
 
 
 def take_first(model, n_rounds):
-    """Give the model of its first rounds."""
+    """Return a model with the first rounds only."""
     first = clone(model)
-    first.forest_ = take_trees(model.forest_, 0, n_rounds * model.n_trees)
+    first.forest_ = take_trees(model.forest_, 0, n_rounds * model.trees_per_round)
     return first
 
 
-def test_chains_have_the_same_say():
-    chained = fit(n_estimators=11, cross_fit=2, learning_rate=0.5)
-    says = chained.estimator_weights_[:6].sum(), chained.estimator_weights_[6:].sum()
-    assert says[0] == pytest.approx(says[1])
-    assert chained.tree_weights_.sum() == pytest.approx(sum(says))
-    assert chained.feature_importances_.sum() == pytest.approx(1)
+def test_cross_fitted_runs_have_equal_weight():
+    cross_fitted = fit(n_estimators=11, cross_fit=2, learning_rate=0.5)
+    totals = cross_fitted.estimator_weights_[:6].sum(), cross_fitted.estimator_weights_[6:].sum()
+    assert totals[0] == pytest.approx(totals[1])
+    assert cross_fitted.tree_weights_.sum() == pytest.approx(sum(totals))
+    assert cross_fitted.feature_importances_.sum() == pytest.approx(1)
 
 
-def test_votes_of_chains_are_as_good_as_those_on_new_rows_and_of_one_chain_worse():
+def test_cross_fitting_reduces_the_bias_of_oob_predictions():
     gaps = {1: [], 5: []}
     for seed in range(3):
-        rows, codes = make_words(1200, 800, 2, seed, noise=0, lean=0.5)
+        samples, labels = make_counts(1200, 800, 2, seed, noise=0, scale=0.5)
         for cross_fit, found in gaps.items():
             how = {"trees_per_round": 8, "learning_rate": 0.3, "cross_fit": cross_fit}
-            model = fit(rows[:600], codes[:600], n_estimators=100, **how)
-            right = model.oob_decision_function_.argmax(axis=1) == codes[:600]
-            found.append(model.score(rows[600:], codes[600:]) - right.mean())
+            model = fit(samples[:600], labels[:600], n_estimators=100, **how)
+            right = model.oob_decision_function_.argmax(axis=1) == labels[:600]
+            found.append(model.score(samples[600:], labels[600:]) - right.mean())
     assert np.mean(gaps[1]) > 0.02
     assert np.mean(gaps[5]) < np.mean(gaps[1]) - 0.015
 
 
-def test_chains_answer_random_labels_by_chance():
+def test_cross_fitted_accuracy_on_random_labels_is_chance():
     rng = np.random.default_rng(4)
-    rows, codes = rng.poisson(0.5, size=(900, 30)).astype(np.float32), rng.integers(3, size=900)
-    votes = fit(rows, codes, n_estimators=20, cross_fit=4).oob_decision_function_
-    right = np.mean(votes.argmax(axis=1) == codes)
+    samples, labels = rng.poisson(0.5, size=(900, 30)).astype(np.float32), rng.integers(3, size=900)
+    votes = fit(samples, labels, n_estimators=20, cross_fit=4).oob_decision_function_
+    right = np.mean(votes.argmax(axis=1) == labels)
     assert abs(right - 1 / 3) < 4 * np.sqrt(2 / 9 / 900)
 
 
-def test_every_chain_ends_when_it_makes_no_error():
-    rows = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
-    model = fit(rows, np.repeat([0, 1, 2], 20), n_estimators=30, cross_fit=3)
+def test_every_cross_fitted_run_stops_at_no_error():
+    samples = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
+    model = fit(samples, np.repeat([0, 1, 2], 20), n_estimators=30, cross_fit=3)
     assert model.stop_reason_ == "no_error"
     assert len(model.estimator_weights_) == 3
-    assert model.score(rows, np.repeat([0, 1, 2], 20)) == 1
+    assert model.score(samples, np.repeat([0, 1, 2], 20)) == 1
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (1, 7), (1, 1, 1, 5)])
-def test_classes_too_small_for_chains_are_learnt(sizes):
-    codes = np.repeat(np.arange(len(sizes)), sizes)
-    model = fit(X[: len(codes)], codes, n_estimators=20, cross_fit=5)
+def test_classes_smaller_than_the_number_of_runs(sizes):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    model = fit(X[: len(labels)], labels, n_estimators=20, cross_fit=5)
     assert model.predict_proba(X).shape == (len(X), len(sizes))
     votes = model.oob_decision_function_
     assert np.allclose(votes[~np.isnan(votes).any(axis=1)].sum(axis=1), 1)
 
 
-def test_rows_of_no_weight_get_the_votes_of_all_chains():
+def test_samples_of_weight_zero_get_the_votes_of_all_runs():
     weights = np.ones(len(Y))
     weights[:10] = 0
     model = fit(X, Y, weights, n_estimators=9, cross_fit=3)
@@ -457,32 +469,34 @@ def test_rows_of_no_weight_get_the_votes_of_all_chains():
     assert (model.oob_count_[:10] == 9 * 5).all()
 
 
-def test_a_group_is_left_out_in_one_piece():
+def test_groups_are_not_split_across_folds():
     rng = np.random.default_rng(0)
     groups = rng.permutation(np.repeat(np.arange(60), rng.integers(1, 6, size=60)))
-    codes = (groups % 3).astype(np.uint32)
-    left_out = _chains.share_out(codes, np.ones(len(codes), bool), groups, 4, np.array([3, 1]))
+    labels = (groups % 3).astype(np.uint32)
+    left_out = _cross_fitting.assign_folds(
+        labels, np.ones(len(labels), bool), groups, 4, np.array([3, 1])
+    )
     assert all(len(np.unique(left_out[groups == group])) == 1 for group in range(60))
     for code in range(3):
-        share = np.bincount(left_out[codes == code], minlength=4)
+        share = np.bincount(left_out[labels == code], minlength=4)
         assert share.min() > 0.7 * share.mean()
 
 
-def test_copies_in_one_group_are_not_answered_by_heart():
-    """Of random labels no honest answer can be better than chance, copies or not."""
+def test_groups_prevent_leakage_between_duplicates():
+    """Unbiased predictions of random labels cannot be better than chance."""
     rng = np.random.default_rng(2)
-    rows, codes = rng.poisson(0.7, size=(300, 30)), rng.integers(3, size=300)
+    samples, labels = rng.poisson(0.7, size=(300, 30)), rng.integers(3, size=300)
     model = BoostedForestClassifier(20, cross_fit=4, random_state=0)
     right = {}
     for groups in (None, np.tile([f"g{i}" for i in range(300)], 2)):
-        model.fit(np.vstack([rows, rows]), np.tile(codes, 2), groups=groups)
+        model.fit(np.vstack([samples, samples]), np.tile(labels, 2), groups=groups)
         found = model.oob_decision_function_.argmax(axis=1)[:300]
-        right[groups is None] = np.mean(found == codes)
+        right[groups is None] = np.mean(found == labels)
     assert abs(right[False] - 1 / 3) < 4 * np.sqrt(2 / 9 / 300)
     assert right[True] > 0.6
 
 
-def test_a_row_of_no_weight_is_answered_without_its_group():
+def test_sample_of_weight_zero_is_left_out_with_its_group():
     groups = np.arange(len(Y)) // 2
     weights = np.tile([1.0, 0.0], len(Y) // 2)
     model = BoostedForestClassifier(9, cross_fit=3, trees_per_round=5, random_state=0)
@@ -492,37 +506,39 @@ def test_a_row_of_no_weight_is_answered_without_its_group():
     assert (model.oob_count_ == 3 * 5).all()
 
 
-def test_groups_that_cannot_be_left_out_are_refused():
+def test_invalid_groups_raise():
     model = BoostedForestClassifier(4, cross_fit=2)
-    with pytest.raises(ValueError, match="all rows are of one group, which no chain can leave out"):
+    with pytest.raises(
+        ValueError, match="groups has a single group, which no cross-fitted run can"
+    ):
         model.fit(X, Y, groups=np.zeros(len(Y)))
-    with pytest.raises(ValueError, match="groups has 3 entries, but X has 160 rows"):
+    with pytest.raises(ValueError, match="groups has 3 entries, but X has 160 samples"):
         model.fit(X, Y, groups=[1, 2, 3])
 
 
 # --- stopping ----------------------------------------------------------------------------------
 
 
-def test_all_rounds_are_a_reason_to_stop():
+def test_stop_reason_n_estimators():
     assert fit(n_estimators=2).stop_reason_ == "n_estimators"
 
 
-def test_no_error_ends_with_the_forest_that_makes_none():
-    rows = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
-    model = fit(rows, np.repeat([0, 1, 2], 20), max_features=None, base="rf")
+def test_stop_reason_no_error():
+    samples = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
+    model = fit(samples, np.repeat([0, 1, 2], 20), max_features=None, base="rf")
     assert model.stop_reason_ == "no_error"
     assert model.estimator_errors_.tolist() == [0.0]
     expected = 0.1 * (np.log((1 - 1e-5) / 1e-5) + np.log(2))
     np.testing.assert_allclose(model.estimator_weights_, [expected])
-    assert model.score(rows, np.repeat([0, 1, 2], 20)) == 1
+    assert model.score(samples, np.repeat([0, 1, 2], 20)) == 1
 
 
-def test_a_first_forest_at_chance_is_kept_and_a_later_one_is_not():
+def test_only_a_first_forest_at_chance_is_kept():
     rng = np.random.default_rng(1)
     reasons = []
     for seed in range(12):
-        rows, codes = rng.poisson(1.0, (100, 10)), rng.integers(0, 2, 100)
-        model = fit(rows, codes, trees_per_round=9, random_state=seed, n_estimators=50)
+        samples, labels = rng.poisson(1.0, (100, 10)), rng.integers(0, 2, 100)
+        model = fit(samples, labels, trees_per_round=9, random_state=seed, n_estimators=50)
         errors = model.estimator_errors_
         reasons.append((model.stop_reason_, len(errors)))
         assert model.stop_reason_ == "chance"
@@ -535,18 +551,20 @@ def test_a_first_forest_at_chance_is_kept_and_a_later_one_is_not():
     assert len({n for _, n in reasons}) > 1
 
 
-def test_half_of_the_weight_must_be_right_without_the_multiclass_term():
-    rows, codes = make_words(150, 30, 6, seed=3, noise=0.6)
-    with_term, without = (fit(rows, codes, n_estimators=20, samme=term) for term in (True, False))
+def test_samme_accepts_errors_above_one_half():
+    samples, labels = make_counts(150, 30, 6, seed=3, noise=0.6)
+    with_term, without = (
+        fit(samples, labels, n_estimators=20, samme=term) for term in (True, False)
+    )
     assert 0.5 < with_term.estimator_errors_[0] < 1 - 1 / 6
     assert len(with_term.estimator_errors_) > 1
     assert without.stop_reason_ == "chance"
     assert len(without.estimator_errors_) == 1
 
 
-def test_a_single_row_is_never_out_of_bag():
+def test_single_sample_is_never_out_of_bag():
     model = fit([[1.0, 2.0]], ["only"])
-    assert model.stop_reason_ == "nothing_out_of_bag"
+    assert model.stop_reason_ == "no_oob_samples"
     assert np.isnan(model.estimator_errors_).tolist() == [True]
     assert np.isnan(model.staged_oob_score_).tolist() == [True]
     assert np.isnan(model.oob_decision_function_).all()
@@ -555,13 +573,13 @@ def test_a_single_row_is_never_out_of_bag():
     assert without.stop_reason_ == "no_error"
 
 
-def test_one_class_is_learnt_at_once():
+def test_single_class():
     model = fit(X, np.full(160, "same"))
     assert model.stop_reason_ == "no_error"
     assert model.predict_proba(X).tolist() == [[1.0]] * 160
 
 
-def test_rounds_without_a_better_score_end_boosting():
+def test_early_stopping():
     model = fit(n_estimators=200, n_iter_no_change=3)
     assert model.stop_reason_ == "n_iter_no_change"
     scores = model.staged_oob_score_
@@ -572,7 +590,7 @@ def test_rounds_without_a_better_score_end_boosting():
         assert n - 1 - scores[:n].argmax() < 3
 
 
-# --- going on ----------------------------------------------------------------------------------
+# --- warm start ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -580,76 +598,76 @@ def test_rounds_without_a_better_score_end_boosting():
     [{}, {"update": "per_tree", "oob_error": False}, {"base": 0.5, "tree_weights": True}],
     ids=str,
 )
-def test_rounds_added_equal_those_of_one_go(how):
+def test_warm_start_equals_a_single_fit(how):
     whole = fit(n_estimators=9, **how)
     model = fit(n_estimators=2, warm_start=True, **how)
     for n_estimators in (3, 9):
         model.set_params(n_estimators=n_estimators).fit(X, Y)
     assert same_forest(model, whole)
-    assert same_course(model, whole)
+    assert same_results(model, whole)
 
 
-def test_a_loaded_model_goes_on():
+def test_unpickled_model_continues_with_warm_start():
     whole = fit(n_estimators=6)
     model = pickle.loads(pickle.dumps(fit(n_estimators=4, warm_start=True)))
     model.set_params(n_estimators=6).fit(X, Y)
     assert same_forest(model, whole)
-    assert same_course(model, whole)
+    assert same_results(model, whole)
 
 
-def test_boosting_that_lost_patience_goes_on_when_it_is_given_more():
+def test_warm_start_continues_after_early_stopping():
     model = fit(n_estimators=200, n_iter_no_change=3, warm_start=True)
     n_rounds = len(model.staged_oob_score_)
     model.set_params(n_iter_no_change=None, n_estimators=n_rounds + 4).fit(X, Y)
-    assert same_course(model, fit(n_estimators=n_rounds + 4))
+    assert same_results(model, fit(n_estimators=n_rounds + 4))
 
 
-def test_warm_start_says_what_it_cannot_do():
+def test_warm_start_errors_and_warnings():
     model = fit(n_estimators=3, warm_start=True)
     before = pickle.dumps(model.forest_)
-    with pytest.warns(UserWarning, match="no rounds are added to the 3 .* 'n_estimators'"):
+    with pytest.warns(UserWarning, match="adds no rounds to the 3 .* 'n_estimators'"):
         model.fit(X, Y)
-    with pytest.raises(ValueError, match="n_estimators=2 is less than the 3 rounds"):
-        clone_of(model, n_estimators=2).fit(X, Y)
+    with pytest.raises(ValueError, match="n_estimators=2 must be at least the 3 rounds"):
+        copy_model(model, n_estimators=2).fit(X, Y)
     with pytest.raises(ValueError, match="trees_per_round=6 differs from the 5"):
-        clone_of(model, trees_per_round=6, n_estimators=5).fit(X, Y)
-    further = clone_of(model, n_estimators=5)
-    for rows, codes, weights in (
+        copy_model(model, trees_per_round=6, n_estimators=5).fit(X, Y)
+    further = copy_model(model, n_estimators=5)
+    for samples, labels, weights in (
         (X[::-1], Y, None),
         (X, Y[::-1], None),
         (X[:150], Y[:150], None),
         (X, Y, np.arange(160) + 1.0),
     ):
-        with pytest.raises(ValueError, match="differ from the last fit.* warm_start=False"):
-            further.fit(rows, codes, weights)
+        with pytest.raises(ValueError, match="differ from the previous fit.* warm_start=False"):
+            further.fit(samples, labels, weights)
     assert pickle.dumps(model.forest_) == before
     done = fit([[0.0], [1.0]] * 20, [0, 1] * 20, warm_start=True)
     done.set_params(n_estimators=50)
-    with pytest.warns(UserWarning, match="no rounds are added to the 1 .* 'no_error'"):
+    with pytest.warns(UserWarning, match="adds no rounds to the 1 .* 'no_error'"):
         done.fit([[0.0], [1.0]] * 20, [0, 1] * 20)
 
 
-def clone_of(model, **params):
+def copy_model(model, **params):
     copy = pickle.loads(pickle.dumps(model))
     return copy.set_params(**params)
 
 
-# --- rows and threads --------------------------------------------------------------------------
+# --- reproducibility and weights -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "how", [{}, {"oob_updates": False, "update": "majority"}, {"cross_fit": 3}], ids=str
 )
-def test_threads_change_nothing(how):
-    rows, codes = make_words(2100, 40, 3, seed=1)  # more than one thread's share
-    one, two = (fit(rows, codes, n_estimators=3, n_jobs=n, **how) for n in (1, 2))
+def test_n_jobs_does_not_change_the_result(how):
+    samples, labels = make_counts(2100, 40, 3, seed=1)  # more than one block
+    one, two = (fit(samples, labels, n_estimators=3, n_jobs=n, **how) for n in (1, 2))
     assert same_forest(one, two)
-    assert same_course(one, two)
-    assert one.predict_proba(rows).tobytes() == two.predict_proba(rows).tobytes()
+    assert same_results(one, two)
+    assert one.predict_proba(samples).tobytes() == two.predict_proba(samples).tobytes()
 
 
-def test_seeds_and_only_seeds_change_the_forest():
-    assert same_course(fit(random_state=1), fit(random_state=1))
+def test_random_state_determines_the_forest():
+    assert same_results(fit(random_state=1), fit(random_state=1))
     assert not same_forest(fit(random_state=1), fit(random_state=2))
     state = np.random.RandomState(1)
     assert same_forest(fit(random_state=state), fit(random_state=1))
@@ -657,59 +675,64 @@ def test_seeds_and_only_seeds_change_the_forest():
 
 
 @pytest.mark.parametrize("how", [{}, {"oob_error": False}], ids=str)
-def test_rows_of_no_weight_are_as_good_as_absent_but_get_votes(how):
+def test_samples_of_weight_zero_are_ignored_but_predicted(how):
     weights = np.random.default_rng(1).integers(0, 3, 160).astype(float)
-    seen = weights > 0
+    is_weighted = weights > 0
     weighted = BoostedForestClassifier(5, trees_per_round=4, random_state=0, **how)
-    without = clone(weighted).fit(X[seen], Y[seen], sample_weight=weights[seen])
+    without = clone(weighted).fit(
+        X[is_weighted], Y[is_weighted], sample_weight=weights[is_weighted]
+    )
     weighted.fit(X, Y, sample_weight=weights)
     assert same_forest(weighted, without)
     assert np.array_equal(weighted.estimator_weights_, without.estimator_weights_)
     assert np.array_equal(weighted.staged_oob_score_, without.staged_oob_score_)
-    assert np.array_equal(weighted.oob_count_[seen], without.oob_count_)
-    assert set(weighted.oob_count_[~seen]) == {weighted.forest_.n_trees}
+    assert np.array_equal(weighted.oob_count_[is_weighted], without.oob_count_)
+    assert set(weighted.oob_count_[~is_weighted]) == {weighted.forest_.n_trees}
     np.testing.assert_allclose(
-        weighted.oob_decision_function_[~seen], weighted.predict_proba(X[~seen])
+        weighted.oob_decision_function_[~is_weighted], weighted.predict_proba(X[~is_weighted])
     )
 
 
-def test_every_row_that_was_out_of_bag_has_votes_that_sum_to_one():
+def test_oob_probabilities_sum_to_one_or_are_nan():
     model = fit(n_estimators=1, trees_per_round=2)
-    heard = model.oob_count_ > 0
-    assert 0 < heard.sum() < 160
-    assert np.isnan(model.oob_decision_function_[~heard]).all()
-    np.testing.assert_allclose(model.oob_decision_function_[heard].sum(axis=1), 1)
+    has_votes = model.oob_count_ > 0
+    assert 0 < has_votes.sum() < 160
+    assert np.isnan(model.oob_decision_function_[~has_votes]).all()
+    np.testing.assert_allclose(model.oob_decision_function_[has_votes].sum(axis=1), 1)
 
 
-def test_dense_numbers_of_all_signs_are_boosted():
-    rows, codes = make_classification(300, 10, n_informative=6, random_state=0)
-    model = fit(rows[:200], codes[:200], n_estimators=20)
-    assert model.score(rows[200:], codes[200:]) > 0.8
+def test_dense_data():
+    samples, labels = make_classification(300, 10, n_informative=6, random_state=0)
+    model = fit(samples[:200], labels[:200], n_estimators=20)
+    assert model.score(samples[200:], labels[200:]) > 0.8
 
 
-# --- what cannot be ----------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        ({"trees_per_round": 2.5}, "n_trees must be a whole number of at least 1; got 2.5"),
-        ({"base": "oak"}, r"trees must be 'random', 'extra' or a share in \[0, 1\]; got 'oak'"),
-        ({"base": 1.5}, r"trees must be .* got 1.5"),
-        ({"base": True}, r"trees must be .* got True"),
+        ({"n_estimators": 0}, "n_estimators must be an integer >= 1; got 0"),
+        ({"trees_per_round": 2.5}, "trees_per_round must be an integer >= 1; got 2.5"),
+        ({"base": "oak"}, r"base must be one of 'rf', 'et' or a number in \[0, 1\]; got 'oak'"),
+        ({"base": 1.5}, r"base must be .* got 1.5"),
+        ({"base": True}, r"base must be .* got True"),
         ({"update": "all"}, "update must be one of 'aggregate', .*; got 'all'"),
-        ({"oob_error": "no"}, "oob_error must be one of True, False; got 'no'"),
-        ({"oob_updates": None}, "oob_updates must be one of"),
-        ({"samme": 2}, "samme must be one of"),
-        ({"tree_weights": "yes"}, "tree_weights must be one of"),
+        ({"oob_error": "no"}, "oob_error must be True or False; got 'no'"),
+        ({"oob_updates": None}, "oob_updates must be True or False; got None"),
+        ({"samme": 1}, "samme must be True or False; got 1"),
+        ({"tree_weights": "yes"}, "tree_weights must be True or False"),
         ({"cross_fit": 0}, "cross_fit must be"),
-        ({"cross_fit": 9}, "cross_fit=9 cannot share n_estimators=[0-9]+ rounds; ask for more"),
-        ({"cross_fit": 2, "warm_start": True}, "warm_start cannot go on with cross_fit=2"),
-        ({"learning_rate": 0}, "learning_rate must be a number above zero; got 0"),
+        ({"cross_fit": 9}, "cross_fit=9 must be at most n_estimators=8"),
+        (
+            {"cross_fit": 2, "warm_start": True},
+            "warm_start=True requires cross_fit=1; got cross_fit=2",
+        ),
+        ({"learning_rate": 0}, "learning_rate must be a positive number; got 0"),
         ({"learning_rate": float("nan")}, "learning_rate must be"),
         ({"learning_rate": float("inf")}, "learning_rate must be"),
-        ({"n_iter_no_change": 0}, "n_iter_no_change must be a whole number of at least 1"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change must be None or an integer >= 1; got 0"),
         ({"class_weight": "balanced_subsample"}, "class_weight must be one of None, 'balanced'"),
         ({"max_features": 0}, "max_features must be"),
         ({"random_state": "seed"}, "random_state must be"),
@@ -717,16 +740,20 @@ def test_dense_numbers_of_all_signs_are_boosted():
     ],
     ids=str,
 )
-def test_wrong_parameters_are_named(params, message):
+def test_invalid_parameter_raises(params, message):
     with pytest.raises(ValueError, match=message):
         fit(**params)
 
 
-def test_before_a_fit_there_is_nothing():
+def test_unfitted_model_raises():
     model = BoostedForestClassifier()
-    for ask in (model.predict, model.predict_proba, lambda X: next(model.staged_predict_proba(X))):
+    for predict in (
+        model.predict,
+        model.predict_proba,
+        lambda X: next(model.staged_predict_proba(X)),
+    ):
         with pytest.raises(NotFittedError):
-            ask(X)
+            predict(X)
     assert not hasattr(model, "oob_decision_function_")
     assert not hasattr(model, "feature_importances_")
 
@@ -734,26 +761,28 @@ def test_before_a_fit_there_is_nothing():
 @pytest.mark.parametrize(
     "weights", [np.ones(39), np.ones((40, 1)), np.zeros(40), -np.ones(40), np.full(40, np.nan)]
 )
-def test_a_state_with_other_weights_than_trees_is_refused(weights):
+def test_invalid_tree_weights_in_state_raise(weights):
     state = fit().__getstate__()
-    with pytest.raises(ValueError, match="tree_weights_ is not 40 positive numbers"):
+    with pytest.raises(ValueError, match="tree_weights_ must be 40 positive numbers"):
         BoostedForestClassifier().__setstate__({**state, "tree_weights_": weights})
 
 
-def test_a_state_with_other_importances_than_features_is_refused():
+def test_invalid_importances_in_state_raise():
     state = fit().__getstate__()
-    with pytest.raises(ValueError, match="_importances is not 40 numbers"):
+    with pytest.raises(ValueError, match="_importances must be 40 numbers"):
         BoostedForestClassifier().__setstate__({**state, "_importances": np.ones(39)})
 
 
-def test_a_state_with_other_weights_than_rows_cannot_go_on():
+def test_warm_start_with_invalid_weights_in_state_raises():
     model = fit(warm_start=True)
-    model._row_weights = np.ones(1000)
-    with pytest.raises(ValueError, match="a weight for each of the 160 rows.*warm_start=False"):
+    model._boosting_weights = np.ones(1000)
+    with pytest.raises(
+        ValueError, match="one boosting weight for each of the 160 samples.*warm_start=False"
+    ):
         model.set_params(n_estimators=9).fit(X, Y)
 
 
-def test_nothing_warns():
+def test_fit_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit(base="rf", oob_error=False, oob_updates=False)

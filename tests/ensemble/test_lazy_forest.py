@@ -16,26 +16,26 @@ KINDS = ("rf", "et")
 each_kind = pytest.mark.parametrize("base", KINDS)
 
 
-def make_words(n_docs=400, n_words=120, n_classes=4, seed=0):
-    """Word counts by Zipf's law, each class with favourite words; a tenth of the labels random."""
+def make_counts(n_samples=400, n_features=120, n_classes=4, seed=0):
+    """Return Zipf-distributed counts that depend on the class, with 10 % random labels."""
     rng = np.random.default_rng(seed)
-    y = rng.integers(0, n_classes, n_docs)
-    favour = np.exp(rng.normal(size=(n_classes, n_words)))
-    X = rng.poisson(favour[y] * 2.5 / np.arange(1, n_words + 1) ** 0.8)
-    strange = rng.random(n_docs) < 0.1
-    y[strange] = rng.integers(0, n_classes, strange.sum())
+    y = rng.integers(0, n_classes, n_samples)
+    rates = np.exp(rng.normal(size=(n_classes, n_features)))
+    X = rng.poisson(rates[y] * 2.5 / np.arange(1, n_features + 1) ** 0.8)
+    is_noise = rng.random(n_samples) < 0.1
+    y[is_noise] = rng.integers(0, n_classes, is_noise.sum())
     return sp.csr_matrix(X.astype(np.float32)), y
 
 
-X, Y = make_words()
+X, Y = make_counts()
 TRAIN, TEST = slice(0, 320), slice(320, 400)
 
 
-# --- the distribution of the answers ----------------------------------------------------------
+# --- distribution of the predictions -------------------------------------------------------------
 
 
-def answer_by_whole_forest(Forest, model, query, seed, **params):
-    """Answer as the papers' code does: slice the neighbours, keep their words, grow all trees."""
+def predict_with_whole_forest(Forest, model, query, seed, **params):
+    """Predict like the authors' code: fit a whole forest on the neighbors and their features."""
     ids = model.kneighbors(query, return_distance=False)[0]
     local = sp.vstack([X[TRAIN][ids], query]).tocsr()
     local = local[:, np.unique(local.indices)]
@@ -50,18 +50,18 @@ def answer_by_whole_forest(Forest, model, query, seed, **params):
 @pytest.mark.parametrize(
     ("peer", "n_forests"), [(ensemble, 40), (forests, 200)], ids=["scikit-learn", "engine"]
 )
-def test_paths_answer_as_whole_forests_do_in_distribution(
-    trees, criterion, max_features, peer, n_forests
+def test_path_predictions_have_the_distribution_of_whole_forests(
+    base, criterion, max_features, peer, n_forests
 ):
-    """Welch's t test of the means over seeds, for each class and each of two neighbourhoods.
+    """Welch's t test of the means over seeds, for each class and each of two queries.
 
-    Of 40 forests of each kind it finds, nine times in ten, means that differ by (z(1 - 1e-4 / 2) +
-    z(0.9)) * sqrt(2 / 40) = 1.16 standard deviations of a forest's answer; of 200, by 0.52. With
-    30 trees these are up to nine and four points of probability.
+    With 40 forests of each kind, its power is 0.9 for means that differ by (z(1 - 1e-4 / 2) +
+    z(0.9)) * sqrt(2 / 40) = 1.16 standard deviations of a forest's prediction;
+    with 200, by 0.52. With 30 trees these are up to nine and four points of probability.
     """
     params = {"n_estimators": 30, "criterion": criterion, "max_features": max_features}
-    Forest = getattr(peer, "RandomForestClassifier" if trees == "rf" else "ExtraTreesClassifier")
-    model = LazyForestClassifier(45, base=trees, random_state=0, **params).fit(X[TRAIN], Y[TRAIN])
+    Forest = getattr(peer, "RandomForestClassifier" if base == "rf" else "ExtraTreesClassifier")
+    model = LazyForestClassifier(45, base=base, random_state=0, **params).fit(X[TRAIN], Y[TRAIN])
     queries = X[TEST][:2]
     ours = []
     for seed in range(n_forests):
@@ -69,10 +69,10 @@ def test_paths_answer_as_whole_forests_do_in_distribution(
         ours.append(model.predict_proba(queries))
     for query, sample in zip(queries, np.transpose(ours, (1, 2, 0)), strict=True):
         theirs = [
-            answer_by_whole_forest(Forest, model, query, seed, **params)
+            predict_with_whole_forest(Forest, model, query, seed, **params)
             for seed in range(n_forests)
         ]
-        assert (sample.mean(axis=1) > 0.03).sum() > 2  # it could be one class or another
+        assert (sample.mean(axis=1) > 0.03).sum() > 2  # not a clear-cut prediction
         for one, other in zip(sample, np.transpose(theirs), strict=True):
             if one.std() + other.std() > 0:
                 assert stats.ttest_ind(one, other, equal_var=False).pvalue > ALPHA
@@ -81,13 +81,13 @@ def test_paths_answer_as_whole_forests_do_in_distribution(
 
 
 @each_kind
-def test_numbers_of_all_signs_are_answered_as_whole_forests_do(trees):
+def test_path_predictions_on_dense_data_match_whole_forests(base):
     rng = np.random.default_rng(1)
     data = rng.normal(size=(300, 6)).astype(np.float32)
     data[rng.random(data.shape) < 0.3] = 0
     labels = (data[:, 0] + data[:, 1] + rng.normal(size=300) > 0).astype(int)
-    Forest = ensemble.RandomForestClassifier if trees == "rf" else ensemble.ExtraTreesClassifier
-    model = LazyForestClassifier(300, 25, base=trees, random_state=0).fit(data, labels)
+    Forest = ensemble.RandomForestClassifier if base == "rf" else ensemble.ExtraTreesClassifier
+    model = LazyForestClassifier(300, 25, base=base, random_state=0).fit(data, labels)
     assert model.metric_ == "euclidean"
     queries = rng.normal(size=(12, 6)).astype(np.float32)
     ours, theirs = [], []
@@ -99,12 +99,12 @@ def test_numbers_of_all_signs_are_answered_as_whole_forests_do(trees):
     assert (stats.ttest_ind(ours, theirs, equal_var=False).pvalue > ALPHA).all()
 
 
-# --- one query, one answer --------------------------------------------------------------------
+# --- reproducibility -----------------------------------------------------------------------------
 
 
 @each_kind
-def test_a_query_is_answered_alike_alone_in_a_batch_shuffled_and_on_any_threads(trees):
-    model = LazyForestClassifier(50, 20, base=trees, random_state=3).fit(X[TRAIN], Y[TRAIN])
+def test_prediction_is_independent_of_batch_order_and_n_jobs(base):
+    model = LazyForestClassifier(50, 20, base=base, random_state=3).fit(X[TRAIN], Y[TRAIN])
     queries = X[TEST]
     votes = model.predict_proba(queries)
     order = np.random.default_rng(0).permutation(80)
@@ -116,18 +116,18 @@ def test_a_query_is_answered_alike_alone_in_a_batch_shuffled_and_on_any_threads(
     assert model.predict_proba(queries.toarray()).tobytes() == votes.tobytes()
 
 
-def test_the_seed_and_only_the_seed_changes_the_answers():
-    answers = [
+def test_random_state_determines_predictions():
+    predictions = [
         LazyForestClassifier(50, 5, random_state=seed)
         .fit(X[TRAIN], Y[TRAIN])
         .predict_proba(X[TEST])
         for seed in (0, 0, 1)
     ]
-    assert answers[0].tobytes() == answers[1].tobytes()
-    assert answers[0].tobytes() != answers[2].tobytes()
+    assert predictions[0].tobytes() == predictions[1].tobytes()
+    assert predictions[0].tobytes() != predictions[2].tobytes()
 
 
-def test_parameters_that_are_set_after_the_fit_are_those_of_a_new_fit():
+def test_set_params_after_fit_equals_refitting():
     fitted = LazyForestClassifier(300, 40, random_state=2).fit(X[TRAIN], Y[TRAIN])
     for params in (
         {"n_neighbors": 30},
@@ -136,12 +136,12 @@ def test_parameters_that_are_set_after_the_fit_are_those_of_a_new_fit():
         {"max_features": 5, "criterion": "entropy"},
     ):
         fitted.set_params(**params)
-        anew = clone(fitted).fit(X[TRAIN], Y[TRAIN])
-        expected = anew.predict_proba(X[TEST])
+        refitted = clone(fitted).fit(X[TRAIN], Y[TRAIN])
+        expected = refitted.predict_proba(X[TEST])
         assert fitted.predict_proba(X[TEST]).tobytes() == expected.tobytes()
 
 
-def test_it_learns():
+def test_accuracy_on_counts_and_iris():
     model = LazyForestClassifier(60, 60, random_state=0).fit(X[TRAIN], Y[TRAIN])
     assert model.score(X[TEST], Y[TEST]) > 0.6
     iris = load_iris(return_X_y=True)
@@ -149,13 +149,13 @@ def test_it_learns():
     assert model.score(*iris) > 0.95
 
 
-# --- special neighbourhoods -------------------------------------------------------------------
+# --- edge cases ----------------------------------------------------------------------------------
 
 
 @each_kind
-def test_neighbours_of_one_class_answer_at_once_and_absent_classes_get_nothing(trees):
+def test_classes_without_neighbors_have_probability_zero(base):
     data = np.array([[1, 2, 0, 0], [2, 1, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1], [0, 0, 2, 2]])
-    model = LazyForestClassifier(9, 30, base=trees, random_state=0)
+    model = LazyForestClassifier(9, 30, base=base, random_state=0)
     model.fit(data, ["a", "a", "b", "c", "c"])
     assert model.predict_proba([[3, 3, 0, 0]]).tolist() == [[1, 0, 0]]
     votes = model.predict_proba([[0, 0, 1, 2]])
@@ -164,13 +164,13 @@ def test_neighbours_of_one_class_answer_at_once_and_absent_classes_get_nothing(t
     assert votes.sum() == pytest.approx(1)
 
 
-def test_a_query_of_unknown_words_is_answered_by_the_frequencies_of_the_classes():
+def test_query_without_neighbors_gets_class_frequencies():
     data = np.array([[1, 2, 0], [2, 1, 0], [1, 1, 0], [0, 1, 0]])
     model = LazyForestClassifier(2, 5).fit(data, [1, 1, 1, 0])
     assert model.predict_proba([[0, 0, 3], [0, 0, 0]]).tolist() == [[0.25, 0.75]] * 2
 
 
-def test_fewer_rows_than_neighbours_and_empty_rows_are_fine():
+def test_fewer_samples_than_n_neighbors_and_all_zero_samples():
     data = np.array([[1, 0, 0], [0, 0, 0], [1, 2, 0]])
     model = LazyForestClassifier(500, 10, random_state=0).fit(data, [0, 1, 1])
     distances, ids = model.kneighbors([[1, 1, 0]])
@@ -179,12 +179,12 @@ def test_fewer_rows_than_neighbours_and_empty_rows_are_fine():
     assert model.predict_proba(data).shape == (3, 2)
 
 
-# --- leaving one out --------------------------------------------------------------------------
+# --- leave-one-out -------------------------------------------------------------------------------
 
 
 @each_kind
-def test_leave_one_out_is_what_a_model_without_the_row_answers(trees):
-    model = LazyForestClassifier(40, 10, base=trees, metric="cosine", random_state=5)
+def test_loo_equals_a_model_fitted_without_the_sample(base):
+    model = LazyForestClassifier(40, 10, base=base, metric="cosine", random_state=5)
     votes = model.fit(X, Y).loo_decision_function()
     for row in (0, 17, 399):
         rest = np.arange(400) != row
@@ -192,17 +192,17 @@ def test_leave_one_out_is_what_a_model_without_the_row_answers(trees):
         assert other.predict_proba(X[row]).tobytes() == votes[row].tobytes()
 
 
-def test_fewer_trees_answer_for_training_rows_if_told_so_and_never_for_new_ones():
+def test_n_estimators_loo_affects_only_loo():
     few = LazyForestClassifier(15, 30, n_estimators_loo=10, random_state=0).fit(X, Y)
     third = LazyForestClassifier(15, 10, random_state=0).fit(X, Y)
     whole = LazyForestClassifier(15, 30, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(few.loo_decision_function(), third.loo_decision_function())
     np.testing.assert_array_equal(few.predict_proba(X), whole.predict_proba(X))
-    few.set_params(n_estimators_loo=99)  # no more than there are
+    few.set_params(n_estimators_loo=99)  # at most n_estimators
     np.testing.assert_array_equal(few.loo_decision_function(), whole.loo_decision_function())
 
 
-def test_leaving_groups_out_is_what_a_model_without_the_group_answers():
+def test_loo_with_groups_equals_a_model_fitted_without_the_group():
     groups = np.array(["a", "b", "c", "d"])[np.arange(400) % 4]
     model = LazyForestClassifier(40, 10, metric="cosine", random_state=5)
     votes = model.fit(X, Y).loo_decision_function(groups)
@@ -212,25 +212,25 @@ def test_leaving_groups_out_is_what_a_model_without_the_group_answers():
         assert other.predict_proba(X[row]).tobytes() == votes[row].tobytes()
 
 
-def test_a_row_without_neighbours_is_answered_by_the_other_rows_frequencies():
+def test_loo_without_neighbors_gets_class_frequencies_of_the_others():
     data = np.array([[1, 1, 0], [1, 2, 0], [2, 1, 0], [0, 0, 5]])
     votes = LazyForestClassifier(3, 5).fit(data, [0, 0, 1, 1]).loo_decision_function()
     np.testing.assert_allclose(votes[3], [2 / 3, 1 / 3])
 
 
 @each_kind
-def test_on_labels_at_random_leave_one_out_accuracy_is_chance(trees):
+def test_loo_accuracy_on_random_labels_is_chance(base):
     rng = np.random.default_rng(9)
-    data, _ = make_words(900, 100, 3, seed=2)
+    data, _ = make_counts(900, 100, 3, seed=2)
     labels = rng.integers(0, 3, 900)
-    model = LazyForestClassifier(40, 15, base=trees, random_state=0).fit(data, labels)
+    model = LazyForestClassifier(40, 15, base=base, random_state=0).fit(data, labels)
     n_right = (model.loo_decision_function().argmax(axis=1) == labels).sum()
     assert stats.binomtest(int(n_right), 900, 1 / 3).pvalue > ALPHA
     known = labels[model.kneighbors(data, 1, return_distance=False)[:, 0]]
-    assert (known == labels).mean() > 0.95  # the labels are there to be found
+    assert (known == labels).mean() > 0.95  # the labels could be memorized
 
 
-def test_leaving_everything_out_is_an_error():
+def test_loo_with_a_single_group_raises():
     model = LazyForestClassifier(3, 5).fit([[1, 1], [1, 2]], [0, 1])
     with pytest.raises(ValueError, match="all 2 training rows are in one group"):
         model.loo_decision_function(["x", "x"])
@@ -240,9 +240,9 @@ def test_leaving_everything_out_is_an_error():
 
 @each_kind
 @pytest.mark.parametrize("grouped", [False, True])
-def test_some_rows_are_left_out_as_they_are_among_all(trees, grouped):
+def test_loo_of_some_samples_equals_loo_of_all(base, grouped):
     groups = np.arange(400) // 3 if grouped else None
-    model = LazyForestClassifier(40, 10, base=trees, random_state=5).fit(X, Y)
+    model = LazyForestClassifier(40, 10, base=base, random_state=5).fit(X, Y)
     whole = model.loo_decision_function(groups)
     rows = np.random.default_rng(0).permutation(400)[:70]
     some = model.loo_decision_function(groups, rows)
@@ -251,14 +251,14 @@ def test_some_rows_are_left_out_as_they_are_among_all(trees, grouped):
     assert model.loo_decision_function(groups, rows=[]).shape == (0, 4)
 
 
-def test_a_row_asked_alone_is_answered_by_the_frequencies_of_all_others():
+def test_loo_of_one_sample_without_neighbors():
     data = np.array([[1, 1, 0], [1, 2, 0], [2, 1, 0], [0, 0, 5]])
     model = LazyForestClassifier(3, 5).fit(data, [0, 0, 1, 1])
     np.testing.assert_allclose(model.loo_decision_function(rows=[3]), [[2 / 3, 1 / 3]])
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([0, 4], "rows has the position 4, and the 4 training rows are at 0 to 3"),
         ([-1], "rows has the position -1"),
@@ -270,16 +270,16 @@ def test_a_row_asked_alone_is_answered_by_the_frequencies_of_all_others():
         ([[0, 1]], "of shape \\(1, 2\\)"),
     ],
 )
-def test_rows_that_are_no_positions_of_training_rows_are_an_error(rows, said):
+def test_loo_of_invalid_positions_raises(rows, message):
     model = LazyForestClassifier(3, 5).fit([[1, 1], [1, 2], [2, 1], [2, 2]], [0, 0, 1, 1])
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         model.loo_decision_function(rows=rows)
 
 
-# --- neighbours, files, errors ----------------------------------------------------------------
+# --- neighbors, persistence, errors --------------------------------------------------------------
 
 
-def test_neighbours_of_training_rows_leave_the_row_out():
+def test_kneighbors_of_training_samples_exclude_the_sample():
     model = LazyForestClassifier(10, 5).fit(X, Y)
     distances, ids = model.kneighbors()
     assert ids.shape == distances.shape == (400, 10)
@@ -291,8 +291,8 @@ def test_neighbours_of_training_rows_leave_the_row_out():
 
 
 @each_kind
-def test_a_copy_by_file_answers_alike_and_keeps_only_the_rows(trees):
-    model = LazyForestClassifier(50, 5, base=trees, random_state=0).fit(X[TRAIN], Y[TRAIN])
+def test_pickle_stores_only_the_training_samples(base):
+    model = LazyForestClassifier(50, 5, base=base, random_state=0).fit(X[TRAIN], Y[TRAIN])
     data = pickle.dumps(model)
     copy = pickle.loads(data)
     assert copy.predict_proba(X[TEST]).tobytes() == model.predict_proba(X[TEST]).tobytes()
@@ -308,7 +308,7 @@ def test_a_copy_by_file_answers_alike_and_keeps_only_the_rows(trees):
         ("seed_", -1, "seed_"),
     ],
 )
-def test_a_state_that_leads_outside_is_refused(name, value, message):
+def test_invalid_state_raises(name, value, message):
     state = LazyForestClassifier(5, 5).fit(X, Y).__getstate__()
     with pytest.raises(ValueError, match=message):
         LazyForestClassifier().__setstate__({**state, name: value})
@@ -317,27 +317,27 @@ def test_a_state_that_leads_outside_is_refused(name, value, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1; got 0"),
-        ({"n_estimators": 2.5}, "n_estimators must be a whole number of at least 1; got 2.5"),
-        ({"n_estimators_loo": 0}, "n_estimators_loo must be a whole number of at least 1; got 0"),
-        ({"base": "oak"}, "trees must be one of 'random', 'extra'; got 'oak'"),
+        ({"n_neighbors": 0}, "n_neighbors must be an integer >= 1; got 0"),
+        ({"n_estimators": 2.5}, "n_estimators must be an integer >= 1; got 2.5"),
+        ({"n_estimators_loo": 0}, "n_estimators_loo must be None or an integer >= 1; got 0"),
+        ({"base": "oak"}, "base must be one of 'rf', 'et'; got 'oak'"),
         ({"criterion": "mse"}, "criterion must be one of"),
         (
             {"metric": "l1"},
             "metric must be one of 'auto', 'words', 'cosine', 'euclidean'; got 'l1'",
         ),
-        ({"max_features": "all"}, "max_features must be one of 'sqrt', 'log2'"),
-        ({"max_features": 1.5}, "max_features must be a whole number or a share"),
-        ({"random_state": "x"}, "random_state must be None, a whole number .*; got 'x'"),
-        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than zero; got 0"),
+        ({"max_features": "all"}, "max_features must be one of 'sqrt', 'log2', None or an integer"),
+        ({"max_features": 1.5}, r"max_features must be .* or a float in \(0, 1\]; got 1.5"),
+        ({"random_state": "x"}, "random_state must be None, an integer .*; got 'x'"),
+        ({"n_jobs": 0}, "n_jobs must be None or a non-zero integer; got 0"),
     ],
 )
-def test_a_wrong_parameter_is_named(params, message):
+def test_invalid_parameter_raises(params, message):
     with pytest.raises(ValueError, match=message):
         LazyForestClassifier(**params).fit(X, Y)
 
 
-def test_queries_that_are_no_counts_are_named():
+def test_negative_counts_raise():
     model = LazyForestClassifier(5, 5).fit(X, Y)
     with pytest.raises(
         ValueError, match='metric="words" takes counts, of at least 1, and X has the value -1'
@@ -346,9 +346,9 @@ def test_queries_that_are_no_counts_are_named():
 
 
 @pytest.mark.parametrize("max_features", ["sqrt", "log2", 3, 0.2, None])
-def test_features_are_counted_as_in_scikit_learns_forests(max_features):
+def test_max_features_matches_scikit_learn(max_features):
     model = LazyForestClassifier(5, 5, max_features=max_features).fit(X, Y)
     for number in (3, 17, 64, 120):
         forest = ensemble.RandomForestClassifier(1, max_features=max_features)
         tree = forest.fit(X[:, :number], Y)[0]
-        assert model._path_rules(5, is_loo=False).quota[number] == tree.max_features_
+        assert model._tree_params(5, is_loo=False).quota[number] == tree.max_features_

@@ -246,7 +246,7 @@ def test_a_slope_that_is_given_is_taken_and_changes_no_answer():
 @pytest.mark.parametrize("slope", [0, -1.0, np.inf, np.nan, "steep"])
 def test_a_slope_that_is_none_is_refused(slope):
     with pytest.raises(
-        ValueError, match="slope, if it is not None, must be a number above zero; got"
+        ValueError, match="slope, if it is not None, must be a positive number; got"
     ):
         LinearSVMClassifier(slope=slope).fit([[0.0], [1.0]], [0, 1])
 
@@ -254,15 +254,15 @@ def test_a_slope_that_is_none_is_refused(slope):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"C": 0}, "C must be a number above zero; got 0"),
-        ({"tol": -1.0}, "tol must be a number above zero"),
-        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"C": 0}, "C must be a positive number; got 0"),
+        ({"tol": -1.0}, "tol must be a positive number"),
+        ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"loss": "squared"}, "loss must be one of 'squared_hinge', 'hinge'"),
-        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than zero"),
-        ({"evidence": 1.5}, "evidence must be a number from 0 to 1; got 1.5"),
+        ({"n_jobs": 0}, "n_jobs must be None or a non-zero integer"),
+        ({"evidence": 1.5}, "evidence must be a number in \\[0, 1\\]; got 1.5"),
         ({"class_weight": "even"}, "class_weight, if it is no mapping, must be one of None, 'bal"),
         ({"class_weight": {2: 1.0}}, "a label of class_weight must be one of 0, 1; got 2"),
-        ({"class_weight": {1: 0.0}}, "class_weight of 1 must be a number above zero"),
+        ({"class_weight": {1: 0.0}}, "class_weight of 1 must be a positive number"),
     ],
 )
 def test_parameters_that_make_no_sense_are_named(params, message):

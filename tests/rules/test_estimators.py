@@ -225,9 +225,9 @@ def test_too_few_rounds_are_told():
         ({"beta": {"no": 2.0}}, "beta has a cost for 'no'"),
         ({"beta": {True: -1.0}}, "beta must map True to a number above zero"),
         ({"weak_learner": "real"}, "weak_learner must be one of 'real.mh'"),
-        ({"max_iter": 0}, "max_iter must be a whole number of at least 1"),
+        ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"tol": -1.0}, "tol must be a number of at least 0"),
-        ({"calibration_folds": 1}, "calibration_folds must be a whole number of at least 2"),
+        ({"calibration_folds": 1}, "calibration_folds must be an integer >= 2"),
     ],
 )
 @both
@@ -239,7 +239,7 @@ def test_wrong_parameters_are_named(model, parameters, told):
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
-        ({"nu": 0}, "nu must be a number above zero"),
+        ({"nu": 0}, "nu must be a positive number"),
         ({"nu": 40.0}, "nu=40 leaves no feasible costs"),
         ({"min_cost": 0.5}, "min_cost, if it is not zero, must be a number of at least 1"),
         ({"bound_scaling": "literal"}, "bound_scaling must be one of"),

@@ -1,4 +1,4 @@
-"""The course of boosting: a round grows a forest, judges it, and weighs the rows for the next."""
+"""One boosting round: grow a forest, estimate its error, and update the sample weights."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.ensemble._boosting_rules import (
-    LEAST_ERROR,
+    MIN_ERROR,
     UPDATES,
-    Ballot,
-    Scheme,
-    find_chance,
-    judge_forest,
-    judge_trees,
+    BoostingParams,
+    ForestVotes,
+    compute_estimator_weight,
+    compute_forest_error,
+    compute_max_error,
+    compute_tree_errors,
+    compute_tree_weights,
     normalize,
-    reweigh,
-    weigh_forest,
-    weigh_trees,
+    update_weights,
 )
 from cordwood.ensemble._tree_engine import bootstrap as bag
 from cordwood.ensemble._tree_engine.grower import drop_census, grow_forest
@@ -26,55 +26,58 @@ from cordwood.ensemble._tree_engine.leaf_votes import find_answers, sum_votes
 from cordwood.ensemble._tree_engine.records import Forest, Rules, Table
 from cordwood.ensemble._tree_engine.row_blocks import TurnedRows, reach_turned
 
-# A forest that is judged so is left out, unless it is the first.
-FAILURES = ("chance", "nothing_out_of_bag")
+# A forest with one of these stop reasons is discarded, unless it is the first.
+FAILURES = ("chance", "no_oob_samples")
 
 
-class Data(NamedTuple):
-    """What every round learns from.
+class BoostingData(NamedTuple):
+    """Training set of a boosting run.
 
     Parameters
     ----------
-    rows : TurnedRows
-    order : int64 array of shape (n_rows,)
-        Which rows these are, from the first to the last.
-    codes : uint32 array of shape (n_rows,)
+    row_blocks : TurnedRows
+        All samples, sorted by `order`.
+    order : int64 array of shape (n_samples,)
+        Index of the sample in each row of `row_blocks`.
+    y : uint32 array of shape (n_samples,)
+        Class codes.
     n_classes : int
-    docs : int64 array of shape (n_docs,), or slice
-        The rows that have a weight.
-    table : Table
-        These rows, encoded.
-    judged : int64 array, or slice
-        The rows whose votes out of bag are scored.
+    train : int64 array of shape (n_train,), or slice
+        The samples that trees are grown on.
+    binned : Table
+        These samples, binned.
+    scored : int64 array, or slice
+        The samples whose out-of-bag predictions enter the score.
     """
 
-    rows: TurnedRows
+    row_blocks: TurnedRows
     order: NDArray[np.int64]
-    codes: NDArray[np.uint32]
+    y: NDArray[np.uint32]
     n_classes: int
-    docs: NDArray[np.int64] | slice
-    table: Table
-    judged: NDArray[np.int64] | slice
+    train: NDArray[np.int64] | slice
+    binned: Table
+    scored: NDArray[np.int64] | slice
 
 
 @dataclass
-class Course:
-    """What the rounds have come to so far.
+class BoostingState:
+    """Results of the boosting rounds so far.
 
     Parameters
     ----------
-    weights : float64 array of shape (n_docs,)
-        The weights that the next round draws its bags by.
-    oob_votes : float64 array of shape (n_rows, n_classes)
-    oob_count : int64 array of shape (n_rows,)
-        How many trees had not seen a row, and their weighted votes.
+    weights : float64 array of shape (n_train,)
+        Sample weights that the next round draws its bootstrap samples by.
+    oob_votes : float64 array of shape (n_samples, n_classes)
+        Weighted out-of-bag votes.
+    oob_count : int64 array of shape (n_samples,)
+        Number of trees that were not fitted on each sample.
     importances : float64 array of shape (n_features,)
-        The forests' importances of features, times their weights.
+        Sum of the forests' feature importances times their weights.
     errors, estimator_weights, scores : lists of float
-        For each round, its forest's error and weight, and the accuracy out of bag up to it.
+        For each round, error and weight of its forest, and the out-of-bag accuracy up to it.
     tree_weights : list of float64 arrays of shape (n_trees,)
     forests : list of Forest
-        Those of the rounds of this fit, without a census.
+        The forests of this fit, without leaf statistics.
     """
 
     weights: NDArray[np.float64]
@@ -87,137 +90,152 @@ class Course:
     tree_weights: list[NDArray[np.float64]] = field(default_factory=list)
     forests: list[Forest] = field(default_factory=list)
 
-    def has_stalled(self, patience: int | None) -> bool:
-        """Tell whether so many rounds have passed without a better score."""
-        if patience is None or not self.scores:
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds so far."""
+        return len(self.errors)
+
+    def has_stalled(self, n_iter_no_change: int | None) -> bool:
+        """Return whether the score has not improved for this number of rounds."""
+        if n_iter_no_change is None or not self.scores:
             return False
-        return len(self.scores) - int(np.argmax(self.scores)) > patience
+        return len(self.scores) - int(np.argmax(self.scores)) > n_iter_no_change
 
 
-def start(data: Data, weights: NDArray[np.float64]) -> Course:
-    """Begin a course, whose first round draws its bags by the documents' weights that are given."""
-    n_rows = len(data.codes)
-    return Course(
+def init_state(data: BoostingData, weights: NDArray[np.float64]) -> BoostingState:
+    """Return the state before the first round, given the initial weights of `data.train`."""
+    n_samples = len(data.y)
+    return BoostingState(
         weights=normalize(weights),
-        oob_votes=np.zeros((n_rows, data.n_classes)),
-        oob_count=np.zeros(n_rows, np.int64),
-        importances=np.zeros(data.table.n_features),
+        oob_votes=np.zeros((n_samples, data.n_classes)),
+        oob_count=np.zeros(n_samples, np.int64),
+        importances=np.zeros(data.binned.n_features),
     )
 
 
-def boost(
-    course: Course,
-    data: Data,
-    scheme: Scheme,
-    rules: Rules,
+def boost_round(
+    state: BoostingState,
+    data: BoostingData,
+    params: BoostingParams,
+    tree_params: Rules,
     seeds: NDArray[Any],
     n_jobs: int | None,
 ) -> str | None:
-    """Boost by one round.
+    """Run one boosting round.
 
     Parameters
     ----------
-    course : Course
-        Is brought up to date.
-    data : Data
-    scheme : Scheme
-    rules : Rules
+    state : BoostingState
+        Updated in place.
+    data : BoostingData
+    params : BoostingParams
+    tree_params : Rules
     seeds : int64 array of shape (n_trees, 2)
-        For each tree a seed of its bag and one of its cuts.
-    n_jobs : int, optional
+        For each tree, the seeds of its bootstrap sample and of its splits.
+    n_jobs : int or None
+        Number of threads.
 
     Returns
     -------
     str or None
-        Why this round is the last, or would have been one too many.
+        The reason to stop: after this round, or, if it is one of `FAILURES`, before it.
     """
-    codes, weights = data.codes[data.docs], course.weights
+    y, weights = data.y[data.train], state.weights
     counts = bag.draw_weighted_counts(seeds[:, 0], weights, len(weights))
     forest = grow_forest(
-        data.table,
-        codes,
+        data.binned,
+        y,
         data.n_classes,
-        rules,
+        tree_params,
         seeds[:, 1],
         lambda tree: counts[tree].astype(np.float64),
         n_jobs=n_jobs,
     )
-    leaves = _find_leaves(forest, data, counts, scheme, n_jobs)
-    answers = {out: find_answers(forest, found, data.n_classes) for out, found in leaves.items()}
+    leaves = _apply(forest, data, counts, params, n_jobs)
+    predictions = {oob: find_answers(forest, ids, data.n_classes) for oob, ids in leaves.items()}
     tree_errors = np.zeros(len(seeds))
-    if scheme.needs_tree_errors:
-        tree_errors = judge_trees(answers[scheme.oob_error][:, data.docs], codes, weights)
-    factors = weigh_trees(tree_errors) if scheme.tree_weights else np.ones(len(seeds))
-    votes = {out: sum_votes(forest, leaves[out], factors, data.n_classes) for out in leaves}
-    ballots = {out: Ballot(answers[out][:, data.docs], votes[out][data.docs]) for out in leaves}
+    if params.needs_tree_errors:
+        voted = predictions[params.oob_error][:, data.train]
+        tree_errors = compute_tree_errors(voted, y, weights)
+    factors = compute_tree_weights(tree_errors) if params.tree_weights else np.ones(len(seeds))
+    votes = {oob: sum_votes(forest, ids, factors, data.n_classes) for oob, ids in leaves.items()}
+    train_votes = {
+        oob: ForestVotes(predictions[oob][:, data.train], votes[oob][data.train]) for oob in leaves
+    }
 
-    error = judge_forest(ballots[scheme.oob_error], codes, weights)
-    n_classes = max(2, int(np.count_nonzero(np.bincount(codes))))
-    stop_reason = _find_reason(error, find_chance(scheme, n_classes))
-    if stop_reason in FAILURES and course.errors:
+    error = compute_forest_error(train_votes[params.oob_error], y, weights)
+    n_present = max(2, int(np.count_nonzero(np.bincount(y))))
+    stop_reason = _find_stop_reason(error, compute_max_error(params, n_present))
+    failed = stop_reason in FAILURES
+    if failed and state.errors:
         return stop_reason
-    # Of a first forest that fails, there is no other to weigh it against.
-    weight = 1.0 if stop_reason in FAILURES else weigh_forest(scheme, error, n_classes)
-    _note(course, data, Ballot(answers[True], votes[True]), factors, weight)
-    course.errors.append(error)
-    course.importances += weight * importances(
+    # A failed first forest is the only one, so that its weight does not matter.
+    weight = 1.0 if failed else compute_estimator_weight(params, error, n_present)
+    _add_round(state, data, ForestVotes(predictions[True], votes[True]), factors, weight)
+    state.errors.append(error)
+    state.importances += weight * importances(
         forest,
         data.n_classes,
-        data.table.n_features,
-        entropy=rules.entropy,
+        data.binned.n_features,
+        entropy=tree_params.entropy,
         tree_weights=factors,
     )
-    course.forests.append(drop_census(forest))
+    state.forests.append(drop_census(forest))
     if stop_reason is None:
-        log_factors = UPDATES[scheme.update](
-            scheme, ballots[scheme.oob_updates], codes, weight, tree_errors
+        log_factors = UPDATES[params.update](
+            params, train_votes[params.oob_updates], y, weight, tree_errors
         )
-        course.weights = reweigh(weights, log_factors)
+        state.weights = update_weights(weights, log_factors)
     return stop_reason
 
 
-def _find_leaves(
+def _apply(
     forest: Forest,
-    data: Data,
+    data: BoostingData,
     counts: NDArray[np.uint32],
-    scheme: Scheme,
+    params: BoostingParams,
     n_jobs: int | None,
 ) -> dict[bool, NDArray[np.int32]]:
-    """Find the leaf of each row in each tree: under True of those that are out of the tree's bag.
+    """Return the leaf of each sample in each tree.
 
-    Those of all rows are under False, if the scheme asks for them.
+    Under True only for out-of-bag samples, the others being -1; under False, if `params` needs
+    them, for all samples.
     """
-    drawn = np.zeros((len(counts), len(data.codes)), np.bool_)
-    drawn[:, data.docs] = counts > 0
+    drawn = np.zeros((len(counts), len(data.y)), np.bool_)
+    drawn[:, data.train] = counts > 0
     leaves = np.empty(drawn.shape, np.int32)
-    if scheme.oob_error and scheme.oob_updates:
+    if params.oob_error and params.oob_updates:
         bags = bag.pack_draws(drawn[:, data.order])
-        leaves[:, data.order] = reach_turned(forest, data.rows, bags=bags, n_jobs=n_jobs)
+        leaves[:, data.order] = reach_turned(forest, data.row_blocks, bags=bags, n_jobs=n_jobs)
         return {True: leaves}
-    leaves[:, data.order] = reach_turned(forest, data.rows, n_jobs=n_jobs)
+    leaves[:, data.order] = reach_turned(forest, data.row_blocks, n_jobs=n_jobs)
     return {True: np.where(drawn, np.int32(-1), leaves), False: leaves}
 
 
-def _find_reason(error: float, chance: float) -> str | None:
-    """Tell what an error says about going on."""
+def _find_stop_reason(error: float, max_error: float) -> str | None:
+    """Return why boosting stops at a forest of this error, or None."""
     if np.isnan(error):
-        return "nothing_out_of_bag"
-    if error >= chance:
+        return "no_oob_samples"
+    if error >= max_error:
         return "chance"
-    return "no_error" if error <= LEAST_ERROR else None
+    return "no_error" if error <= MIN_ERROR else None
 
 
-def _note(
-    course: Course, data: Data, ballot: Ballot, factors: NDArray[np.float64], weight: float
+def _add_round(
+    state: BoostingState,
+    data: BoostingData,
+    oob: ForestVotes,
+    factors: NDArray[np.float64],
+    weight: float,
 ) -> None:
-    """Add a forest's weight and its votes out of bag, and score all of these up to now."""
-    course.estimator_weights.append(weight)
-    course.tree_weights.append(weight * factors / factors.sum())
-    is_out = ballot.answers >= 0
-    total = factors @ is_out
-    share = np.divide(weight, total, where=total > 0, out=np.zeros(len(total)))
-    course.oob_votes += ballot.votes * share[:, None]
-    course.oob_count += is_out.sum(axis=0)
-    is_right = course.oob_votes.argmax(axis=1) == data.codes
-    scored = is_right[data.judged][course.oob_count[data.judged] > 0]
-    course.scores.append(float(scored.mean()) if len(scored) else float("nan"))
+    """Add the weights and the out-of-bag votes of a forest, and update the out-of-bag score."""
+    state.estimator_weights.append(weight)
+    state.tree_weights.append(weight * factors / factors.sum())
+    is_oob = oob.predictions >= 0
+    total = factors @ is_oob
+    scale = np.divide(weight, total, where=total > 0, out=np.zeros(len(total)))
+    state.oob_votes += oob.votes * scale[:, None]
+    state.oob_count += is_oob.sum(axis=0)
+    is_correct = state.oob_votes.argmax(axis=1) == data.y
+    scored = is_correct[data.scored][state.oob_count[data.scored] > 0]
+    state.scores.append(float(scored.mean()) if len(scored) else float("nan"))

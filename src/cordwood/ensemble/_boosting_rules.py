@@ -1,15 +1,15 @@
-"""The rules by which forests are boosted, as functions on arrays.
+"""Formulas of boosted forests: errors, estimator weights, and updates of the sample weights.
 
-They share the names of their arguments:
+Arguments of the same name have the same meaning in all functions:
 
-answers : int32 array of shape (n_trees, n_rows)
-    Classes that the trees of one forest answer; -1 where a tree has no vote on a row.
-votes : float64 array of shape (n_rows, n_classes)
-    The forest's votes, summed over its trees; zero on rows without any.
-codes : array of shape (n_rows,)
-    The rows' classes.
-weights : float64 array of shape (n_rows,)
-    The rows' weights, whose mean is one.
+predictions : int32 array of shape (n_trees, n_samples)
+    Class code that each tree of a forest predicts; -1 where a tree does not vote on a sample.
+votes : float64 array of shape (n_samples, n_classes)
+    Votes of the forest, summed over its trees; zero for samples without votes.
+y : array of shape (n_samples,)
+    Class codes.
+weights : float64 array of shape (n_samples,)
+    Sample weights with mean one.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,16 +20,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# A lesser error is taken for this one, so that a forest without error has no infinite weight.
-LEAST_ERROR = 1e-5
+# Lower bound of the error of a forest, so that a forest without errors has a finite weight.
+MIN_ERROR = 1e-5
 
-# The least weight of a row. It is as good as never drawn, but comes back within a few rounds once
-# it is answered wrongly.
-LEAST_WEIGHT = 1e-12
+# Lower bound of a sample weight. Such a sample is practically never drawn, but regains weight
+# within a few rounds once it is misclassified.
+MIN_WEIGHT = 1e-12
 
 
-class Scheme(NamedTuple):
-    """Which of the rules hold; names and meanings are those of `BoostedForestClassifier`."""
+class BoostingParams(NamedTuple):
+    """Parameters of `BoostedForestClassifier` that select among the formulas."""
 
     update: str
     oob_error: bool
@@ -40,147 +40,147 @@ class Scheme(NamedTuple):
 
     @property
     def needs_tree_errors(self) -> bool:
-        """Tell whether the error of each tree has a say in anything."""
+        """Whether any formula depends on the errors of single trees."""
         return self.tree_weights or self.update == "per_tree"
 
 
 @dataclass(frozen=True)
-class Ballot:
-    """What the trees of a forest say of rows, each and together."""
+class ForestVotes:
+    """Predictions of the trees of a forest and their summed votes."""
 
-    answers: NDArray[np.int32]
+    predictions: NDArray[np.int32]
     votes: NDArray[np.float64]
 
     @cached_property
-    def is_heard(self) -> NDArray[np.bool_]:
-        """Tell on which rows any tree has a vote."""
-        return np.asarray((self.answers >= 0).any(axis=0))
+    def has_votes(self) -> NDArray[np.bool_]:
+        """Mask of the samples that at least one tree votes on."""
+        return np.asarray((self.predictions >= 0).any(axis=0))
 
-    @cached_property
-    def leaders(self) -> NDArray[np.intp]:
-        """Give the class of the most votes for each row."""
-        return np.asarray(self.votes.argmax(axis=1))
+    def find_misclassified(self, y: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Return the mask of samples with votes whose most voted class is wrong."""
+        return np.asarray(self.has_votes & (self.votes.argmax(axis=1) != y))
 
-    def find_wrong(self, codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Find the rows that the forest answers wrongly."""
-        return np.asarray(self.is_heard & (self.leaders != codes))
-
-    def find_signs(self, codes: NDArray[np.uint32]) -> NDArray[np.int8]:
-        """Give one where a tree is wrong, minus one where it is right, zero where it is silent."""
-        is_wrong = (self.answers != codes).view(np.int8)
-        return np.asarray((2 * is_wrong - 1) * (self.answers >= 0).view(np.int8))
+    def error_signs(self, y: NDArray[np.uint32]) -> NDArray[np.int8]:
+        """Return +1 where a tree is wrong, -1 where it is right, 0 where it does not vote."""
+        is_wrong = (self.predictions != y).view(np.int8)
+        return np.asarray((2 * is_wrong - 1) * (self.predictions >= 0).view(np.int8))
 
 
-def judge_trees(
-    answers: NDArray[np.int32], codes: NDArray[np.uint32], weights: NDArray[np.float64]
+def compute_tree_errors(
+    predictions: NDArray[np.int32], y: NDArray[np.uint32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give each tree's weighted error; one for a tree without votes, of which no good is known.
+    """Return the weighted error of each tree; one for trees without votes.
 
     Examples
     --------
-    >>> judge_trees(np.array([[0, 1, -1], [-1, -1, -1]]), np.array([0, 0, 0]), np.array([3, 1, 1]))
+    >>> predictions = np.array([[0, 1, -1], [-1, -1, -1]])
+    >>> compute_tree_errors(predictions, np.array([0, 0, 0]), np.array([3, 1, 1]))
     array([0.25, 1.  ])
     """
-    heard = np.where(answers >= 0, weights, 0.0).sum(axis=1)
-    right = np.where(answers == codes, weights, 0.0).sum(axis=1)
-    return np.asarray(1.0 - np.divide(right, heard, where=heard > 0, out=np.zeros(len(heard))))
+    voted = np.where(predictions >= 0, weights, 0.0).sum(axis=1)
+    correct = np.where(predictions == y, weights, 0.0).sum(axis=1)
+    return np.asarray(1.0 - np.divide(correct, voted, where=voted > 0, out=np.zeros(len(voted))))
 
 
-def judge_forest(ballot: Ballot, codes: NDArray[np.uint32], weights: NDArray[np.float64]) -> float:
-    """Give the forest's weighted error over the rows with votes; NaN where there are none."""
-    total = weights[ballot.is_heard].sum()
-    return float(weights[ballot.find_wrong(codes)].sum() / total) if total > 0 else float("nan")
+def compute_forest_error(
+    votes: ForestVotes, y: NDArray[np.uint32], weights: NDArray[np.float64]
+) -> float:
+    """Return the weighted error over the samples with votes; NaN if there are none."""
+    total = weights[votes.has_votes].sum()
+    return float(weights[votes.find_misclassified(y)].sum() / total) if total > 0 else float("nan")
 
 
-def find_chance(scheme: Scheme, n_classes: int) -> float:
-    """Find the error from which on a forest's weight is not positive."""
-    return 1.0 - 1.0 / n_classes if scheme.samme else 0.5
+def compute_max_error(params: BoostingParams, n_classes: int) -> float:
+    """Return the error at which the weight of a forest is zero."""
+    return 1.0 - 1.0 / n_classes if params.samme else 0.5
 
 
-def weigh_forest(scheme: Scheme, error: float, n_classes: int) -> float:
-    """Give a forest's weight: the logarithm of its odds, and of those of chance.
+def compute_estimator_weight(params: BoostingParams, error: float, n_classes: int) -> float:
+    """Return the weight of a forest: its log-odds of being right, plus log(K - 1) with SAMME.
 
     Examples
     --------
-    >>> scheme = Scheme("aggregate", True, True, True, False, learning_rate=1.0)
-    >>> round(weigh_forest(scheme, 0.5, n_classes=3), 4)
+    >>> params = BoostingParams("aggregate", True, True, True, False, learning_rate=1.0)
+    >>> round(compute_estimator_weight(params, 0.5, n_classes=3), 4)
     0.6931
     """
-    error = max(error, LEAST_ERROR)
-    term = np.log(n_classes - 1) if scheme.samme else 0.0
-    return float(scheme.learning_rate * (np.log((1.0 - error) / error) + term))
+    error = max(error, MIN_ERROR)
+    samme_term = np.log(n_classes - 1) if params.samme else 0.0
+    return float(params.learning_rate * (np.log((1.0 - error) / error) + samme_term))
 
 
-def weigh_trees(errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the weight of each tree within its forest."""
+def compute_tree_weights(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weight of each tree within its forest."""
     return np.exp(1.0 - errors)
 
 
-def raise_by_forest(
-    scheme: Scheme,
-    ballot: Ballot,
-    codes: NDArray[np.uint32],
-    weight: float,
+def update_aggregate(
+    params: BoostingParams,
+    votes: ForestVotes,
+    y: NDArray[np.uint32],
+    estimator_weight: float,
     tree_errors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Raise the rows that the forest answers wrongly, by its weight."""
-    return np.where(ballot.find_wrong(codes), weight, 0.0)
+    """Increase the weights of the samples that the forest misclassifies."""
+    return np.where(votes.find_misclassified(y), estimator_weight, 0.0)
 
 
-def raise_by_majority(
-    scheme: Scheme,
-    ballot: Ballot,
-    codes: NDArray[np.uint32],
-    weight: float,
+def update_majority(
+    params: BoostingParams,
+    votes: ForestVotes,
+    y: NDArray[np.uint32],
+    estimator_weight: float,
     tree_errors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Raise the rows that more trees answer wrongly than rightly, by the forest's weight."""
-    return np.where(ballot.find_signs(codes).sum(axis=0) > 0, weight, 0.0)
+    """Increase the weights of the samples that more trees misclassify than classify correctly."""
+    return np.where(votes.error_signs(y).sum(axis=0) > 0, estimator_weight, 0.0)
 
 
-def shift_by_trees(
-    scheme: Scheme,
-    ballot: Ballot,
-    codes: NDArray[np.uint32],
-    weight: float,
+def update_per_tree(
+    params: BoostingParams,
+    votes: ForestVotes,
+    y: NDArray[np.uint32],
+    estimator_weight: float,
     tree_errors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Raise a row by the odds of each tree that is wrong, and lower it by those of the others.
+    """Add the odds of each tree that misclassifies a sample, subtract those of the others.
 
-    The odds of a tree without error are taken for one, as the method's authors have it.
+    The odds of a tree without errors are set to one, as in the authors' code.
     """
     odds = np.divide(
         1.0 - tree_errors, tree_errors, where=tree_errors > 0, out=np.ones_like(tree_errors)
     )
-    return np.asarray(scheme.learning_rate * odds @ ballot.find_signs(codes).astype(np.float64))
+    return np.asarray(params.learning_rate * odds @ votes.error_signs(y).astype(np.float64))
 
 
-# Each gives the logarithms of the factors on the rows' weights.
+# Each function returns the logarithms of the factors on the sample weights.
 UPDATES: Mapping[str, Callable[..., NDArray[np.float64]]] = {
-    "aggregate": raise_by_forest,
-    "majority": raise_by_majority,
-    "per_tree": shift_by_trees,
+    "aggregate": update_aggregate,
+    "majority": update_majority,
+    "per_tree": update_per_tree,
 }
 
 
 def normalize(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bring weights to a mean of one, none below `LEAST_WEIGHT`; ones stay ones.
+    """Scale weights to mean one, with `MIN_WEIGHT` as lower bound; ones stay exactly one.
 
     Examples
     --------
     >>> normalize(np.array([1.0, 3.0, 0.0]))
     array([7.50e-01, 2.25e+00, 1.00e-12])
     """
-    scaled = np.maximum(weights * (len(weights) / weights.sum()), LEAST_WEIGHT)
+    scaled = np.maximum(weights * (len(weights) / weights.sum()), MIN_WEIGHT)
     return np.asarray(scaled * (len(scaled) / scaled.sum()))
 
 
-def reweigh(weights: NDArray[np.float64], log_factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Multiply weights by factors that are given as logarithms, however large, and normalise.
+def update_weights(
+    weights: NDArray[np.float64], log_factors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Multiply weights by ``exp(log_factors)`` without overflow, and normalize them.
 
     Examples
     --------
-    >>> reweigh(np.ones(2), np.array([0.0, 1e6]))
+    >>> update_weights(np.ones(2), np.array([0.0, 1e6]))
     array([1.e-12, 2.e+00])
     """
     logs = np.log(weights) + log_factors

@@ -1,28 +1,48 @@
-"""What all ensembles of trees share: the trees' parameters, weights of rows, seeds."""
+"""Base class of all tree ensembles: tree parameters, class weights, seeds and fit callbacks."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from numbers import Real
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import compute_class_weight
 
 from cordwood._base_classifier import BaseVotingClassifier
-from cordwood._param_validation import check_choice, check_jobs, check_number, check_state
+from cordwood._param_validation import (
+    N_JOBS,
+    RANDOM_STATE,
+    Constraint,
+    check_state,
+    class_weights,
+    fraction,
+    integer,
+    options,
+    real,
+)
 from cordwood._random import MAX_SEED
-from cordwood.ensemble._resolve_params import balance, count_features, count_rows
+from cordwood._sklearn import NO_TASK, CallbackSupportMixin, FitTask, with_callbacks
 from cordwood.ensemble._tree_engine.records import Forest, Rules
 from cordwood.ensemble._tree_engine.untrusted import check_forest
 
 _NO_LIMIT = 2**31 - 1
 
-# Trees keep their leaves' weights in single precision.
-_LEAST_WEIGHT, _MOST_WEIGHT = 1e-30, 1e30
+# Leaf weights are stored in single precision.
+_MIN_WEIGHT, _MAX_WEIGHT = 1e-30, 1e30
+
+# Constraints of the parameters that every tree ensemble has; lazy forests use some of them.
+CRITERION = options("gini", "entropy", "log_loss")
+MAX_FEATURES = options("sqrt", "log2", None) | integer(1) | fraction()
 
 
-class BaseTreesClassifier(BaseVotingClassifier):
-    """A classifier that grows trees; subclasses decide on which rows, and how the trees vote."""
+class BaseTreeEnsemble(CallbackSupportMixin, BaseVotingClassifier):
+    """Base of classifiers that fit trees.
+
+    Subclasses implement `_fit`, which decides on which samples the trees are grown, and
+    `_predict_proba`, which combines their votes.
+    """
 
     forest_: Forest
 
@@ -37,81 +57,178 @@ class BaseTreesClassifier(BaseVotingClassifier):
     random_state: int | np.random.RandomState | None
     class_weight: Mapping[Any, float] | str | None
 
-    _random_cut: bool
-    _class_weight_names: tuple[str | None, ...] = (None, "balanced")
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_estimators": integer(1),
+        "criterion": CRITERION,
+        "max_depth": options(None) | integer(1),
+        "min_samples_split": integer(2) | fraction(),
+        "min_samples_leaf": integer(1) | fraction(),
+        "min_weight_fraction_leaf": real("[]", 0, 0.5),
+        "max_features": MAX_FEATURES,
+        "n_jobs": N_JOBS,
+        "random_state": RANDOM_STATE,
+        "class_weight": class_weights("balanced"),
+    }
 
-    def _goes_on(self) -> bool:
+    # Whether trees draw one random threshold per feature, as in extra-trees.
+    _random_splits: bool
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the ensemble to the training set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples. Values are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. A sample of weight zero is ignored. If None, all weights are one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        self._validate_params()
+        data = self._validate_training_set(X, y, sample_weight)
+        task = FitTask.start(self, X, y, sample_weight, self._count_subtasks())
+        self._fit(*data, task)
+        task.end()
+        return self
+
+    @abstractmethod
+    def _fit(
+        self,
+        X: sp.csc_matrix,
+        y: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+        task: FitTask = NO_TASK,
+    ) -> None:
+        """Fit to validated data; every tree or boosting round is a subtask of `task`."""
+
+    def _count_subtasks(self) -> int:
+        """Return the maximum number of subtasks of `fit` that callbacks will see."""
+        return int(self.n_estimators)
+
+    def _is_warm_start(self) -> bool:
         return bool(getattr(self, "warm_start", False)) and hasattr(self, "forest_")
 
     def _draw_seeds(self) -> NDArray[Any]:
-        """Draw for each tree a seed of its bag and one of its cuts.
+        """Draw two seeds per estimator: for its bootstrap sample and for its splits.
 
-        For trees that are kept, too, so that a forest continued equals one grown in one go.
+        Estimators that warm_start keeps are included, so that a continued fit has the same seeds
+        as a single one.
         """
         state = check_state(self.random_state)
         return np.asarray(state.randint(MAX_SEED, size=(self.n_estimators, 2), dtype=np.int64))
 
-    def _find_seen(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Find the rows that have a weight, and check that trees can add these up."""
-        seen = weights > 0
-        if not seen.any():
-            raise ValueError("class_weight is zero for every class that has rows with a weight")
-        least, most = weights[seen].min(), weights[seen].max()
-        if least < _LEAST_WEIGHT or most > _MOST_WEIGHT:
+    def _find_weighted(self, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return the mask of samples of positive weight; validate the range of the weights."""
+        is_weighted = weights > 0
+        if not is_weighted.any():
+            raise ValueError("class_weight is zero for every class with samples of positive weight")
+        least, most = weights[is_weighted].min(), weights[is_weighted].max()
+        if least < _MIN_WEIGHT or most > _MAX_WEIGHT:
             raise ValueError(
-                f"sample_weight, times class_weight, goes from {least:g} to {most:g}; scale it to "
-                f"lie between {_LEAST_WEIGHT:g} and {_MOST_WEIGHT:g}, or set what is less to zero"
+                f"sample_weight times class_weight ranges from {least:g} to {most:g}; scale it to "
+                f"lie between {_MIN_WEIGHT:g} and {_MAX_WEIGHT:g}, or set smaller weights to zero"
             )
-        return seen
+        return is_weighted
 
-    def _rules(self, n_docs: int, n_features: int, weights: NDArray[np.float64]) -> Rules:
-        """Check the parameters and turn them into what the engine goes by."""
-        check_choice("criterion", self.criterion, ("gini", "entropy", "log_loss"))
-        check_number("n_estimators", self.n_estimators, 1)
-        check_jobs(self.n_jobs)
-        if self.max_depth is not None:
-            check_number("max_depth", self.max_depth, 1)
-        share = self.min_weight_fraction_leaf
-        if not isinstance(share, Real) or not 0 <= share <= 0.5:
-            raise ValueError(f"min_weight_fraction_leaf must be in [0, 0.5]; got {share!r}")
-        # Weights up to the number of rows are looked up: with bootstrap counts, all of them are.
-        n_logs = int(min(weights.sum(), n_docs)) + 1 if self._uses_entropy() else 0
-        logs = np.arange(n_logs, dtype=np.float64)
-        logs[1:] *= np.log2(logs[1:])
+    def _tree_params(self, n_samples: int, n_features: int, weights: NDArray[np.float64]) -> Rules:
+        """Resolve the constructor parameters for a training set of this size."""
+        # Weights up to n_samples are looked up: bootstrap counts never exceed it.
+        n_logs = int(min(weights.sum(), n_samples)) + 1 if self._uses_entropy() else 0
         return Rules(
             entropy=self._uses_entropy(),
-            random_cut=self._random_cut,
-            max_features=self._count_features(n_features),
+            random_cut=self._random_splits,
+            max_features=self._resolve_max_features(n_features),
             max_depth=_NO_LIMIT if self.max_depth is None else int(self.max_depth),
-            min_samples_split=count_rows("min_samples_split", self.min_samples_split, n_docs, 2),
-            min_samples_leaf=count_rows("min_samples_leaf", self.min_samples_leaf, n_docs, 1),
+            min_samples_split=resolve_count(self.min_samples_split, n_samples, least=2),
+            min_samples_leaf=resolve_count(self.min_samples_leaf, n_samples, least=1),
             min_weight_share=float(self.min_weight_fraction_leaf),
-            x_log_x=logs,
+            x_log_x=tabulate_x_log_x(n_logs),
         )
 
     def _uses_entropy(self) -> bool:
         return self.criterion != "gini"
 
-    def _count_features(self, n_features: int) -> int:
-        return int(count_features(self.max_features, np.array(n_features)))
+    def _resolve_max_features(self, n_features: int) -> int:
+        return int(resolve_max_features(self.max_features, np.array(n_features)))
 
-    def _class_weights(
-        self, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+    def _compute_class_weights(
+        self, y: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Factors on the weights of each class's rows."""
-        wanted, n_classes = self.class_weight, len(self.classes_)
-        if isinstance(wanted, Mapping):
-            factors = compute_class_weight(
-                dict(wanted), classes=self.classes_, y=self.classes_[codes]
+        """Return the factor on the sample weights of each class."""
+        n_classes = len(self.classes_)
+        if isinstance(self.class_weight, Mapping):
+            return np.asarray(
+                compute_class_weight(
+                    dict(self.class_weight), classes=self.classes_, y=self.classes_[y]
+                )
             )
-            if not (np.isfinite(factors).all() and (factors >= 0).all()):
-                raise ValueError(f"class_weight must be finite and not negative; got {wanted!r}")
-            return np.asarray(factors)
-        check_choice("class_weight", wanted, self._class_weight_names)
-        return balance(codes, weights, n_classes) if wanted else np.ones(n_classes)
+        if self.class_weight is None:
+            return np.ones(n_classes)
+        return balanced_class_weights(y, weights, n_classes)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "forest_"):
-            # A file may come from a stranger, and kernels do not check bounds.
+            # The state may come from an untrusted file, and kernels do not check bounds.
             self.forest_ = check_forest(self.forest_, len(self.classes_), self.n_features_in_)
+
+
+def balanced_class_weights(
+    y: NDArray[np.uint32], weights: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return class weights that give all classes present the same total weight.
+
+    The formula is scikit-learn's, ``sum(weights) / (n_classes * sum(weights of the class))``,
+    where only classes with samples count; the others get weight zero.
+
+    Examples
+    --------
+    >>> balanced_class_weights(np.array([0, 0, 0, 2]), np.ones(4), 3)
+    array([0.66666667, 0.        , 2.        ])
+    """
+    totals = np.bincount(y, weights=weights, minlength=n_classes)
+    present = totals > 0
+    balanced = weights.sum() / (present.sum() * np.where(present, totals, 1.0))
+    return np.where(present, balanced, 0.0)
+
+
+def resolve_max_features(max_features: Any, n_features: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of features that `max_features` means, for each number of features.
+
+    Examples
+    --------
+    >>> resolve_max_features("sqrt", np.array([1, 10, 10_000]))
+    array([  1,   3, 100])
+    """
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        resolved: NDArray[Any] = np.sqrt(n_features)
+    elif max_features == "log2":
+        resolved = np.log2(np.maximum(n_features, 1))
+    elif isinstance(max_features, Integral):
+        resolved = np.minimum(int(max_features), n_features)
+    else:
+        resolved = float(max_features) * n_features
+    return np.maximum(1, np.asarray(resolved).astype(np.int64))
+
+
+def resolve_count(value: int | float, n_samples: int, *, least: int) -> int:
+    """Return a number of samples that is given as a count or as a fraction of all samples."""
+    if isinstance(value, Integral):
+        return int(value)
+    return max(least, int(np.ceil(value * n_samples)))
+
+
+def tabulate_x_log_x(n: int) -> NDArray[np.float64]:
+    """Return x * log2(x) for the integers below `n`, zero at x = 0."""
+    table = np.arange(n, dtype=np.float64)
+    table[1:] *= np.log2(table[1:])
+    return table

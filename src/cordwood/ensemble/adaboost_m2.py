@@ -1,131 +1,155 @@
-"""AdaBoost.M2: trees that are boosted by which wrong labels they take for possible."""
+"""AdaBoost.M2: multi-class boosting of trees by the pseudo-loss."""
 
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
-from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._csr import as_rows
-from cordwood._param_validation import check_choice
+from cordwood._csr import to_csr
+from cordwood._param_validation import BOOLEAN, Constraint, real
+from cordwood._sklearn import NO_TASK, FitTask
 from cordwood.ensemble._tree_engine import bootstrap as bag
 from cordwood.ensemble._tree_engine.binning import encode
 from cordwood.ensemble._tree_engine.grower import freeze, grow_forest, join, reach
 from cordwood.ensemble._tree_engine.importances import importances
 from cordwood.ensemble._tree_engine.leaf_votes import number_leaves
 from cordwood.ensemble._tree_engine.records import Forest, Rules, Table
-from cordwood.ensemble._tree_ensemble import BaseTreesClassifier
+from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble
 
-# A lesser pseudo-loss is taken for this one, so that no tree has an infinite weight.
-_LEAST_LOSS = 1e-10
+# Lower bound of the pseudo-loss, so that the weight of a tree is finite.
+_MIN_LOSS = 1e-10
 
-# What rounding leaves of a difference between equal weights, as a share of them, and some more.
+# Differences below this fraction of the weights are rounding errors between equal weights.
 _TIE = 1e-10
 
-# Trees keep their leaves' weights, whose mean is one, in single precision.
-_LEAST_WEIGHT = 1e-30
+# Leaf weights, with mean one, are stored in single precision.
+_MIN_WEIGHT = 1e-30
 
-# Rows that are answered in one go: their leaves in all trees are in memory at once.
-_ROWS = 2**14
+# Number of samples predicted at once, which bounds the memory for their leaves in all trees.
+_BLOCK_SIZE = 2**14
 
 
 class _Round(NamedTuple):
-    """A tree, the labels that its leaves hold plausible, and its pseudo-loss."""
+    """A tree, the labels that each of its leaves predicts as plausible, and its pseudo-loss."""
 
     tree: Forest
     plausible: NDArray[np.bool_]
     loss: float
 
 
-class AdaBoostM2Classifier(BaseTreesClassifier):
-    """AdaBoost.M2: boosting by pseudo-loss, of stumps or of larger trees.
+class AdaBoostM2Classifier(BaseTreeEnsemble):
+    """AdaBoost.M2: multi-class boosting of decision trees by the pseudo-loss.
 
-    The weights belong to pairs of a row and one of its wrong labels, so that a round can turn to
-    the classes that are still taken for each other. Each leaf of a tree names the labels that it
-    holds plausible. A tree's pseudo-loss is one half for one that holds all labels plausible
-    everywhere, and zero for one that names the right label of every row and no other; a weak
-    learner for many classes has only to stay below one half. Known as ADA.M2 with
-    ``max_depth=1``, and as ADA.FGDT with ``max_depth=None``.
+    The boosting weights belong to pairs of a sample and one of its wrong labels, so that a round
+    can concentrate on the classes that are still confused. Each leaf of a tree predicts a set of
+    plausible labels. The pseudo-loss of a tree is 0.5 if all labels are plausible everywhere, and
+    0 if the true label of every sample, and no other, is plausible; a weak learner only needs a
+    pseudo-loss below 0.5, however many classes there are.
 
     Parameters
     ----------
     n_estimators : int, default=200
-        Number of rounds at most, one tree each; `stop_reason_` tells why there are fewer.
+        Maximum number of boosting rounds, each of which fits one tree. `stop_reason_` is the
+        reason if there are fewer.
     learning_rate : float, default=1.0
-        Factor on the weight of each tree, in (0, 1], and so on how fast pairs change theirs.
+        Factor in (0, 1] on the weight of each tree, which also scales the weight updates.
     bootstrap : bool, default=True
-        Whether the tree of a round is grown on rows drawn with replacement in proportion to their
-        weights, rather than on all rows with their weights.
-    criterion, min_samples_split, min_samples_leaf, min_weight_fraction_leaf
-        Of the trees; see `RandomForestClassifier`.
+        Whether trees are grown on bootstrap samples, drawn in proportion to the sample weights.
+        If False, trees are grown on all samples with their weights.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that splits minimize. "log_loss" and "entropy" are the same.
     max_depth : int or None, default=1
-        Depth at which growing stops: 1 makes stumps, None full trees.
+        Maximum depth of the trees: 1 for decision stumps, None for fully grown trees.
+    min_samples_split : int or float, default=2
+        Minimum number of samples of a node to be split. A float is a fraction of `n_samples`.
+    min_samples_leaf : int or float, default=1
+        Minimum number of samples of a leaf. A float is a fraction of `n_samples`.
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum weight of a leaf, as a fraction of the total weight of the tree's samples.
     max_features : {"sqrt", "log2"}, int, float or None, default=None
-        Features drawn at each node; a float is a share, None means all.
-    n_jobs : int, optional
-        Number of threads of predictions; rounds follow each other. It never changes the result.
+        Number of features drawn at each node. A float is a fraction of `n_features`, None means
+        all features.
+    n_jobs : int or None, default=None
+        Number of threads of predictions; `fit` is sequential. None means 1 unless in a
+        `joblib.parallel_config` context, -1 means all processors. It does not change the result.
     random_state : int, RandomState or None, default=None
-        Seed.
-    class_weight : dict, "balanced" or None, default=None
-        Factor on the weights of the rows of each class.
+        Seed of the bootstrap samples and of the features drawn at each node. An int makes the fit
+        reproducible.
+    class_weight : {"balanced"}, dict or None, default=None
+        Factors on the sample weights of each class. "balanced" gives all classes the same total
+        weight. A dict maps labels to factors; labels that it does not contain have factor 1.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        The class labels, sorted.
     forest_ : Forest
-        The trees, as flat read-only arrays.
-    plausible_ : uint8 array of shape (n_leaves, ceil(n_classes / 8))
-        Bit k of a leaf's row, counted from the lowest, is set where it holds class k plausible.
-    estimator_errors_, estimator_weights_ : ndarrays of shape (n_estimators_,)
-        Each tree's pseudo-loss e, and how much it counts: `learning_rate` times ln((1 - e) / e).
+        The trees, as read-only flat arrays.
+    plausible_ : uint8 ndarray of shape (n_leaves, ceil(n_classes / 8))
+        The plausible labels of each leaf, as bit mask: bit k, counted from the lowest, is set if
+        class k is plausible.
+    estimator_errors_ : ndarray of shape (n_estimators_,)
+        Pseudo-loss e of each tree.
+    estimator_weights_ : ndarray of shape (n_estimators_,)
+        Weight of each tree, ``learning_rate * log((1 - e) / e)``.
     n_estimators_ : int
         Number of trees.
     stop_reason_ : str
-        Why there are no more trees: ``"n_estimators"``, all are there; ``"no_error"``, the last
-        tree's pseudo-loss is below 1e-10; ``"chance"``, that of the next tree would have been one
-        half. Such a tree is left out, unless it is the first.
+        Why boosting stopped: ``"n_estimators"``, all rounds are done; ``"no_error"``, the
+        pseudo-loss of the last tree is below 1e-10; ``"chance"``, that of the next tree was 0.5;
+        ``"callback"``, a callback requested it. A tree at chance is discarded, unless it is the
+        first.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Share of each feature in the decrease of impurity, the weighted mean over the trees.
+        Impurity-based feature importances, the weighted mean over the trees, which sum to one
+        (all zero if no tree has a split).
     n_features_in_ : int
-        Number of features seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where `X` had any.
+        Names of the features seen during `fit`. Exists only if `X` has feature names that are
+        all strings.
+
+    See Also
+    --------
+    BoostedForestClassifier : Boosting of small forests by their out-of-bag errors.
+    sklearn.ensemble.AdaBoostClassifier : Boosting by the classification error (SAMME).
 
     Notes
     -----
-    With D(i, y) the weight of row i with the wrong label y, all summing to one, and h(i, y) one
-    where the leaf of row i holds y plausible and zero elsewhere, a round is
+    Let D(i, y) be the weight of sample i with the wrong label y, all of which sum to one, and
+    h(i, y) = 1 if y is plausible in the leaf of sample i, else 0. A round computes
 
-    - pseudo-loss e = 1/2 sum D(i, y) (1 - h(i, y_i) + h(i, y)), and b = e / (1 - e);
-    - D(i, y) *= b ** (1/2 (1 + h(i, y_i) - h(i, y))), and then D is divided by its sum;
+    - the pseudo-loss e = 1/2 sum D(i, y) (1 - h(i, y_i) + h(i, y)), and b = e / (1 - e);
+    - D(i, y) *= b ** (1/2 (1 + h(i, y_i) - h(i, y))), after which D is normalized.
 
-    and the answer is the label with the greatest sum of ln(1 / b) h over the rounds; divided by
-    their sum over all labels, these are the probabilities. At first D is in proportion to
-    `sample_weight` times `class_weight`, the same for all wrong labels of a row.
+    The score of a label is the sum of ln(1 / b) h over the rounds, and the scores, normalized to
+    sum to one, are the probabilities. Initially, D is proportional to `sample_weight` times
+    `class_weight`, and the same for all wrong labels of a sample.
 
-    A tree is grown by the weights of rows, the sums of D over a row's wrong labels, so that its
-    cuts decrease the impurity rather than the pseudo-loss. Then a leaf holds a label plausible if
-    that lowers the pseudo-loss: if, among all training rows that reach the leaf, those of the
-    label weigh more than the pairs of the others with it; where no label does, all are plausible.
-    This is the best h from [0, 1], and that of the stumps in [1]_. Frequencies of classes are the
-    usual choice elsewhere, but a poor one for stumps: with 200 of them and a fifth of the WebKB
-    pages held out, macro F1 is 0.26 by frequencies and 0.51 by plausible labels. For full trees
-    neither was better on all data that were tried.
+    A tree is grown with the weights of the samples, the sums of D over their wrong labels, so that
+    its splits minimize the impurity rather than the pseudo-loss. A label is then plausible in a
+    leaf if that lowers the pseudo-loss: if, among all training samples in the leaf, the samples of
+    the label weigh more than the pairs of other samples with the label. If that holds for no
+    label, all are plausible. This is the optimal h in [0, 1], and that of the stumps in [1]_.
+    Class frequencies are a common choice for h, but a poor one for stumps: with 200 stumps and a
+    fifth of the WebKB pages as test set, the macro-F1 is 0.26 with frequencies and 0.51 with
+    plausible labels. For fully grown trees, neither was better on all data sets.
 
-    A full tree makes no error on the rows that it is grown on, so that boosting would end with the
-    first. It does make errors on rows that were not drawn, and boosting goes on; [3]_ draws rows
-    for stumps too. Without `bootstrap`, rows of less than 1e-30 of the mean weight are not seen by
-    a tree.
+    A fully grown tree makes no error on the samples that it is grown on, so that boosting would
+    stop after the first one. It makes errors on the samples that are not in its bootstrap sample,
+    with which boosting continues; [3]_ uses bootstrap samples for stumps too. Without `bootstrap`,
+    samples with less than 1e-30 of the mean weight are ignored by a tree.
 
-    With two classes a leaf holds the heavier one plausible, and this is the AdaBoost of [2]_. With
-    `learning_rate` one the weighted training error is at most (n_classes - 1) times the product
-    of 2 sqrt(e (1 - e)) over the rounds (theorem 2 of [1]_).
+    With two classes, the heavier class of a leaf is plausible, and this is the AdaBoost of [2]_.
+    With ``learning_rate=1``, the weighted training error is at most (n_classes - 1) times the
+    product of 2 sqrt(e (1 - e)) over the rounds (theorem 2 of [1]_). In [3]_ the method is named
+    ADA.M2 with ``max_depth=1`` and ADA.FGDT with ``max_depth=None``.
+
+    With scikit-learn 1.9 or later, callbacks set with `set_callbacks` are called after each round.
 
     References
     ----------
@@ -140,14 +164,24 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> stumps = AdaBoostM2Classifier(random_state=0).fit(X[::2], y[::2])
-    >>> stumps.score(X[1::2], y[1::2]) > 0.85
-    True
+    >>> round(stumps.score(X[1::2], y[1::2]), 2)
+    0.88
     >>> trees = AdaBoostM2Classifier(50, max_depth=None, random_state=0).fit(X[::2], y[::2])
-    >>> trees.score(X[1::2], y[1::2]) > 0.95
-    True
+    >>> round(trees.score(X[1::2], y[1::2]), 2)
+    0.96
     """
 
-    _random_cut = False
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        **BaseTreeEnsemble._parameter_constraints,
+        "learning_rate": real("(]", 0, 1),
+        "bootstrap": BOOLEAN,
+    }
+
+    plausible_: NDArray[np.uint8]
+    estimator_errors_: NDArray[np.float64]
+    estimator_weights_: NDArray[np.float64]
+
+    _random_splits = False
 
     def __init__(
         self,
@@ -186,7 +220,7 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the decrease of impurity, the weighted mean over the trees."""
+        """Impurity-based feature importances: the weighted mean over the trees, summing to one."""
         check_is_fitted(self)
         return importances(
             self.forest_,
@@ -197,107 +231,131 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
         )
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Give the probability of each class after each round.
+        """Predict class probabilities after each boosting round.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_rows, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples. Values are converted to float32.
 
         Yields
         ------
-        ndarray of shape (n_rows, n_classes)
-            In the order of `classes_`; rows sum to one. The last is that of `predict_proba`.
+        ndarray of shape (n_samples, n_classes)
+            Class probabilities, with columns in the order of `classes_`. The last ones are those
+            of `predict_proba`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        for scores in self._add_up(as_rows(X)):
+        for scores in self._staged_scores(to_csr(X)):
             yield scores / scores.sum(axis=1, keepdims=True)
 
-    def _grow(
-        self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+    def _fit(
+        self,
+        X: sp.csc_matrix,
+        y: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+        task: FitTask = NO_TASK,
     ) -> None:
-        self._check_own_parameters()
-        weights = weights * self._class_weights(codes, weights)[codes]
-        seen = self._find_seen(weights)
-        rounds = list(self._boost(X if seen.all() else X[seen], codes[seen], weights[seen]))
-        self.stop_reason_ = _find_reason(rounds[-1].loss) or "n_estimators"
-        if self.stop_reason_ == "chance" and len(rounds) > 1:
+        weights = weights * self._compute_class_weights(y, weights)[y]
+        is_weighted = self._find_weighted(weights)
+        X = X if is_weighted.all() else X[is_weighted]
+        rounds: list[_Round] = []
+        stop_reason = None
+        round_task = task.subtask("round")
+        for boosted in self._boost(X, y[is_weighted], weights[is_weighted]):
+            rounds.append(boosted)
+            stopped_by_callback = round_task.end(lambda: self._fitted_attributes(rounds))
+            stop_reason = _find_stop_reason(boosted.loss)
+            if stop_reason is None and stopped_by_callback:
+                stop_reason = "callback"
+            if stop_reason is not None or len(rounds) == self.n_estimators:
+                break
+            round_task = task.subtask("round")
+        if stop_reason == "chance" and len(rounds) > 1:
             rounds.pop()
-        losses = np.array([one.loss for one in rounds])
-        odds = (1.0 - losses) / np.maximum(losses, _LEAST_LOSS)
-        self.estimator_errors_ = losses
-        self.estimator_weights_ = self.learning_rate * np.log(odds)
-        if _find_reason(losses[0]) == "chance":
-            self.estimator_weights_[:] = 1.0  # the only tree, which would count for nothing
+        self.stop_reason_ = stop_reason or "n_estimators"
+        for name, value in self._fitted_attributes(rounds).items():
+            setattr(self, name, value)
+        if _find_stop_reason(rounds[0].loss) == "chance":
             warnings.warn(
-                "the first tree is no better than chance, and boosting ends with it: the features "
-                "do not tell the classes apart",
-                stacklevel=3,
+                "the first tree is not better than chance, so that boosting stops after it: no "
+                "feature separates the classes",
+                stacklevel=4,
             )
-        self.forest_: Forest = join([one.tree for one in rounds])
-        self.plausible_ = np.packbits(
-            np.concatenate([one.plausible for one in rounds]), axis=1, bitorder="little"
-        )
+
+    def _fitted_attributes(self, rounds: list[_Round]) -> dict[str, Any]:
+        losses = np.array([boosted.loss for boosted in rounds])
+        odds = (1.0 - losses) / np.maximum(losses, _MIN_LOSS)
+        estimator_weights = self.learning_rate * np.log(odds)
+        if _find_stop_reason(losses[0]) == "chance":
+            estimator_weights[:] = 1.0  # The weight of the only tree would be zero.
+        plausible = np.concatenate([boosted.plausible for boosted in rounds])
+        return {
+            "forest_": join([boosted.tree for boosted in rounds]),
+            "plausible_": np.packbits(plausible, axis=1, bitorder="little"),
+            "estimator_errors_": losses,
+            "estimator_weights_": estimator_weights,
+        }
 
     def _boost(
-        self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+        self, X: sp.csc_matrix, y: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> Iterator[_Round]:
-        """Do the rounds, up to and with one that leaves nothing to do for a further one."""
-        rules = self._rules(len(codes), X.shape[1], np.ones(len(codes)))
-        table = encode(X)
-        shares, pairs = _pair_up(codes, weights, len(self.classes_))
-        for bag_seed, seed in self._draw_seeds():
-            tree = self._grow_tree(table, codes, rules, self._weigh(shares, bag_seed), seed)
-            leaves = _find_leaves(tree, X)
-            gains, plausible = _choose(codes, shares, pairs, leaves, tree.n_leaves)
+        """Yield boosting rounds; after one with a stop reason, no other must be requested."""
+        n_samples, n_classes = len(y), len(self.classes_)
+        params = self._tree_params(n_samples, X.shape[1], np.ones(n_samples))
+        binned = encode(X)
+        sample_weights, pair_weights = _init_pair_weights(y, weights, n_classes)
+        for bootstrap_seed, seed in self._draw_seeds():
+            tree_weights = self._compute_tree_sample_weights(sample_weights, bootstrap_seed)
+            tree = self._grow_tree(binned, y, params, tree_weights, seed)
+            leaves = _apply(tree, X)
+            gains, plausible = _choose_plausible(
+                y, sample_weights, pair_weights, leaves, tree.n_leaves
+            )
             loss = max(0.5 * (1.0 - float(gains[plausible].sum())), 0.0)
             yield _Round(tree, plausible, loss)
-            if _find_reason(loss):
-                return
             beta = (loss / (1.0 - loss)) ** self.learning_rate
-            shares, pairs = _reweigh(codes, pairs, leaves, plausible, beta)
-
-    def _weigh(self, shares: NDArray[np.float64], bag_seed: int) -> NDArray[np.float64]:
-        """Give the rows' weights in a tree, from their shares in the weight of all pairs."""
-        n_docs = len(shares)
-        if self.bootstrap:
-            counts = bag.draw_weighted_counts([bag_seed], shares, n_docs)
-            return np.asarray(counts[0], np.float64)
-        weights = shares * n_docs
-        return np.where(weights < _LEAST_WEIGHT, 0.0, weights)
+            sample_weights, pair_weights = _update_pair_weights(
+                y, pair_weights, leaves, plausible, beta
+            )
 
     def _grow_tree(
         self,
-        table: Table,
-        codes: NDArray[np.uint32],
-        rules: Rules,
+        binned: Table,
+        y: NDArray[np.uint32],
+        params: Rules,
         weights: NDArray[np.float64],
         seed: int,
     ) -> Forest:
-        return grow_forest(table, codes, len(self.classes_), rules, [seed], lambda _: weights)
+        return grow_forest(binned, y, len(self.classes_), params, [seed], lambda _: weights)
 
-    def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
-        votes = np.empty((X.shape[0], len(self.classes_)))
-        for first in range(0, X.shape[0], _ROWS):
-            stages = self._add_up(X[first : first + _ROWS])
-            votes[first : first + _ROWS] = deque(stages, maxlen=1).pop()
-        return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+    def _compute_tree_sample_weights(
+        self, sample_weights: NDArray[np.float64], bootstrap_seed: int
+    ) -> NDArray[np.float64]:
+        """Return the weights that a tree is grown with: bootstrap counts, or scaled weights."""
+        n_samples = len(sample_weights)
+        if self.bootstrap:
+            counts = bag.draw_weighted_counts([bootstrap_seed], sample_weights, n_samples)
+            return np.asarray(counts[0], np.float64)
+        scaled = sample_weights * n_samples
+        return np.where(scaled < _MIN_WEIGHT, 0.0, scaled)
 
-    def _add_up(self, X: sp.csr_matrix) -> Iterator[NDArray[np.float64]]:
-        """Give, after each tree, the weight of the trees that hold a label plausible."""
+    def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
+        scores = np.empty((X.shape[0], len(self.classes_)))
+        for first in range(0, X.shape[0], _BLOCK_SIZE):
+            block = slice(first, first + _BLOCK_SIZE)
+            scores[block] = deque(self._staged_scores(X[block]), maxlen=1).pop()
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+    def _staged_scores(self, X: sp.csr_matrix) -> Iterator[NDArray[np.float64]]:
+        """Yield, after each tree, the total weight of the trees with each label plausible."""
         scores = np.zeros((X.shape[0], len(self.classes_)))
         leaves = number_leaves(self.forest_, reach(self.forest_, X, n_jobs=self.n_jobs))
-        for here, weight in zip(leaves, self.estimator_weights_, strict=True):
+        for tree_leaves, weight in zip(leaves, self.estimator_weights_, strict=True):
             scores += weight * np.unpackbits(
-                self.plausible_[here], axis=1, count=len(self.classes_), bitorder="little"
+                self.plausible_[tree_leaves], axis=1, count=len(self.classes_), bitorder="little"
             )
             yield scores
-
-    def _check_own_parameters(self) -> None:
-        rate = self.learning_rate
-        if not isinstance(rate, Real) or isinstance(rate, bool) or not 0 < float(rate) <= 1:
-            raise ValueError(f"learning_rate must be in (0, 1]; got {rate!r}")
-        check_choice("bootstrap", self.bootstrap, (True, False))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -308,55 +366,68 @@ class AdaBoostM2Classifier(BaseTreesClassifier):
             _check_array("estimator_weights_", self.estimator_weights_, np.float64, shape)
 
 
-def _pair_up(
-    codes: NDArray[np.uint32], weights: NDArray[np.float64], n_classes: int
+def _init_pair_weights(
+    y: NDArray[np.uint32], weights: NDArray[np.float64], n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give each row its share, and spread it evenly over the row's wrong labels.
+    """Normalize the sample weights and distribute them evenly over the wrong labels.
 
-    A class without rows is nobody's wrong label.
+    Classes without samples are not wrong labels of any sample.
+
+    Returns
+    -------
+    sample_weights : float64 array of shape (n_samples,)
+    pair_weights : float64 array of shape (n_samples, n_classes)
+        D(i, y); zero for the true labels.
 
     Examples
     --------
-    >>> _pair_up(np.array([0, 1, 3]), np.array([2.0, 1.0, 1.0]), 4)[1]
+    >>> _init_pair_weights(np.array([0, 1, 3]), np.array([2.0, 1.0, 1.0]), 4)[1]
     array([[0.   , 0.25 , 0.   , 0.25 ],
            [0.125, 0.   , 0.   , 0.125],
            [0.125, 0.125, 0.   , 0.   ]])
     """
-    shares = weights / weights.sum()
-    present = np.bincount(codes, minlength=n_classes) > 0
-    pairs = np.outer(shares, present / max(present.sum() - 1, 1))
-    pairs[np.arange(len(codes)), codes] = 0.0
-    return shares, pairs
+    sample_weights = weights / weights.sum()
+    present = np.bincount(y, minlength=n_classes) > 0
+    pair_weights = np.outer(sample_weights, present / max(present.sum() - 1, 1))
+    pair_weights[np.arange(len(y)), y] = 0.0
+    return sample_weights, pair_weights
 
 
-def _find_leaves(tree: Forest, X: sp.csc_matrix) -> NDArray[np.int64]:
-    """Number the leaf that each row reaches, from the columns that the tree asks for.
+def _apply(tree: Forest, X: sp.csc_matrix) -> NDArray[np.int64]:
+    """Return the number of the leaf of each sample.
 
-    One tree asks for few of them, and so it takes less time than to go through the rows.
+    A single tree splits on few features, so that selecting their columns first is faster than
+    converting the whole matrix to CSR.
     """
     columns, place = np.unique(tree.split >> 1, return_inverse=True)
     split = (2 * place + (tree.split & 1)).astype(tree.split.dtype)
     small = freeze(tree._replace(split=split))
-    return number_leaves(small, reach(small, as_rows(X[:, columns]))[0])
+    return number_leaves(small, reach(small, to_csr(X[:, columns]))[0])
 
 
-def _choose(
-    codes: NDArray[np.uint32],
-    shares: NDArray[np.float64],
-    pairs: NDArray[np.float64],
+def _choose_plausible(
+    y: NDArray[np.uint32],
+    sample_weights: NDArray[np.float64],
+    pair_weights: NDArray[np.float64],
     leaves: NDArray[np.int64],
     n_leaves: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Find what each leaf gains by holding a label plausible, and which ones it had better.
+    """Choose the plausible labels of each leaf, which minimize the pseudo-loss.
 
-    It gains the weight of the rows of the label, and loses that of the others' pairs with it.
-    The pseudo-loss is one half less half of all that is gained.
+    Returns
+    -------
+    gains : float64 array of shape (n_leaves, n_classes)
+        Weight of the samples of a label less the weight of the pairs of other samples with it.
+        The pseudo-loss is one half less half of the gains of the plausible labels.
+    plausible : bool array of shape (n_leaves, n_classes)
 
     Examples
     --------
-    >>> codes = np.array([0, 0, 1])
-    >>> shares, pairs = _pair_up(codes, np.ones(3), 2)
-    >>> gains, plausible = _choose(codes, shares, pairs, np.array([0, 1, 1]), 2)
+    >>> y = np.array([0, 0, 1])
+    >>> sample_weights, pair_weights = _init_pair_weights(y, np.ones(3), 2)
+    >>> gains, plausible = _choose_plausible(
+    ...     y, sample_weights, pair_weights, np.array([0, 1, 1]), 2
+    ... )
     >>> gains.round(3)
     array([[ 0.333, -0.333],
            [ 0.   ,  0.   ]])
@@ -364,53 +435,60 @@ def _choose(
     array([[ True, False],
            [ True,  True]])
     """
-    n_rows, n_classes = pairs.shape
-    places = leaves * n_classes + codes
-    right = np.bincount(places, weights=shares, minlength=n_leaves * n_classes)
-    right = right.reshape(n_leaves, n_classes)
-    reached = sp.csr_matrix((np.ones(n_rows), leaves, np.arange(n_rows + 1)), (n_rows, n_leaves))
-    gains = np.asarray(right - reached.T @ pairs)
-    plausible = gains > _TIE * right.sum(axis=1, keepdims=True)
-    # A leaf that cannot gain anything has no opinion, rather than none that is plausible.
+    n_samples, n_classes = pair_weights.shape
+    correct = np.bincount(
+        leaves * n_classes + y, weights=sample_weights, minlength=n_leaves * n_classes
+    ).reshape(n_leaves, n_classes)
+    in_leaf = sp.csr_matrix(
+        (np.ones(n_samples), leaves, np.arange(n_samples + 1)), (n_samples, n_leaves)
+    )
+    gains = np.asarray(correct - in_leaf.T @ pair_weights)
+    plausible = gains > _TIE * correct.sum(axis=1, keepdims=True)
+    # In a leaf where no label is better than none, all are plausible.
     return gains, plausible | ~plausible.any(axis=1, keepdims=True)
 
 
-def _reweigh(
-    codes: NDArray[np.uint32],
-    pairs: NDArray[np.float64],
+def _update_pair_weights(
+    y: NDArray[np.uint32],
+    pair_weights: NDArray[np.float64],
     leaves: NDArray[np.int64],
     plausible: NDArray[np.bool_],
     beta: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower the weights of the pairs that a tree tells apart, and give the rows' shares anew.
+    """Multiply pair weights by sqrt(beta) if the true label is plausible, and if the wrong is not.
 
-    By the root of beta if the right label is plausible, and again if the wrong one is not.
+    Returns
+    -------
+    sample_weights : float64 array of shape (n_samples,)
+        Sums over the wrong labels.
+    pair_weights : float64 array of shape (n_samples, n_classes)
+        Normalized to sum to one.
 
     Examples
     --------
-    >>> codes = np.array([0, 1, 2])
-    >>> _, pairs = _pair_up(codes, np.ones(3), 3)
+    >>> y = np.array([0, 1, 2])
+    >>> _, pair_weights = _init_pair_weights(y, np.ones(3), 3)
     >>> plausible = np.array([[True, True, False]])
-    >>> _reweigh(codes, pairs, np.zeros(3, int), plausible, 0.25)[1].round(3)
+    >>> _update_pair_weights(y, pair_weights, np.zeros(3, int), plausible, 0.25)[1].round(3)
     array([[0.   , 0.143, 0.071],
            [0.143, 0.   , 0.071],
            [0.286, 0.286, 0.   ]])
     """
     root = np.sqrt(beta)
-    named = plausible[leaves, codes]
-    pairs = pairs * np.where(plausible, 1.0, root)[leaves]
-    pairs *= np.where(named, root, 1.0)[:, None]
-    pairs /= pairs.sum()
-    return pairs.sum(axis=1), pairs
+    is_correct = plausible[leaves, y]
+    pair_weights = pair_weights * np.where(plausible, 1.0, root)[leaves]
+    pair_weights *= np.where(is_correct, root, 1.0)[:, None]
+    pair_weights /= pair_weights.sum()
+    return pair_weights.sum(axis=1), pair_weights
 
 
-def _find_reason(loss: float) -> str | None:
-    """Tell why no tree can follow one of such a pseudo-loss, if none can."""
-    if loss < _LEAST_LOSS:
+def _find_stop_reason(loss: float) -> str | None:
+    """Return why boosting stops at a tree of this pseudo-loss, or None."""
+    if loss < _MIN_LOSS:
         return "no_error"
     return "chance" if loss > 0.5 - _TIE else None
 
 
 def _check_array(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
-        raise ValueError(f"{name} is not an array of {np.dtype(dtype).name} of shape {shape}")
+        raise ValueError(f"{name} must be an array of {np.dtype(dtype).name} of shape {shape}")

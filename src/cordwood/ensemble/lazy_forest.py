@@ -1,15 +1,22 @@
-"""Lazy forests: for each query a forest of its own, on its nearest neighbours."""
+"""Lazy forests: a separate forest for each query, fitted on its nearest neighbors."""
 
+from collections.abc import Mapping
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._param_validation import check_choice, check_number, check_state
+from cordwood._param_validation import (
+    N_JOBS,
+    RANDOM_STATE,
+    Constraint,
+    check_state,
+    integer,
+    options,
+)
 from cordwood._random import MAX_SEED
-from cordwood.ensemble._resolve_params import count_features
 from cordwood.ensemble._tree_engine.lazy_trees import (
     Neighborhood,
     PathRules,
@@ -17,68 +24,94 @@ from cordwood.ensemble._tree_engine.lazy_trees import (
     collect,
     vote,
 )
+from cordwood.ensemble._tree_ensemble import (
+    CRITERION,
+    MAX_FEATURES,
+    resolve_max_features,
+    tabulate_x_log_x,
+)
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, Counter
+from cordwood.neighbors.index import METRICS
 
-# Neighbours are numbered in 16 bits, and there is one number more than neighbours.
-_MOST_NEIGHBORS = 2**16 - 1
+# Neighbors are numbered with 16 bits, and one number is reserved.
+_MAX_NEIGHBORS = 2**16 - 1
 
 
 class LazyForestClassifier(BaseNeighborsClassifier):
-    """Lazy forest: each query is answered by a forest grown on its nearest neighbours.
+    """Lazy forest: each query is predicted by a forest fitted on its nearest neighbors.
 
-    Fitting only stores the rows and an index of them, so that all parameters but `metric` and
-    `random_state` may be set anew without it. A query's forest sees the columns that are not zero
-    in its neighbours or in itself, and `max_features` refers to their number, so words that only
-    the query has count as features that cannot be cut. Of each tree only the path that the query
-    takes is grown, which leaves the distribution of the answers as it is. Classes that no neighbour
-    has get a probability of zero, and neighbours that are all of one class answer at once. A query
-    without any neighbour, such as a document of unknown words only, is answered by the frequencies
-    of the classes in the training rows.
+    `fit` only stores the training samples and builds an index of them. `predict` finds the nearest
+    neighbors of each query and grows a forest on these alone, so that features that separate the
+    classes only locally are found. Of each tree only the path of the query is grown, which does
+    not change the distribution of the predictions. The method is known as LazyNN_RF [2]_, and as
+    LXT with ``base="et"`` [1]_.
 
     Parameters
     ----------
     n_neighbors : int, default=200
-        Rows that a forest is grown on; all there are, where there are fewer.
+        Number of neighbors that a forest is fitted on; all training samples if there are fewer.
     n_estimators : int, default=200
         Number of trees of each forest.
     base : {"rf", "et"}, default="rf"
-        Random forests, with bootstrap, or extra-trees, without.
+        Base estimator: random forests on bootstrap samples ("rf"), or extra-trees without
+        bootstrap ("et").
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features drawn at each node; a float is a share, None means all.
+        Number of features drawn at each node. A float is a fraction, None means all features. The
+        number of features is that of the columns that are non-zero in the query or in any of its
+        neighbors.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        What a cut must reduce.
-    n_estimators_loo : int, optional
-        Trees that answer a training row in `loo_decision_function`; all of them by default. A
-        third takes a third of the time, and is what bags leave for rows out of them.
+        Impurity that splits minimize. "log_loss" and "entropy" are the same.
+    n_estimators_loo : int or None, default=None
+        Number of trees in `loo_decision_function`; `n_estimators` if None or greater. A third of
+        the trees takes a third of the time, and is about the number of trees that predict an
+        out-of-bag sample of a random forest.
     metric : {"auto", "words", "cosine", "euclidean"}, default="auto"
-        How neighbours are found. "words" is the cosine of (1 + ln tf) * ln(n / df), where tf is
-        the value, a count, n the number of training rows and df of those that have the word;
-        "cosine" and "euclidean" take values as they are. "auto" is "words" for whole numbers that
-        are not negative, "cosine" for other values that are not negative, else "euclidean". By
-        angle, only rows of a cosine above 1e-6 are neighbours. The trees see values as they are.
-    n_jobs : int, optional
-        Number of threads. It changes the time, never the result.
+        Similarity or distance that defines the neighbors. "words" is the cosine of
+        (1 + ln tf) * ln(n_samples / df), where tf is the value of a feature, a count, and df is
+        the number of training samples in which it is non-zero. "cosine" and "euclidean" use the
+        values of `X`. "auto" is "words" for non-negative integers, "cosine" for other non-negative
+        values, else "euclidean". With the cosine metrics, only samples with a cosine above 1e-6
+        are neighbors. Trees always use the values of `X`.
+    n_jobs : int or None, default=None
+        Number of threads. None means 1 unless in a `joblib.parallel_config` context, -1 means
+        all processors. It does not change the result.
     random_state : int, RandomState or None, default=None
-        Seed. With it the query's own values decide on its forest, so that a row is answered in
-        the same way alone, among others and in any order.
+        Seed. The seed of a query's forest is derived from it and from the values of the query, so
+        that a prediction does not depend on the other queries or their order.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        The class labels, sorted.
     metric_ : str
         The metric in use.
     seed_ : int
-        What `random_state` came to.
+        The seed drawn from `random_state`.
     n_features_in_ : int
-        Number of features seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where `X` had any.
+        Names of the features seen during `fit`. Exists only if `X` has feature names that are
+        all strings.
+
+    See Also
+    --------
+    NeighborsClassifier : Votes of the nearest neighbors, without forests.
+    RandomForestClassifier : A single forest, fitted on all samples.
+
+    Notes
+    -----
+    All parameters except `metric` and `random_state` can be changed with `set_params` after `fit`,
+    without fitting again.
+
+    A query without neighbors is predicted by the class frequencies of the training set. Classes
+    that no neighbor belongs to have probability zero; if all neighbors are of the same class, no
+    trees are grown. Features that only the query has count for `max_features`, but cannot be
+    split on.
 
     References
     ----------
     .. [1] Campos, Canuto, Salles, de Sá, Gonçalves (2017). Stacking bagged and boosted forests for
-       effective automated classification. SIGIR. There as LAZY and, with extra-trees, LXT.
+       effective automated classification. SIGIR.
     .. [2] Salles, Gonçalves, Rodrigues, Rocha (2018). Improving random forests by neighborhood
        projection for effective text classification. Information Systems 77.
 
@@ -87,15 +120,26 @@ class LazyForestClassifier(BaseNeighborsClassifier):
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> model = LazyForestClassifier(30, 50, random_state=0).fit(X[:1000], y[:1000])
-    >>> model.predict(X[1000:1005])
-    array([1, 4, 0, 5, 3])
-    >>> y[1000:1005]
-    array([1, 4, 0, 5, 3])
+    >>> round(model.score(X[1000:1100], y[1000:1100]), 2)
+    0.92
     >>> model.metric_
     'words'
-    >>> (model.loo_decision_function(rows=range(100)).argmax(axis=1) == y[:100]).mean() > 0.9
-    np.True_
+    >>> proba = model.loo_decision_function(rows=range(100))
+    >>> round(float((proba.argmax(axis=1) == y[:100]).mean()), 2)
+    0.91
     """
+
+    _parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_neighbors": integer(1),
+        "n_estimators": integer(1),
+        "base": options("rf", "et"),
+        "max_features": MAX_FEATURES,
+        "criterion": CRITERION,
+        "n_estimators_loo": options(None) | integer(1),
+        "metric": options("auto", *METRICS),
+        "n_jobs": N_JOBS,
+        "random_state": RANDOM_STATE,
+    }
 
     def __init__(
         self,
@@ -120,22 +164,21 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _grow(
+    def _fit(
         self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> None:
         self.seed_ = int(check_state(self.random_state).randint(MAX_SEED, dtype=np.int64))
         self._store(X, codes)
-        self._path_rules(self._count_neighbors(self.n_neighbors), is_loo=False)
 
     def _prepare(self) -> None:
         super()._prepare()
         self._rows = collect(self._training_rows(), self._codes)
 
     def _make_counter(self, n_neighbors: int, n_threads: int, *, is_loo: bool) -> Counter:
-        rules = self._path_rules(n_neighbors, is_loo=is_loo)
-        idle: SimpleQueue[Neighborhood] = SimpleQueue()
+        params = self._tree_params(n_neighbors, is_loo=is_loo)
+        workspaces: SimpleQueue[Neighborhood] = SimpleQueue()
         for _ in range(n_threads):
-            idle.put(allocate(self._rows, len(self.classes_), n_neighbors))
+            workspaces.put(allocate(self._rows, len(self.classes_), n_neighbors))
 
         def count(
             queries: sp.csr_matrix,
@@ -143,48 +186,43 @@ class LazyForestClassifier(BaseNeighborsClassifier):
             distances: NDArray[np.float64],
             votes: NDArray[np.float64],
         ) -> None:
-            hood = idle.get()
+            workspace = workspaces.get()
             try:
-                vote(self._rows, rules, hood, queries, ids, self.seed_, votes)
+                vote(self._rows, params, workspace, queries, ids, self.seed_, votes)
             finally:
-                idle.put(hood)
+                workspaces.put(workspace)
 
         return count
 
     def _count_neighbors(self, wanted: Any) -> int:
         n_neighbors = super()._count_neighbors(wanted)
-        if n_neighbors > _MOST_NEIGHBORS:
+        if n_neighbors > _MAX_NEIGHBORS:
             raise ValueError(
-                f"n_neighbors is {wanted} and must be at most {_MOST_NEIGHBORS}; for forests on "
-                "more rows, use RandomForestClassifier or ExtraTreesClassifier"
+                f"n_neighbors must be at most {_MAX_NEIGHBORS}; got {wanted}, for which "
+                "RandomForestClassifier or ExtraTreesClassifier is the better choice"
             )
         return n_neighbors
 
-    def _path_rules(self, n_neighbors: int, *, is_loo: bool) -> PathRules:
-        """Check the parameters and turn them into what the engine goes by."""
-        check_choice("base", self.base, ("rf", "et"))
-        check_choice("criterion", self.criterion, ("gini", "entropy", "log_loss"))
-        check_number("n_estimators", self.n_estimators, 1)
+    def _tree_params(self, n_neighbors: int, *, is_loo: bool) -> PathRules:
+        """Resolve the constructor parameters, which may have been changed since `fit`."""
+        self._validate_params()
         n_trees = int(self.n_estimators)
-        if self.n_estimators_loo is not None:
-            check_number("n_estimators_loo", self.n_estimators_loo, 1)
-            n_trees = min(n_trees, int(self.n_estimators_loo)) if is_loo else n_trees
-        numbers = np.arange(self.n_features_in_ + 1)
+        if is_loo and self.n_estimators_loo is not None:
+            n_trees = min(n_trees, int(self.n_estimators_loo))
+        counts = np.arange(self.n_features_in_ + 1)
         entropy = self.criterion != "gini"
-        logs = np.arange(n_neighbors + 1, dtype=np.float64)
-        logs[1:] *= np.log2(logs[1:])
         return PathRules(
             n_trees=n_trees,
             bootstrap=self.base == "rf",
             random_cut=self.base == "et",
             entropy=entropy,
-            quota=count_features(self.max_features, numbers),
-            log_factorial=np.cumsum(np.log(np.maximum(numbers, 1))),
-            x_log_x=logs if entropy else logs[:0],
+            quota=resolve_max_features(self.max_features, counts),
+            log_factorial=np.cumsum(np.log(np.maximum(counts, 1))),
+            x_log_x=tabulate_x_log_x(n_neighbors + 1 if entropy else 0),
         )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         seed = getattr(self, "seed_", 0)
         if not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
-            raise ValueError(f"seed_ must be a whole number up to 2**63 - 1; got {seed!r}")
+            raise ValueError(f"seed_ must be an integer from 0 to 2**63 - 1; got {seed!r}")

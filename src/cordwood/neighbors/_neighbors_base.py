@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from cordwood._base_classifier import BaseVotingClassifier
-from cordwood._csr import as_rows, check_rows
+from cordwood._csr import check_labelled_csr, to_csr
 from cordwood._param_validation import check_choice, check_jobs, check_number
 from cordwood.neighbors.index import METRICS, build, choose_metric, query
 
@@ -130,7 +130,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     def _store(self, X: sp.csc_matrix, codes: NDArray[np.uint32]) -> None:
         """Keep labelled rows, and make an index of them."""
         check_choice("metric", self.metric, ("auto", *METRICS))
-        rows = as_rows(X.tocsr())
+        rows = to_csr(X.tocsr())
         self.metric_ = choose_metric(rows) if self.metric == "auto" else self.metric
         self._indptr = rows.indptr.astype(np.int64)
         self._indices, self._data, self._codes = rows.indices, rows.data, codes
@@ -151,9 +151,9 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
     def _check_queries(self, X: Any) -> sp.csr_matrix:
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return as_rows(X)
+        return to_csr(X)
 
-    def _vote(self, X: sp.csr_matrix) -> NDArray[np.float64]:
+    def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         own, group = np.full(X.shape[0], -1), np.arange(len(self._codes))
         return self._answer(X, own, group, is_loo=False)
 
@@ -220,7 +220,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             # A file may come from a stranger, and kernels do not check bounds.
             check_choice("metric_", self.metric_, METRICS)
             arrays = (self._indptr, self._indices, self._data, self._codes)
-            self._indptr, self._indices, self._data, self._codes = check_rows(
+            self._indptr, self._indices, self._data, self._codes = check_labelled_csr(
                 *arrays, self.n_features_in_, len(self.classes_)
             )
             self._prepare()

@@ -65,7 +65,7 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         self.metric = metric
         self.n_jobs = n_jobs
 
-    def _grow(
+    def _fit(
         self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
     ) -> None:
         check_choice("weights", self.weights, ("distance", "uniform"))

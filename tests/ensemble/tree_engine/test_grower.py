@@ -146,7 +146,7 @@ def test_leaves_hold_what_the_training_rows_say(request, kind, criterion, forest
     for tree in range(6):
         weights = np.ones(len(X))
         if bootstrap:
-            weights = draw_counts(model._bag_seeds[tree], len(X), len(X)).astype(float)
+            weights = draw_counts(model._bootstrap_seeds[tree], len(X), len(X)).astype(float)
         seen = weights > 0
         nodes = unfold(model.forest_, tree, N_CLASSES)
         inside = check_counts(nodes, X[seen], codes[seen], weights[seen])

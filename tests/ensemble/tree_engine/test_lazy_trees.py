@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from cordwood._csr import check_rows
+from cordwood._csr import check_labelled_csr
 from cordwood.ensemble._tree_engine.lazy_trees import PathRules, allocate, collect, vote
 
 N_CLASSES = 3
@@ -120,7 +120,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "array", "message"), BAD)
 def test_arrays_of_a_stranger_are_checked(name, array, message):
-    copies = check_rows(**GOOD, n_columns=5, n_classes=2)
+    copies = check_labelled_csr(**GOOD, n_features=5, n_classes=2)
     assert all(copy is not given for copy, given in zip(copies, GOOD.values(), strict=True))
     with pytest.raises(ValueError, match=message):
-        check_rows(**{**GOOD, name: array}, n_columns=5, n_classes=2)
+        check_labelled_csr(**{**GOOD, name: array}, n_features=5, n_classes=2)

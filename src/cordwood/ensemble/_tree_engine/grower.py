@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ def grow_forest(
     weigh: Callable[[int], NDArray[np.float64]],
     *,
     n_jobs: int | None = None,
+    verbose: int = 0,
+    on_tree: Callable[[list[Forest]], bool] | None = None,
 ) -> Forest:
     """Grow one tree for each seed.
 
@@ -55,17 +58,25 @@ def grow_forest(
         weight are not seen by the tree. Called from several threads.
     n_jobs : int, optional
         Number of threads.
+    verbose : int, default=0
+        Verbosity of joblib.
+    on_tree : callable, optional
+        Called after each tree, in the order of `seeds`, with the list of trees so far. If it
+        returns True, the remaining trees are not grown.
 
     Returns
     -------
     Forest
     """
+    stopped = Event()
     n_threads = min(effective_n_jobs(n_jobs), max(len(seeds), 1))
     idle: SimpleQueue[Scratch] = SimpleQueue()
     for _ in range(n_threads):
         idle.put(allocate(table, n_classes))
 
-    def grow_tree(tree: int) -> Forest:
+    def grow_tree(tree: int) -> Forest | None:
+        if stopped.is_set():
+            return None
         scratch = idle.get()
         try:
             weights = weigh(tree)
@@ -75,9 +86,15 @@ def grow_forest(
             idle.put(scratch)
 
     with announced(grow):
-        trees = Parallel(n_jobs=n_threads, require="sharedmem")(
-            delayed(grow_tree)(tree) for tree in range(len(seeds))
-        )
+        grown = Parallel(
+            n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
+        )(delayed(grow_tree)(tree) for tree in range(len(seeds)))
+        trees: list[Forest] = []
+        for tree in grown:
+            if not stopped.is_set():
+                trees.append(tree)
+                if on_tree is not None and on_tree(trees):
+                    stopped.set()
     return join(trees)
 
 
