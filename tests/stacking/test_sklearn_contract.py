@@ -294,9 +294,13 @@ def test_shared_steps_stay_shared_in_copies(copy_model, tmp_path):
         ("one text", ["a"], "X must be a sequence of samples, .* got one string"),
         (TEXTS, "a", "y must be a sequence of labels; got one string"),
         (TEXTS[:3], ["a", "b"], "same length; got 3 samples and 2 labels"),
-        (TEXTS[:3], ["a", None, "b"], "y contains None at position 1; remove"),
-        (X[:3], [0.0, 1.0, np.nan], "y contains nan at position 2; remove"),
-        (TEXTS[:2], pd.Series(["a", pd.NA], index=[5, 6]), "y contains .* at position 1; remove"),
+        (TEXTS[:3], ["a", None, "b"], r"y\[1\] is None; every sample needs a label"),
+        (X[:3], [0.0, 1.0, np.nan], r"y\[2\] is nan; every sample needs a label"),
+        (
+            TEXTS[:2],
+            pd.Series(["a", pd.NA], index=[5, 6]),
+            r"y\[1\] is .*; every sample needs a label",
+        ),
         (X[:3], [1, 1, 1], "at least two classes; got one class, 1"),
     ],
 )

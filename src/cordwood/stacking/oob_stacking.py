@@ -32,7 +32,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from cordwood._param_validation import check_jobs, check_number
+from cordwood._base_classifier import check_classification_labels
+from cordwood._param_validation import (
+    BOOLEAN,
+    N_JOBS,
+    RANDOM_STATE,
+    ParamValidationMixin,
+    check_number,
+)
 from cordwood._sklearn import (
     BaseComposition,
     CallbackSupportMixin,
@@ -74,7 +81,12 @@ def _final_estimator_has(method: str) -> Callable[[Any], bool]:
 
 
 class OOBStackingClassifier(
-    CallbackSupportMixin, MetaEstimatorMixin, ClassifierMixin, TransformerMixin, BaseComposition
+    CallbackSupportMixin,
+    MetaEstimatorMixin,
+    ParamValidationMixin,
+    ClassifierMixin,
+    TransformerMixin,
+    BaseComposition,
 ):
     """Stacked generalization using out-of-bag predictions.
 
@@ -209,6 +221,14 @@ class OOBStackingClassifier(
     """
 
     classes_: NDArray[Any]
+
+    # `estimators`, `final_estimator`, `cv` and `use_oob` depend on each other: see `_check_params`.
+    _parameter_constraints = {
+        "passthrough": BOOLEAN,
+        "check_leakage": BOOLEAN,
+        "n_jobs": N_JOBS,
+        "random_state": RANDOM_STATE,
+    }
 
     def __init__(
         self,
@@ -491,7 +511,8 @@ class OOBStackingClassifier(
         """Validate the arguments of `fit`."""
         _check_samples(X)
         if y is not None:
-            _check_labels(*indexable(X), *indexable(y))
+            _check_length(*indexable(X), *indexable(y))
+            check_classification_labels(y)
         X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
         if _has_features(X):
             validate_data(self, X, skip_check_array=True)
@@ -504,11 +525,7 @@ class OOBStackingClassifier(
 
     def _check_params(self) -> list[tuple[str, Any]]:
         """Validate the parameters; return the base estimators that are not dropped."""
-        for param in ("passthrough", "check_leakage"):
-            value = getattr(self, param)
-            if not isinstance(value, bool | np.bool_):
-                raise ValueError(f"{param} must be True or False; got {value!r}.")
-        check_jobs(self.n_jobs)
+        self._validate_params()
         if isinstance(self.cv, str) and self.cv != "prefit":
             raise ValueError(
                 "cv must be an integer, a cross-validation generator, an iterable of (train, test) "
@@ -722,7 +739,7 @@ def _check_samples(X: Any) -> None:
         raise ValueError("X must be a sequence of samples, e.g. a list of texts; got one string.")
 
 
-def _check_labels(X: Any, y: Any) -> None:
+def _check_length(X: Any, y: Any) -> None:
     """Raise an error if there is not exactly one label for each sample."""
     if isinstance(y, str | bytes):
         raise ValueError("y must be a sequence of labels; got one string.")
@@ -732,16 +749,3 @@ def _check_labels(X: Any, y: Any) -> None:
         raise ValueError(
             f"X and y must have the same length; got {n_samples} samples and {n_labels} labels."
         )
-    labels = np.asarray(y, dtype=object)
-    missing = [i for i, label in enumerate(labels) if _is_missing(label)]
-    if missing:
-        raise ValueError(
-            f"y contains {labels[missing[0]]!r} at position {missing[0]}; remove samples without a "
-            "label."
-        )
-
-
-def _is_missing(label: Any) -> bool:
-    """Return whether a label is None, NaN or pandas.NA."""
-    is_nan = isinstance(label, float | np.floating) and bool(np.isnan(label))
-    return label is None or is_nan or type(label).__name__ == "NAType"

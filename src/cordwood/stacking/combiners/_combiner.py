@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cordwood._base_classifier import check_classification_labels
+from cordwood._param_validation import ParamValidationMixin
 from cordwood._sklearn import check_sample_weight
 
 Floats = NDArray[np.float64]
@@ -17,10 +19,10 @@ Codes = NDArray[np.intp]
 _TOLERANCE = 1e-3  # rounding error of sums of single-precision probabilities
 
 
-class BaseCombiner(ClassifierMixin, BaseEstimator, ABC):
+class BaseCombiner(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base class of classifiers on the probabilities of base estimators.
 
-    Subclasses implement `_fit` and `_class_scores`.
+    Subclasses implement `_fit` and `_class_scores`, and declare `_parameter_constraints`.
     """
 
     classes_: NDArray[Any]
@@ -45,6 +47,8 @@ class BaseCombiner(ClassifierMixin, BaseEstimator, ABC):
         -------
         self : estimator
         """
+        self._validate_params()
+        check_classification_labels(y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weights = check_sample_weight(sample_weight, X)

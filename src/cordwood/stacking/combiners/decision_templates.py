@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from sklearn.utils import gen_batches
 
-from cordwood._param_validation import check_choice
+from cordwood._param_validation import options
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, check_probabilities
 
 _BATCH_SIZE = 256  # samples whose features fit in the processor cache
@@ -110,11 +110,12 @@ class DecisionTemplates(BaseCombiner):
     array(['b'], dtype='<U1')
     """
 
+    _parameter_constraints = {"similarity": options(*MEASURES)}
+
     def __init__(self, similarity: str = "S1") -> None:
         self.similarity = similarity
 
     def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        check_choice("similarity", self.similarity, MEASURES)
         check_probabilities(X)
         self.templates_ = np.zeros((len(self.classes_), X.shape[1]))
         for code in np.unique(codes):

@@ -1,14 +1,13 @@
 """Logarithmic opinion pool."""
 
 import warnings
-from numbers import Real
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from cordwood._param_validation import check_positive
+from cordwood._param_validation import POSITIVE, options, real
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
 
 # Status of L-BFGS-B if it reached its iteration limit. Another status reports line searches that
@@ -90,6 +89,12 @@ class LogarithmicPool(BaseCombiner):
            [0. , 0.1]])
     """
 
+    _parameter_constraints = {
+        "floor": real("()", 0, 1),
+        "alpha": POSITIVE,
+        "class_alpha": POSITIVE | options(None),
+    }
+
     def __init__(
         self, *, floor: float = 1e-3, alpha: float = 1.0, class_alpha: float | None = 10.0
     ) -> None:
@@ -98,7 +103,6 @@ class LogarithmicPool(BaseCombiner):
         self.class_alpha = class_alpha
 
     def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        self._check_params()
         logs = self._log_probas(X)
         n_samples, n_estimators, n_classes = logs.shape
         true_class = np.arange(n_samples), codes
@@ -143,16 +147,9 @@ class LogarithmicPool(BaseCombiner):
         self.intercept_ = result.x[n_weights:]
 
     def _class_scores(self, X: Floats) -> Floats:
-        self._check_params()
+        self._validate_params()  # `floor` may come from an untrusted model file.
         scores = np.einsum("nmk,mk->nk", self._log_probas(X), self.coef_) + self.intercept_
         return np.asarray(softmax(scores, axis=1))
 
     def _log_probas(self, X: Floats) -> Floats:
         return np.log(np.maximum(split_by_estimator(X, len(self.classes_)), self.floor))
-
-    def _check_params(self) -> None:
-        if not isinstance(self.floor, Real) or not 0 < float(self.floor) < 1:
-            raise ValueError(f"floor must be a number in (0, 1); got {self.floor!r}.")
-        check_positive("alpha", self.alpha)
-        if self.class_alpha is not None:
-            check_positive("class_alpha", self.class_alpha)

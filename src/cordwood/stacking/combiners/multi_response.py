@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import gen_batches
 
-from cordwood._param_validation import check_choice
+from cordwood._param_validation import BOOLEAN, options
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
 
 _BATCH_SIZE = 4096
@@ -75,14 +75,13 @@ class MultiResponseRegression(BaseCombiner):
     array([[0.6, 0.4]])
     """
 
+    _parameter_constraints = {"features": options("same_class", "all"), "nonnegative": BOOLEAN}
+
     def __init__(self, features: str = "same_class", *, nonnegative: bool = True) -> None:
         self.features = features
         self.nonnegative = nonnegative
 
     def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        check_choice("features", self.features, ("same_class", "all"))
-        if not isinstance(self.nonnegative, bool | np.bool_):
-            raise ValueError(f"nonnegative must be True or False; got {self.nonnegative!r}.")
         n_classes = len(self.classes_)
         if self.features == "all":
             triangle = _triangular_factor(X, np.eye(n_classes)[codes], weights)

@@ -1,12 +1,11 @@
 """SCANN: stacking, correspondence analysis and nearest neighbor."""
 
-from numbers import Real
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
+from cordwood._param_validation import real
 from cordwood.stacking.combiners._combiner import (
     BaseCombiner,
     Codes,
@@ -90,12 +89,12 @@ class SCANN(BaseCombiner):
     array(['a', 'b', 'c'], dtype='<U1')
     """
 
+    _parameter_constraints = {"tol": real("()", 0, 1)}
+
     def __init__(self, *, tol: float = 1e-6) -> None:
         self.tol = tol
 
     def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        if not isinstance(self.tol, Real) or not 0 < float(self.tol) < 1:
-            raise ValueError(f"tol must be a number in (0, 1); got {self.tol!r}.")
         n_classes = len(self.classes_)
         probas = split_by_estimator(X, n_classes)
         n_votes = probas.shape[1] + 1

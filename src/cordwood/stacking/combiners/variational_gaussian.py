@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
-from cordwood._param_validation import check_choice, check_number, check_positive
+from cordwood._param_validation import POSITIVE, class_weights, integer, options
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats
 
 
@@ -126,6 +126,14 @@ class VariationalGaussian(BaseCombiner):
     array(['b'], dtype='<U1')
     """
 
+    _parameter_constraints = {
+        "method": options("conjugate", "variational"),
+        "prior_scatter": POSITIVE,
+        "class_weight": class_weights("balanced"),
+        "max_iter": integer(1),
+        "tol": POSITIVE,
+    }
+
     def __init__(
         self,
         method: str = "conjugate",
@@ -142,10 +150,6 @@ class VariationalGaussian(BaseCombiner):
         self.tol = tol
 
     def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        check_choice("method", self.method, ("conjugate", "variational"))
-        check_number("max_iter", self.max_iter, 1)
-        for name in ("prior_scatter", "tol"):
-            check_positive(name, getattr(self, name))
         self.class_weight_: Floats = self._compute_class_weight()
         fits = [
             self._fit_class(X[codes == code], weights[codes == code])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from cordwood._param_validation import check_choice
+from cordwood._param_validation import options
 from cordwood.stacking.combiners._combiner import (
     BaseCombiner,
     Codes,
@@ -88,11 +88,12 @@ class Voting(BaseCombiner):
     array(['b', 'b'], dtype='<U1')
     """
 
+    _parameter_constraints = {"rule": options(*_RULES)}
+
     def __init__(self, rule: str = "majority") -> None:
         self.rule = rule
 
     def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
-        check_choice("rule", self.rule, _RULES)
         split_by_estimator(X, len(self.classes_))
 
     def _class_scores(self, X: Floats) -> Floats:
