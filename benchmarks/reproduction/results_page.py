@@ -6,13 +6,13 @@ can be generated on any computer. Missing results are marked as not run.
 
 import math
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Literal, NamedTuple
 
 from cordwood.compare.config.plan import Plan, load_plan
+from cordwood.compare.config.protocol import read_toml
 from cordwood.compare.report._figure import save
 from cordwood.compare.report.plots import plot_learning_curves, plot_round_curves
 from cordwood.compare.report.rendering import (
@@ -182,10 +182,11 @@ def make_page(head: str, folder: str | Path, links: str, pictures: str = "pictur
         If a plan, a ledger, a design or an explanation is invalid; it names the file.
     """
     folder = Path(folder)
-    designs = _load_designs(folder / "designs.toml")
+    plans = {path.stem: path for path in sorted((folder / "plans").glob("*.toml"))}
+    designs = _load_designs(folder / "designs.toml", plans)
     sections = [
-        _read_section(path, folder / "ledgers", designs.get(path.stem, ()))
-        for path in sorted((folder / "plans").glob("*.toml"))
+        _read_section(path, folder / "ledgers", designs.get(stem, ()))
+        for stem, path in plans.items()
     ]
     explanations = load_explanations(folder / "explanations.toml")
     differences = [d for section in sections for d in _find_differences(section, explanations)]
@@ -259,11 +260,14 @@ def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Pat
     return tuple(written)
 
 
-def _load_designs(path: Path) -> dict[str, tuple[str, ...]]:
+def _load_designs(path: Path, plans: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Read the factors of the plans that are factorial designs."""
-    if not path.exists():
-        return {}
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    tables = read_toml(path, "design file") if path.exists() else {}
+    for stem, table in tables.items():
+        if stem not in plans:
+            raise CordwoodError(f"{path}: there is no plan {stem}.toml")
+        if not isinstance(table, Mapping) or list(table) != ["factors"]:
+            raise CordwoodError(f"{path}: [{stem}] must have the key factors and no other")
     return {stem: tuple(table["factors"]) for stem, table in tables.items()}
 
 

@@ -246,6 +246,23 @@ def test_invalid_explanations_raise(tmp_path, content, sentence):
     assert sentence in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("[absent]\nfactors = ['a']", "there is no plan absent.toml"),
+        ("[small]\nfactor = ['a']", "[small] must have the key factors and no other"),
+        ("[small]\nfactors = ['depth']", "exactly one learner must have depth = false"),
+        ("[small", "is not valid TOML"),
+    ],
+)
+def test_invalid_designs_raise(folder, tmp_path, content, sentence):
+    shutil.copytree(folder / "plans", tmp_path / "plans")
+    (tmp_path / "designs.toml").write_text(content)
+    with pytest.raises(CordwoodError) as caught:
+        make_page("", tmp_path, links="")
+    assert sentence in str(caught.value)
+
+
 def test_page_without_differences(tmp_path):
     assert make_page("# Head", tmp_path, links="").text.endswith("There are none.\n")
 

@@ -33,7 +33,7 @@ def make_trial(recipe="svm", evaluation=None, tuning=None, **tables):
     return list_trials(parse_plan(plan))[0]
 
 
-@pytest.mark.parametrize("recipe", ["svm", "rf", "nb", "ada"])
+@pytest.mark.parametrize("recipe", ["svm", "rf", "nb", "adaboost_m2"])
 def test_scores_and_predictions_match_a_direct_fit(recipe):
     model = recipes.make(recipe, input="numeric", random_state=5, n_jobs=1)
     X, y = iris.X, np.array(iris.labels)

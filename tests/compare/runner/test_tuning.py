@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
+from cordwood.compare.config import external_estimator
 from cordwood.compare.config.schema import Evaluation
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.tuning import (
@@ -34,8 +35,13 @@ def corpus():
     return Corpus(texts=tuple(texts), labels=tuple(labels), ids=ids)
 
 
+SOCIAL = {"preset": "social"}
+
+
 def make_factory(recipe, **options):
-    return lambda params: recipes.make(recipe, random_state=3, n_jobs=1, **options, **params)
+    """Return a factory of a recipe's pipelines, or of an estimator's by its import path."""
+    make = external_estimator.make_pipeline if ":" in recipe else recipes.make
+    return lambda params: make(recipe, random_state=3, n_jobs=1, **options, **params)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +77,9 @@ def test_cv_matches_grid_search_on_numeric_data():
         assert (tuned.params, tuned.score) == (search.best_params_, search.best_score_)
 
 
-@pytest.mark.parametrize("recipe", ["rf", "sk_rf"])
+@pytest.mark.parametrize("recipe", ["rf", "sklearn.ensemble:RandomForestClassifier"])
 def test_oob_matches_oob_score(corpus, recipe):
-    make_pipeline = make_factory(recipe, vectorizer_params={"preset": "social"}, n_estimators=60)
+    make_pipeline = make_factory(recipe, vectorizer_params=SOCIAL, classifier__n_estimators=60)
     grid = {"classifier__max_depth": [1, 3, None]}
     scores = []
     for depth in grid["classifier__max_depth"]:
@@ -87,9 +93,9 @@ def test_oob_matches_oob_score(corpus, recipe):
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-@pytest.mark.parametrize("recipe", ["rf", "sk_rf"])
+@pytest.mark.parametrize("recipe", ["rf", "sklearn.ensemble:RandomForestClassifier"])
 def test_samples_without_oob_prediction_are_ignored(corpus, recipe):
-    make_pipeline = make_factory(recipe, vectorizer_params={"preset": "social"}, n_estimators=2)
+    make_pipeline = make_factory(recipe, vectorizer_params=SOCIAL, classifier__n_estimators=2)
     model = make_pipeline({"classifier__oob_score": True})
     proba = model.fit(corpus.texts, np.array(corpus.labels))[-1].oob_decision_function_
     known = np.nan_to_num(proba).sum(axis=1) > 0
