@@ -42,7 +42,7 @@ WORDS = {
     r"in the place of|of other hands|as it were": "instead of, (rewrite the sentence)",
     r"slopes?(?<!log-log slope)": "temperature, coefficient",
     r"verbs?": "function, command",
-    r"neighbours?|neighbou?rhoods?|colours?|favour\w*|behaviours?|centred?": "American spelling",
+    r"neighbour(s|hoods?)?|colours?|favour\w*|behaviours?|centred?": "American spelling",
     r"(normal|general|optim|summar|initial|recogn|penal|real|organ)is(e|ed|es|ing|ation)": (
         "American spelling"
     ),
