@@ -29,7 +29,9 @@ def main() -> None:
     paths = find_modules()
     for estimator, module in ESTIMATORS.items():
         found = follow_imports(module, paths)
-        print(f"{estimator:25} {len(found)}")
+        package = module.rpartition(".")[0]
+        n_own = sum(name.startswith(f"{package}.") for name in found)
+        print(f"{estimator:25} {len(found):2} modules, {n_own:2} of them in {package}")
         if listed:
             print("".join(f"    {name}\n" for name in sorted(found)), end="")
 

@@ -1,4 +1,4 @@
-"""Model files: a fitted model in one file, which is safe to load from an untrusted source.
+"""Model files: a fitted model in one file, whose loading runs no code.
 
 A model file is an uncompressed zip archive of
 
@@ -232,7 +232,7 @@ def save(
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model file.
 
-    Loading runs no code from the file, which may come from an untrusted source.
+    Loading runs no code from the file.
 
     Parameters
     ----------
