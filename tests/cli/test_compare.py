@@ -79,7 +79,7 @@ def test_plots_are_written_or_listed_as_omitted(folder, capsys):
     wrote, omitted = capsys.readouterr().out.splitlines()[-2:]
     assert wrote.split(maxsplit=1) == ["wrote", f"2 figures to {folder / 'plots'}"]
     assert omitted.startswith("omitted   critical difference: needs at least 3 learners")
-    assert omitted.endswith("; learning curves: the plan sets neither train_fractions nor max_positives")
+    assert omitted.endswith("curves: the plan sets neither train_fractions nor max_positives")
 
 
 def test_plots_without_matplotlib_raise_before_trials_run(folder, capsys, monkeypatch):
