@@ -247,7 +247,7 @@ def test_compare_command_runs_on_a_cluster(workers, ledger, plan_file, capsys):
     workers.scale(1)
     command = ["compare", str(plan_file), "--ledger", str(ledger.path), "--cluster"]
     assert main([*command, workers.address, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["done_now"] == N_TRIALS
+    assert json.loads(capsys.readouterr().out)["n_done"] == N_TRIALS
     assert main([*command, "somewhere"]) == 1
     assert capsys.readouterr().err.startswith("cordwood: cluster must be the address of")
 
