@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.config.schema import Learner
+from cordwood.compare.config.schema import LearnerConfig
 from cordwood.compare.report.rendering import to_markdown
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
@@ -114,7 +114,7 @@ def main(dataset: str, learner: str, only: Collection[str]) -> None:
         },
         folder=FOLDER,
     )
-    figure = find_figure("sigir17", dataset, Learner(**LEARNERS[learner]))
+    figure = find_figure("sigir17", dataset, LearnerConfig(**LEARNERS[learner]))
     scores = {} if figure is None else {"micro_f1": figure.micro_f1, "macro_f1": figure.macro_f1}
     published = {(dataset, name): scores for name in choices}
     with tempfile.TemporaryDirectory() as scratch:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from cordwood import recipes
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import split
 from cordwood.datasets.registry import load_dataset
 from cordwood.linear_model import LinearSVMClassifier
@@ -28,7 +28,7 @@ def main(sets: list[str], n_repeats: int) -> None:
     speedups = []
     for name in sets:
         corpus = load_dataset(name)
-        fold = split(corpus, Evaluation(), seed=42)[0]
+        fold = split(corpus, EvaluationConfig(), seed=42)[0]
         train, test = corpus.select(fold.train), corpus.select(fold.test)
         print(f"{name}: {len(train):,} documents, {len(set(train.labels))} classes{load()}")
         print_head(

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cordwood import recipes
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.report import _figure as canvas
 from cordwood.compare.runner.cv_splits import split
 from cordwood.datasets.registry import load_dataset
@@ -32,7 +32,7 @@ N_BEST = 5
 def main(name: str, combiner: str, number: int, plot: Path | None, seed: int) -> None:
     print_run()
     corpus = load_dataset(name)
-    fold = split(corpus, Evaluation(), seed)[number]
+    fold = split(corpus, EvaluationConfig(), seed)[number]
     train, test = corpus.select(fold.train), corpus.select(fold.test)
     print(f"{name}: {len(train):,} training documents, {len(test):,} test documents{load()}")
     print("fitting the nine members", flush=True)

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from cordwood import TextVectorizer, recipes
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.resources import PeakMemory
 from cordwood.datasets.registry import load_dataset
@@ -49,7 +49,7 @@ def make_sklearn_stack(vectorizer_params: dict[str, Any], seed: int) -> Pipeline
 def main(name: str, members: str, peer: str, seed: int) -> None:
     print_run()
     corpus = load_dataset(name)
-    fold = split(corpus, Evaluation(), seed)[0]
+    fold = split(corpus, EvaluationConfig(), seed)[0]
     train, test = corpus.select(fold.train), corpus.select(fold.test)
     print(f"{name}: {len(train):,} training documents, {len(test):,} test documents{load()}\n")
     params: dict[str, Any] = {

@@ -1,5 +1,6 @@
 """The code base uses the standard terms of machine learning: one concept, one name."""
 
+import ast
 import re
 import subprocess
 from collections import defaultdict
@@ -101,3 +102,13 @@ def test_no_two_modules_share_a_name():
         if len([name for name in found if "/cli/" not in name]) > 1
     }
     assert not shared
+
+
+def test_no_two_public_classes_share_a_name():
+    places = defaultdict(list)
+    for name in list_files():
+        if name.startswith("src/") and name.endswith(".py"):
+            for node in ast.parse((ROOT / name).read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].append(name)
+    assert not {name: found for name, found in places.items() if len(found) > 1}

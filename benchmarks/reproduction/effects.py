@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from cordwood import recipes
-from cordwood.compare.config.schema import Learner
+from cordwood.compare.config.schema import LearnerConfig
 from cordwood.exceptions import CordwoodError
 from reproduction.factorial import FactorialEffects, factorial_effects
 
 
 def estimate_effects(
     factors: Sequence[str],
-    learners: Sequence[Learner],
+    learners: Sequence[LearnerConfig],
     records: Sequence[Mapping[str, Any]],
     metric: str,
 ) -> dict[str, FactorialEffects]:
@@ -24,7 +24,7 @@ def estimate_effects(
     ----------
     factors : sequence of str
         Names of boolean parameters.
-    learners : sequence of Learner
+    learners : sequence of LearnerConfig
         Among them one for each combination of the factors.
     records : sequence of mappings
         Records of the ledger.
@@ -55,7 +55,7 @@ def estimate_effects(
     return effects
 
 
-def check_design(factors: Sequence[str], learners: Sequence[Learner]) -> Iterator[str]:
+def check_design(factors: Sequence[str], learners: Sequence[LearnerConfig]) -> Iterator[str]:
     """Yield an error for each combination of the factors without exactly one learner."""
     design = _find_design(factors, learners)
     for cell in product((False, True), repeat=len(factors)):
@@ -69,7 +69,7 @@ def check_design(factors: Sequence[str], learners: Sequence[Learner]) -> Iterato
 
 
 def _find_design(
-    factors: Sequence[str], learners: Sequence[Learner]
+    factors: Sequence[str], learners: Sequence[LearnerConfig]
 ) -> dict[tuple[bool, ...], list[str]]:
     """List the learners that set all factors, by their combination of values."""
     design: dict[tuple[bool, ...], list[str]] = {}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.config.schema import Evaluation, Tuning
+from cordwood.compare.config.schema import EvaluationConfig, TuningConfig
 from cordwood.compare.report.rendering import escape_markdown, metric_name
 from cordwood.compare.runner.run import RunSummary
 from reproduction.published import list_figures
@@ -72,7 +72,7 @@ def describe_progress(summary: RunSummary) -> str:
     return f"{done} ({summary.n_failed:,} failed)" if summary.n_failed else done
 
 
-def _describe_evaluation(evaluation: Evaluation) -> str:
+def _describe_evaluation(evaluation: EvaluationConfig) -> str:
     text = _KINDS[evaluation.kind].format(**evaluation.model_dump())
     if evaluation.repeats > 1 and not evaluation.max_positives:
         text += f", repeated {evaluation.repeats} times"
@@ -86,7 +86,7 @@ def _describe_evaluation(evaluation: Evaluation) -> str:
     return text
 
 
-def _describe_tuning(tuning: Tuning) -> str:
+def _describe_tuning(tuning: TuningConfig) -> str:
     if tuning.kind == "test":
         return "on the test set itself, which gives an upper bound and not an unbiased score"
     return "in " + _OWN_SCORES.get(tuning.kind, "") + f"{tuning.folds} folds of the training set"

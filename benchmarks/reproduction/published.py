@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.config.schema import Learner
+from cordwood.compare.config.schema import LearnerConfig
 
 PAPER_NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -138,7 +138,7 @@ class Figure:
     source: str
 
 
-def find_figure(protocol: str | None, dataset: str, learner: Learner) -> Figure | None:
+def find_figure(protocol: str | None, dataset: str, learner: LearnerConfig) -> Figure | None:
     """Return what the paper of a protocol reports of a learner, or None.
 
     Forests of scikit-learn have the scores of the same algorithms, and stacks those of the same
@@ -146,12 +146,12 @@ def find_figure(protocol: str | None, dataset: str, learner: Learner) -> Figure 
 
     Examples
     --------
-    >>> find_figure("sigir17", "webkb", Learner(recipe="rf"))
+    >>> find_figure("sigir17", "webkb", LearnerConfig(recipe="rf"))
     Figure(micro_f1=0.8152, macro_f1=0.6544, source='SIGIR 2017, table 1')
-    >>> stack = Learner(recipe="stack_sigir17", params={"combiner": "vig"})
+    >>> stack = LearnerConfig(recipe="stack_sigir17", params={"combiner": "vig"})
     >>> find_figure("sigir17", "webkb", stack).micro_f1
     0.8214
-    >>> find_figure("sigir17", "webkb", Learner(recipe="quick")) is None
+    >>> find_figure("sigir17", "webkb", LearnerConfig(recipe="quick")) is None
     True
     """
     return FIGURES.get(protocol or "", {}).get((dataset, _row_name(learner)))
@@ -168,7 +168,7 @@ def list_figures(plan: Plan) -> dict[tuple[str, str], Figure]:
     return {names: figure for names, figure in figures.items() if figure is not None}
 
 
-def _row_name(learner: Learner) -> str:
+def _row_name(learner: LearnerConfig) -> str:
     """Return the name of a learner's row in the tables."""
     if learner.recipe in _STACKS:
         members = "+".join(

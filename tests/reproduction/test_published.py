@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.config.schema import Learner
+from cordwood.compare.config.schema import LearnerConfig
 from reproduction.published import FIGURES, PAPER_NAMES, find_figure, list_figures
 
 PROTOCOLS = Path(__file__).parents[2] / "benchmarks" / "reproduction" / "protocols"
@@ -79,7 +79,7 @@ def test_tables_of_stacks_are_complete():
     ],
 )
 def test_scores_of_single_learners(dataset, recipe, micro, macro):
-    figure = find_figure("sigir17", dataset, Learner(recipe=recipe))
+    figure = find_figure("sigir17", dataset, LearnerConfig(recipe=recipe))
     assert (figure.micro_f1, figure.macro_f1) == (round(micro / 100, 4), round(macro / 100, 4))
 
 
@@ -94,7 +94,7 @@ def test_scores_of_single_learners(dataset, recipe, micro, macro):
     ],
 )
 def test_scores_of_stacks_depend_on_members_and_combiner(recipe, params, micro, table):
-    figure = find_figure("sigir17", "webkb", Learner(recipe=recipe, params=params))
+    figure = find_figure("sigir17", "webkb", LearnerConfig(recipe=recipe, params=params))
     assert figure.micro_f1 == round(micro / 100, 4)
     assert figure.source == f"SIGIR 2017, table {table}"
 
@@ -103,23 +103,23 @@ def test_scores_of_stacks_depend_on_members_and_combiner(recipe, params, micro, 
     "params", [{}, {"combiner": "pool"}, {"combiner": "rf", "members": ["svm", "rf"]}]
 )
 def test_stacks_that_the_paper_lacks_have_no_scores(params):
-    learner = Learner(recipe="stack_sigir17", params=params)
+    learner = LearnerConfig(recipe="stack_sigir17", params=params)
     assert find_figure("sigir17", "webkb", learner) is None
 
 
 @pytest.mark.parametrize(("function", "recipe"), [("random_forest", "rf"), ("extra_trees", "et")])
 def test_forests_of_scikit_learn_have_the_scores_of_the_same_algorithm(function, recipe):
-    learner = Learner(estimator=f"../learners.py:{function}")
-    expected = find_figure("sigir17", "webkb", Learner(recipe=recipe))
+    learner = LearnerConfig(estimator=f"../learners.py:{function}")
+    expected = find_figure("sigir17", "webkb", LearnerConfig(recipe=recipe))
     assert find_figure("sigir17", "webkb", learner) == expected is not None
 
 
 def test_other_data_sets_and_protocols_have_no_scores():
-    svm = Learner(recipe="svm")
+    svm = LearnerConfig(recipe="svm")
     assert find_figure("sigir17", "ohsumed", svm) is None
     assert find_figure("sigir15", "webkb", svm) is None
     assert find_figure(None, "webkb", svm) is None
-    assert find_figure("sigir17", "webkb", Learner(estimator="sklearn.svm:SVC")) is None
+    assert find_figure("sigir17", "webkb", LearnerConfig(estimator="sklearn.svm:SVC")) is None
 
 
 def test_scores_of_a_plan_have_the_names_of_its_learners():

@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cor
 
 import results
 from cordwood.compare.config.plan import load_plan
-from cordwood.compare.config.schema import Learner
+from cordwood.compare.config.schema import LearnerConfig
 from cordwood.compare.report.rendering import format_markdown_table
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
@@ -133,7 +133,7 @@ def test_scores_are_those_of_the_records(page, folder):
             if (record["trial"]["dataset"], record["trial"]["learner"]) == (dataset, row[1])
         ]
         recipe = {"forest": "rf", "ada": "quick"}.get(row[1], row[1])
-        figure = find_figure("sigir17", dataset, Learner(recipe=recipe))
+        figure = find_figure("sigir17", dataset, LearnerConfig(recipe=recipe))
         for column, metric in ((2, "micro_f1"), (5, "macro_f1")):
             paper = None if figure is None else 100 * getattr(figure, metric)
             assert row[column + 1] == ("" if paper is None else f"{paper:.2f}")

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from cordwood import recipes
 from cordwood.compare.config.external_estimator import load_factory, make_pipeline
 from cordwood.compare.config.plan import load_plan, parse_plan
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.trials import list_trials, trial_key
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
@@ -116,7 +116,7 @@ def test_load_plan_reads_all_tables(tmp_path):
     (tmp_path / "protocol.toml").write_text(PROTOCOL, encoding="utf-8")
     found = load_plan(tmp_path / "plan.toml")
     assert (found.name, found.seed, found.metric) == ("webkb baselines", 7, "macro_f1")
-    assert found.evaluation == Evaluation(
+    assert found.evaluation == EvaluationConfig(
         kind="stratified", folds=3, train_fractions=(0.1, 0.5, 1.0)
     )
     assert (found.tuning.kind, found.tuning.folds) == ("cv", 4)
@@ -143,7 +143,7 @@ def test_name_defaults_to_the_stem_of_the_file(tmp_path):
 
 def test_defaults():
     found = plan()
-    assert found.evaluation == Evaluation(
+    assert found.evaluation == EvaluationConfig(
         kind="stratified", folds=5, repeats=1, train_fractions=(1.0,)
     )
     assert (found.seed, found.metric, found.tuning.folds) == (42, "micro_f1", 5)

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info
 
 from cordwood import recipes
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner import run_trial as run_trial_module
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.run_trial import run_trial
@@ -19,7 +19,7 @@ from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.exceptions import DataError
 
 iris = load_dataset("sklearn:iris")
-fold = split(iris, Evaluation(folds=3), seed=0)[0]
+fold = split(iris, EvaluationConfig(folds=3), seed=0)[0]
 
 
 def make_trial(recipe="svm", evaluation=None, tuning=None, **tables):
@@ -127,7 +127,7 @@ def test_tuning_folds_respect_groups_if_the_evaluation_does(monkeypatch, kind):
 
     monkeypatch.setattr(run_trial_module, "tune_by_cv", spy)
     trial = make_trial(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})
-    run_trial(trial, data, split(data, Evaluation(kind=kind, folds=3), seed=0)[0], seed=0)
+    run_trial(trial, data, split(data, EvaluationConfig(kind=kind, folds=3), seed=0)[0], seed=0)
     assert len(seen) == 3
     assert all(map(bool, seen)) == (kind == "stratified")
     assert any(map(bool, seen)) == (kind == "stratified")

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
 from cordwood.compare.config import external_estimator
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.tuning import (
     Objective,
@@ -56,7 +56,7 @@ def make_factory(recipe, **options):
 )
 def test_cv_matches_grid_search(corpus, recipe, grid, metric, scoring):
     make_pipeline = make_factory(recipe, vectorizer_params={"preset": "social"})
-    splits = split(corpus, Evaluation(folds=4), seed=0)
+    splits = split(corpus, EvaluationConfig(folds=4), seed=0)
     search = GridSearchCV(make_pipeline({}), grid, scoring=scoring, cv=splits, refit=False)
     search.fit(corpus.texts, corpus.labels)
     tuned = tune_by_cv(make_pipeline, grid, corpus, splits, Objective(metric))
@@ -68,7 +68,7 @@ def test_cv_matches_grid_search(corpus, recipe, grid, metric, scoring):
 
 def test_cv_matches_grid_search_on_numeric_data():
     iris = load_dataset("sklearn:iris")
-    splits = split(iris, Evaluation(folds=3), seed=0)
+    splits = split(iris, EvaluationConfig(folds=3), seed=0)
     grid = {"classifier__C": [0.001, 1.0]}
     for scale in (True, False):
         make_pipeline = make_factory("svm", input="numeric", scale=scale)
@@ -245,7 +245,7 @@ def test_auto_does_not_use_oob_for_groups():
 def test_f1_of_a_category_is_pooled_over_folds(corpus, threshold):
     data = binarize_labels(corpus, "z")
     make_pipeline = make_factory("nb", vectorizer_params={"preset": "social"})
-    splits = split(data, Evaluation(folds=4), seed=0)
+    splits = split(data, EvaluationConfig(folds=4), seed=0)
     alphas = [0.01, 1.0, 100.0]
     truth = np.array(data.labels) == "z"
     scores = []

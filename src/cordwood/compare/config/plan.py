@@ -18,11 +18,11 @@ from cordwood.compare.config.config_errors import describe_error, join_errors
 from cordwood.compare.config.external_estimator import full_name, make_pipeline
 from cordwood.compare.config.protocol import Protocol, load_protocol, read_toml
 from cordwood.compare.config.schema import (
-    Dataset,
-    Evaluation,
-    Learner,
-    Table,
-    Tuning,
+    ConfigTable,
+    DatasetConfig,
+    EvaluationConfig,
+    LearnerConfig,
+    TuningConfig,
     check_json,
     expand_categories,
 )
@@ -35,7 +35,7 @@ from cordwood.text.vectorizer import TextVectorizer
 _COLUMNS = ("text", "label", "group", "split")
 
 
-class Plan(Table):
+class Plan(ConfigTable):
     """Learners, data sets, and how the learners are compared.
 
     Parameters
@@ -50,16 +50,16 @@ class Plan(Table):
     metric : {"micro_f1", "macro_f1", "f1"}, default="micro_f1"
         Score that tuning maximizes. "f1" is that of the positive class, and needs data sets with
         a category.
-    evaluation : Evaluation
+    evaluation : EvaluationConfig
         How samples are split into training and test sets.
-    tuning : Tuning
+    tuning : TuningConfig
         How hyper-parameters are chosen.
     vectorizer : dict, default={}
         Parameters of `TextVectorizer` for all learners, except recipes with a vectorizer of their
         own such as `nbsvm`. In a loaded plan they are merged into those of each data set.
-    datasets : tuple of Dataset
+    datasets : tuple of DatasetConfig
         At least one.
-    learners : tuple of Learner
+    learners : tuple of LearnerConfig
         At least one.
     """
 
@@ -67,11 +67,11 @@ class Plan(Table):
     protocol: StrictStr | None = None
     seed: StrictInt = Field(default=42, ge=0, lt=2**32)
     metric: Literal["micro_f1", "macro_f1", "f1"] = "micro_f1"
-    evaluation: Evaluation = Evaluation()
-    tuning: Tuning = Tuning()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    tuning: TuningConfig = TuningConfig()
     vectorizer: dict[str, Any] = {}
-    datasets: tuple[Dataset, ...]
-    learners: tuple[Learner, ...]
+    datasets: tuple[DatasetConfig, ...]
+    learners: tuple[LearnerConfig, ...]
 
     @field_validator("vectorizer")
     @classmethod
@@ -101,10 +101,10 @@ class Plan(Table):
 
 _KEYS = {
     "": Plan.model_fields,
-    "evaluation": Evaluation.model_fields,
-    "tuning": Tuning.model_fields,
-    "datasets": (*Dataset.model_fields, "categories"),
-    "learners": Learner.model_fields,
+    "evaluation": EvaluationConfig.model_fields,
+    "tuning": TuningConfig.model_fields,
+    "datasets": (*DatasetConfig.model_fields, "categories"),
+    "learners": LearnerConfig.model_fields,
 }
 
 
@@ -232,7 +232,7 @@ class _Context(NamedTuple):
     errors: list[str]
 
 
-def _resolve_dataset(plan: Plan, index: int, context: _Context) -> Dataset:
+def _resolve_dataset(plan: Plan, index: int, context: _Context) -> DatasetConfig:
     """Complete a data set: absolute path, kind and vectorizer parameters."""
     dataset = plan.datasets[index]
     where = f"data set {index + 1}"
@@ -255,7 +255,7 @@ def _resolve_dataset(plan: Plan, index: int, context: _Context) -> Dataset:
     return dataset.model_copy(update=update)
 
 
-def _check_name(dataset: Dataset, where: str, context: _Context) -> str:
+def _check_name(dataset: DatasetConfig, where: str, context: _Context) -> str:
     """Look up a registered data set and return its kind."""
     for column in _COLUMNS:
         if getattr(dataset, column) is not None:
@@ -272,7 +272,7 @@ def _check_name(dataset: Dataset, where: str, context: _Context) -> str:
     return found[0].kind
 
 
-def _check_file(dataset: Dataset, path: str, where: str, context: _Context) -> str:
+def _check_file(dataset: DatasetConfig, path: str, where: str, context: _Context) -> str:
     """Check the file of a data set and return its kind."""
     if not os.path.exists(path):
         if not context.lookup_only:
@@ -304,7 +304,7 @@ def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
         yield f"vectorizer: {error}"
 
 
-def _resolve_learner(learner: Learner, where: str, context: _Context) -> Learner:
+def _resolve_learner(learner: LearnerConfig, where: str, context: _Context) -> LearnerConfig:
     """Expand the names of a learner's parameters and fill in the protocol's."""
     grid, numeric_grid = learner.grid, learner.numeric_grid
     defaults = context.protocol.recipes.get(learner.recipe or "")
@@ -355,7 +355,7 @@ def _estimator_names(reference: str, folder: str | None) -> Callable[[str], str]
     return partial(full_name, make_pipeline(reference, folder))
 
 
-def _recipe_names(learner: Learner) -> Callable[[str], str]:
+def _recipe_names(learner: LearnerConfig) -> Callable[[str], str]:
     members = learner.params.get("members")
     given: dict[str, Any] = {} if members is None else {"members": members}
     recipes.make(str(learner.recipe), **given)  # raises if a package is missing
@@ -384,7 +384,7 @@ def _expand_names(
 
 def _check_consistency(plan: Plan) -> Iterator[str]:
     """Yield the errors between tables that are valid by themselves."""
-    tables: tuple[tuple[str, tuple[Dataset, ...] | tuple[Learner, ...]], ...] = (
+    tables: tuple[tuple[str, tuple[DatasetConfig, ...] | tuple[LearnerConfig, ...]], ...] = (
         ("data sets", plan.datasets),
         ("learners", plan.learners),
     )

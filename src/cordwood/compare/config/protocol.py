@@ -32,11 +32,17 @@ from pydantic import StrictStr, ValidationError, field_validator
 
 from cordwood import recipes
 from cordwood.compare.config.config_errors import describe_error
-from cordwood.compare.config.schema import Evaluation, Table, Tuning, check_json, check_lists
+from cordwood.compare.config.schema import (
+    ConfigTable,
+    EvaluationConfig,
+    TuningConfig,
+    check_json,
+    check_lists,
+)
 from cordwood.exceptions import CordwoodError
 
 
-class DatasetDefaults(Table):
+class DatasetDefaults(ConfigTable):
     """Vectorizer parameters of some data sets.
 
     Parameters
@@ -56,7 +62,7 @@ class DatasetDefaults(Table):
         return check_json(params)
 
 
-class RecipeDefaults(Table):
+class RecipeDefaults(ConfigTable):
     """Parameters and grid of a recipe.
 
     Parameters
@@ -81,13 +87,13 @@ class RecipeDefaults(Table):
         return check_lists(grid, "a table of lists")
 
 
-class Protocol(Table):
+class Protocol(ConfigTable):
     """Defaults of a plan.
 
     Parameters
     ----------
     evaluation, tuning : dict, default={}
-        Values of the tables `Evaluation` and `Tuning`.
+        Values of the tables `EvaluationConfig` and `TuningConfig`.
     vectorizer : dict, default={}
         Parameters of `TextVectorizer`.
     datasets : tuple of DatasetDefaults, default=()
@@ -124,8 +130,8 @@ class Protocol(Table):
         """
         filled = dict(plan)
         for name, defaults, table in (
-            ("evaluation", self.evaluation, Evaluation),
-            ("tuning", self.tuning, Tuning),
+            ("evaluation", self.evaluation, EvaluationConfig),
+            ("tuning", self.tuning, TuningConfig),
         ):
             given = plan.get(name, {})
             if not isinstance(given, Mapping) or not defaults:
@@ -152,8 +158,8 @@ _KEYS: Mapping[str, Collection[str]] = {
     "": Protocol.model_fields,
     "datasets": DatasetDefaults.model_fields,
     "recipes": RecipeDefaults.model_fields,
-    "evaluation": Evaluation.model_fields,
-    "tuning": Tuning.model_fields,
+    "evaluation": EvaluationConfig.model_fields,
+    "tuning": TuningConfig.model_fields,
 }
 
 
@@ -179,7 +185,7 @@ def load_protocol(path: str | os.PathLike[str]) -> Protocol:
         protocol = Protocol.model_validate(mapping)
     except ValidationError as error:
         raise _first_error(path, error) from None
-    tables = ((Evaluation, "evaluation"), (Tuning, "tuning"))
+    tables = ((EvaluationConfig, "evaluation"), (TuningConfig, "tuning"))
     for table, name in tables:
         try:
             table.model_validate(getattr(protocol, name))

@@ -32,13 +32,13 @@ from cordwood.datasets.registry import binarize_labels, load_dataset
 _CROSS_VALIDATED = ("stratified", "grouped")
 
 
-class Table(BaseModel):
+class ConfigTable(BaseModel):
     """An immutable table of a plan that rejects unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Evaluation(Table):
+class EvaluationConfig(ConfigTable):
     """How samples are split into training and test sets.
 
     Parameters
@@ -116,7 +116,7 @@ class Evaluation(Table):
         return self
 
 
-class Tuning(Table):
+class TuningConfig(ConfigTable):
     """How hyper-parameters are chosen from a grid, on the training set.
 
     Parameters
@@ -153,7 +153,7 @@ class Tuning(Table):
         return self
 
 
-class Dataset(Table):
+class DatasetConfig(ConfigTable):
     """A data set of a plan: a registered name, or a file with its columns.
 
     Parameters
@@ -319,7 +319,7 @@ def expand_categories(tables: Any) -> Any:
     return expanded
 
 
-class Learner(Table):
+class LearnerConfig(ConfigTable):
     """A learner of a plan: a recipe or any scikit-learn classifier, with its parameters.
 
     Parameters

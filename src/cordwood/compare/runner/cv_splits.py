@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 
@@ -32,14 +32,14 @@ class Split(NamedTuple):
     test: Indices
 
 
-def split(data: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> list[Split]:
+def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int) -> list[Split]:
     """Split a labelled data set into training and test samples, for each fold of each repeat.
 
     Parameters
     ----------
     data : Corpus or FeatureMatrix
         With exactly one label per sample.
-    evaluation : Evaluation
+    evaluation : EvaluationConfig
         Its `kind` is one of
 
         - "stratified": the folds of scikit-learn's `StratifiedKFold` with shuffling. Classes with
@@ -68,7 +68,7 @@ def split(data: Corpus | FeatureMatrix, evaluation: Evaluation, seed: int) -> li
     Examples
     --------
     >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaabbb"))
-    >>> [test.tolist() for _, test in split(corpus, Evaluation(folds=3), seed=0)]
+    >>> [test.tolist() for _, test in split(corpus, EvaluationConfig(folds=3), seed=0)]
     [[2, 4], [1, 5], [0, 3]]
     """
     y = _encode_labels(data)
@@ -175,14 +175,14 @@ def limit_category(
     return Split(np.sort(np.concatenate([split.train[~in_category], kept])), split.test)
 
 
-def fingerprint(data: Corpus | FeatureMatrix, evaluation: Evaluation) -> str:
+def fingerprint(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig) -> str:
     """Hash everything in a data set that a result can depend on.
 
     Parameters
     ----------
     data : Corpus or FeatureMatrix
         The data set.
-    evaluation : Evaluation
+    evaluation : EvaluationConfig
         Groups are hashed if its kind is "grouped", the official split if it is "fixed".
 
     Returns

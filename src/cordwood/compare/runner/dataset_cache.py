@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.config.schema import Dataset, Evaluation
+from cordwood.compare.config.schema import DatasetConfig, EvaluationConfig
 from cordwood.compare.runner import transform_cache
 from cordwood.compare.runner.cv_splits import (
     Split,
@@ -34,7 +34,7 @@ class LoadedDataset:
         With exactly one label per sample.
     fingerprint : str
         Hash of everything in the data that a result can depend on.
-    evaluation : Evaluation
+    evaluation : EvaluationConfig
         Evaluation of the plan.
     seed : int
         Seed of the plan.
@@ -44,7 +44,7 @@ class LoadedDataset:
 
     data: Corpus | FeatureMatrix
     fingerprint: str
-    evaluation: Evaluation
+    evaluation: EvaluationConfig
     seed: int
     splits: tuple[Split, ...]
 
@@ -70,15 +70,15 @@ class LoadedDataset:
 _cache: dict[DatasetKey, LoadedDataset] = {}
 
 
-def load(dataset: Dataset, plan: Plan, data_dir: DataDir) -> LoadedDataset:
+def load(dataset: DatasetConfig, plan: Plan, data_dir: DataDir) -> LoadedDataset:
     """Load a data set from disk and cache it, replacing the cached one.
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : DatasetConfig
         A data set of the plan.
     plan : Plan
-        Evaluation and seed are taken from it.
+        The evaluation and the seed are taken from it.
     data_dir : path or None
         The data folder.
 
@@ -108,16 +108,16 @@ def load(dataset: Dataset, plan: Plan, data_dir: DataDir) -> LoadedDataset:
 
 
 def get_or_load(
-    dataset: Dataset, plan: Plan, data_dir: DataDir, expected_fingerprint: str
+    dataset: DatasetConfig, plan: Plan, data_dir: DataDir, expected_fingerprint: str
 ) -> LoadedDataset:
     """Return a data set from the cache, or load it.
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : DatasetConfig
         A data set of the plan.
     plan : Plan
-        Evaluation and seed are taken from it.
+        The evaluation and the seed are taken from it.
     data_dir : path or None
         The data folder.
     expected_fingerprint : str
@@ -159,5 +159,5 @@ def clear() -> None:
     FIT_CACHE.use_training_set(None)
 
 
-def _make_key(fingerprint: str, evaluation: Evaluation, seed: int) -> DatasetKey:
+def _make_key(fingerprint: str, evaluation: EvaluationConfig, seed: int) -> DatasetKey:
     return fingerprint, evaluation.model_dump_json(), seed

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
 from cordwood.api import predict, score
-from cordwood.compare.config.schema import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import Split, split
 from cordwood.compare.runner.fit_cache import FIT_CACHE
 from cordwood.compare.runner.resources import PeakMemory, timer
@@ -256,7 +256,9 @@ def _tune(
         return tune_by_oob_or_loo(
             kind, make_pipeline, trial.grid, train, objective, indices, grouped=grouped
         )
-    inner = Evaluation(kind="grouped" if grouped else "stratified", folds=trial.tuning["folds"])
+    inner = EvaluationConfig(
+        kind="grouped" if grouped else "stratified", folds=trial.tuning["folds"]
+    )
     splits = split(train, inner, trial.seed)
     return tune_by_cv(make_pipeline, trial.grid, train, splits, objective)
 

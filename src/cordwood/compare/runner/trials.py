@@ -14,7 +14,12 @@ from sklearn.pipeline import Pipeline
 from cordwood import recipes
 from cordwood.compare.config.external_estimator import make_pipeline
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.config.schema import Dataset, Evaluation, Learner, Tuning
+from cordwood.compare.config.schema import (
+    DatasetConfig,
+    EvaluationConfig,
+    LearnerConfig,
+    TuningConfig,
+)
 
 # Part of every key: to be incremented when a changed rule gives the same trial another result.
 _SCHEME = 1
@@ -230,8 +235,8 @@ def build_pipeline(
 
 def _make_trial(
     plan: Plan,
-    dataset: Dataset,
-    learner: Learner,
+    dataset: DatasetConfig,
+    learner: LearnerConfig,
     repeat: int,
     fold: int,
     train_fraction: float,
@@ -264,11 +269,13 @@ def _make_trial(
     )
 
 
-def _uses_vectorizer_params(learner: Learner) -> bool:
+def _uses_vectorizer_params(learner: LearnerConfig) -> bool:
     return learner.recipe is None or recipes.find(learner.recipe).vectorizer is None
 
 
-def _dump_set_values(table: Evaluation | Tuning, include: set[str] | None = None) -> dict[str, Any]:
+def _dump_set_values(
+    table: EvaluationConfig | TuningConfig, include: set[str] | None = None
+) -> dict[str, Any]:
     """Dump a table without options that are not set, so that new options keep existing keys."""
     dumped = table.model_dump(mode="json", include=include)
     return {name: value for name, value in dumped.items() if value not in (None, False, [])}
