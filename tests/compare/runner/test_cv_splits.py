@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from cordwood.compare.config.plan import Evaluation
+from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import (
     Split,
     fingerprint,
@@ -36,7 +36,7 @@ labels = st.lists(st.sampled_from("abcd"), min_size=8, max_size=60)
 def test_stratified_folds_match_scikit_learn(seed):
     splitter = StratifiedKFold(5, shuffle=True, random_state=seed)
     expected = list(splitter.split(LABELS, LABELS))
-    found = split(corpus(LABELS), Evaluation(), seed)
+    found = split(corpus(LABELS), EvaluationConfig(), seed)
     assert len(found) == 5
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours.train, theirs[0])
@@ -46,7 +46,9 @@ def test_stratified_folds_match_scikit_learn(seed):
 def test_grouped_folds_match_scikit_learn_and_do_not_split_groups():
     groups = [str(i // 3) for i in range(len(LABELS))]
     splitter = StratifiedGroupKFold(4, shuffle=True, random_state=7)
-    found = split(corpus(LABELS, groups=tuple(groups)), Evaluation(kind="grouped", folds=4), seed=7)
+    found = split(
+        corpus(LABELS, groups=tuple(groups)), EvaluationConfig(kind="grouped", folds=4), seed=7
+    )
     for ours, theirs in zip(found, splitter.split(LABELS, LABELS, groups), strict=True):
         np.testing.assert_array_equal(ours.test, theirs[1])
         assert not {groups[i] for i in ours.train} & {groups[i] for i in ours.test}
@@ -55,7 +57,7 @@ def test_grouped_folds_match_scikit_learn_and_do_not_split_groups():
 @settings(deadline=None, max_examples=60)
 @given(labels, st.integers(2, 8), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_folds_partition_all_samples_evenly(labels, folds, repeats, seed):
-    found = split(corpus(labels), Evaluation(folds=folds, repeats=repeats), seed)
+    found = split(corpus(labels), EvaluationConfig(folds=folds, repeats=repeats), seed)
     assert len(found) == folds * repeats
     for repeat in range(repeats):
         tests = [test for _, test in found[repeat * folds : (repeat + 1) * folds]]
@@ -70,13 +72,13 @@ def test_folds_partition_all_samples_evenly(labels, folds, repeats, seed):
 def test_grouped_folds_accept_classes_smaller_than_the_number_of_folds():
     small = ["a"] * 12 + ["b"]
     data = corpus(small, groups=tuple(map(str, range(13))))
-    tests = [test for _, test in split(data, Evaluation(kind="grouped", folds=5), 0)]
+    tests = [test for _, test in split(data, EvaluationConfig(kind="grouped", folds=5), 0)]
     assert sorted(np.concatenate(tests).tolist()) == list(range(13))
 
 
 def test_more_repeats_do_not_change_the_first():
-    few = split(corpus(LABELS), Evaluation(repeats=2), 3)
-    many = split(corpus(LABELS), Evaluation(repeats=4), 3)
+    few = split(corpus(LABELS), EvaluationConfig(repeats=2), 3)
+    many = split(corpus(LABELS), EvaluationConfig(repeats=4), 3)
     for ours, theirs in zip(few, many[:10], strict=True):
         np.testing.assert_array_equal(ours.test, theirs.test)
     firsts = {many[repeat * 5].test.tobytes() for repeat in range(4)}
@@ -85,14 +87,14 @@ def test_more_repeats_do_not_change_the_first():
 
 def test_fixed_uses_the_official_split():
     data = corpus("abab", split=("test", "train", "unused", "train"))
-    (found,) = split(data, Evaluation(kind="fixed"), 0)
+    (found,) = split(data, EvaluationConfig(kind="fixed"), 0)
     assert (found.train.tolist(), found.test.tolist()) == ([1, 3], [0])
 
 
 @settings(deadline=None, max_examples=60)
 @given(labels, st.floats(0.05, 0.95), st.integers(0, 1000))
 def test_holdout_is_stratified(labels, test_size, seed):
-    evaluation = Evaluation(kind="holdout", test_size=test_size)
+    evaluation = EvaluationConfig(kind="holdout", test_size=test_size)
     ((train, test),) = split(corpus(labels), evaluation, seed)
     assert sorted([*train, *test]) == list(range(len(labels)))
     n_test = min(max(1, round(test_size * len(labels))), len(labels) - 1)
@@ -103,7 +105,7 @@ def test_holdout_is_stratified(labels, test_size, seed):
 
 
 def test_holdout_depends_on_seed_and_repeat():
-    evaluation = Evaluation(kind="holdout", repeats=3)
+    evaluation = EvaluationConfig(kind="holdout", repeats=3)
     tests = [test.tobytes() for _, test in split(corpus(LABELS), evaluation, 1)]
     again = [test.tobytes() for _, test in split(corpus(LABELS), evaluation, 1)]
     assert tests == again
@@ -114,7 +116,7 @@ def test_holdout_depends_on_seed_and_repeat():
 @given(labels, st.integers(0, 1000))
 def test_training_subsamples_are_nested_stratified_and_seeded(labels, seed):
     data = corpus(labels)
-    full = split(data, Evaluation(folds=4), seed)[1]
+    full = split(data, EvaluationConfig(folds=4), seed)[1]
     kept = set()
     for train_fraction in (0.1, 0.3, 0.5, 0.9, 1.0):
         part = subsample_train(data, full, train_fraction, seed)
@@ -170,7 +172,7 @@ def test_training_subsamples_differ_between_seeds_and_folds():
 )
 def test_data_that_cannot_be_split_raise(data, evaluation, message):
     with pytest.raises(DataError, match=message):
-        split(data, Evaluation(**evaluation), 0)
+        split(data, EvaluationConfig(**evaluation), 0)
 
 
 def test_fingerprint_depends_only_on_data_that_the_evaluation_uses():
@@ -182,7 +184,7 @@ def test_fingerprint_depends_only_on_data_that_the_evaluation_uses():
         ("grouped", grouped, (officially_split,)),
         ("fixed", officially_split, (grouped,)),
     ):
-        evaluation = Evaluation(kind=kind)
+        evaluation = EvaluationConfig(kind=kind)
         base = fingerprint(plain, evaluation)
         assert fingerprint(changed, evaluation) != base
         assert all(fingerprint(data, evaluation) == base for data in same)
