@@ -29,7 +29,8 @@ def _sum(values: Floats) -> Floats:
 
 
 def _mean(probas: Floats) -> Floats:
-    return _sum(probas) / probas.shape[1]
+    mean: Floats = _sum(probas) / probas.shape[1]
+    return mean
 
 
 def _product(probas: Floats) -> Floats:
