@@ -23,6 +23,7 @@ from cordwood.exceptions import CordwoodError, ModelFileError
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.persist import load, save
 from cordwood.recipes import _table as table
+from cordwood.text.presets import resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
 TOPICS = {
@@ -350,6 +351,47 @@ def test_ambiguous_short_name_raises(monkeypatch):
         CordwoodError, match="use vectorizer__word__min_df or vectorizer__char__min_df$"
     ):
         recipes.make("logistic_ngrams", min_df=1)
+
+
+def make_long_texts():
+    """Return 120 texts of 400 characters; `oncei` is in text i only, `twice0` in two texts."""
+    common = "the boat and the river " * 18
+    texts = [f"{common} once{i}" for i in range(120)]
+    texts[0] += " twice0"
+    texts[1] += " twice0"
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("recipe", "keeps_once", "keeps_twice", "keeps_stop_words"),
+    [
+        ("svm", True, True, True),
+        ("logistic", True, True, True),
+        ("nb", False, True, False),
+        ("knn", False, True, False),
+        ("rf", False, False, False),
+        ("boosted_et", False, False, False),
+        ("lazy_rf", False, False, False),
+    ],
+)
+def test_terms_of_long_texts_depend_on_the_classifier(
+    recipe, keeps_once, keeps_twice, keeps_stop_words
+):
+    vectorizer = recipes.make(recipe)["vectorizer"].fit(make_long_texts())
+    terms = set(vectorizer.vocabulary_)
+    assert {"boat", "river"} <= terms
+    kept = {"once7" in terms, "once8" in terms}, "twice0" in terms, {"the" in terms, "and" in terms}
+    assert kept == ({keeps_once}, keeps_twice, {keeps_stop_words})
+    assert vectorizer.preset_reason_.startswith("preset sigir17: the median text has")
+
+
+@pytest.mark.parametrize("recipe", ["svm", "nb", "knn", "rf"])
+@pytest.mark.parametrize("preset", ["sigir15", "sigir17", "icml03", "social"])
+def test_named_preset_is_not_changed_for_the_classifier(recipe, preset):
+    vectorizer = recipes.make(recipe, vectorizer_params={"preset": preset})["vectorizer"]
+    weighting = recipes.find(recipe).weighting
+    resolved = vectorizer.fit(make_long_texts()).resolved_params_
+    assert resolved == resolve_params(preset, {"weighting": weighting})
 
 
 def test_stack_consists_of_recipes():

@@ -396,6 +396,25 @@ def test_cross_fitted_run_equals_boosting_without_its_fold():
     assert (cross_fitted.oob_count_ == 4 * 5).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_of_the_left_out_fold_do_not_affect_early_stopping(seed):
+    how = {"n_iter_no_change": 2, "random_state": seed}
+    cross_fitted = fit(n_estimators=60, cross_fit=3, **how)
+    left_out = _cross_fitting.assign_folds(
+        Y,
+        np.ones(len(Y), bool),
+        None,
+        3,
+        np.random.RandomState(seed).randint(MAX_SEED, size=2, dtype=np.int64),
+    )
+    first = fit(X, Y, (left_out != 0).astype(float), n_estimators=20, **how)
+    assert first.stop_reason_ == "n_iter_no_change"
+    n_rounds = len(first.estimator_errors_)
+    # Every tree of the first run votes on the fold that it left out.
+    assert (cross_fitted.oob_count_[left_out == 0] == n_rounds * 5).all()
+    assert same_forest(first, take_first(cross_fitted, n_rounds))
+
+
 def take_first(model, n_rounds):
     """Return a model with the first rounds only."""
     first = clone(model)

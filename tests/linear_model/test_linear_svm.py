@@ -159,6 +159,65 @@ def test_calibration_folds_are_shuffled():
     assert model.predict_proba([[0.0, 1.0, 0.0]])[0, 1] > 0.95
 
 
+def make_sparse_counts(n_samples=400, n_features=1500, seed=0):
+    """Draw sparse counts, of which three features depend on the class, with 15 % label noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.01, size=(n_samples, n_features)).astype(float)
+    y = rng.integers(0, 2, n_samples)
+    X[np.arange(n_samples), 3 * y + rng.integers(0, 3, n_samples)] += 1
+    return sp.csr_array(X), np.where(rng.random(n_samples) < 0.15, 1 - y, y)
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, lambda X: X.toarray()])
+@pytest.mark.parametrize("nb_scaling", [0.0, 0.5])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_duplicates_and_integer_weights_have_the_same_temperature(container, nb_scaling, shuffle):
+    X, y = make_sparse_counts()
+    model = LinearSVMClassifier(nb_scaling=nb_scaling, tol=1e-6, random_state=0)
+    expected = model.fit(container(X), y, np.full(len(y), 3.0)).temperature_
+    order = np.tile(np.arange(len(y)), 3)
+    if shuffle:  # other folds: the temperature is nearly the same
+        order = np.random.default_rng(1).permutation(order)
+    repeated = model.fit(container(X[order]), y[order]).temperature_
+    assert repeated == pytest.approx(expected, rel=0.1 if shuffle else 1e-3)
+
+
+def test_duplicates_do_not_make_probabilities_overconfident():
+    X, y = make_sparse_counts(800)
+    X_test, y_test, order = X[400:], y[400:], np.tile(np.arange(400), 3)
+    model = LinearSVMClassifier(random_state=0).fit(X[order], y[order])
+    proba = model.predict_proba(X_test)
+    accuracy = (proba.argmax(axis=1) == y_test).mean()
+    assert proba.max(axis=1).mean() == pytest.approx(accuracy, abs=0.05)
+
+
+@pytest.mark.parametrize("different_labels", [False, True])
+def test_held_out_samples_have_no_duplicates_in_the_training_folds(different_labels, monkeypatch):
+    X, y = make_sparse_counts(90)
+    twice = np.tile(np.arange(90), 2)
+    labels = y[twice]
+    if different_labels:
+        labels[90:] = 1 - labels[90:]
+    model = LinearSVMClassifier(random_state=0).fit(X[twice], labels)
+    folds = []
+    fit_coefficients = LinearSVMClassifier._fit_coefficients
+
+    def record(self, X, y, weights, rng):
+        folds.append((X, weights.copy()))
+        return fit_coefficients(self, X, y, weights, rng)
+
+    monkeypatch.setattr(LinearSVMClassifier, "_fit_coefficients", record)
+    held_out = list(
+        model._held_out_margins(X[twice], labels, np.ones(180), np.random.RandomState(0))
+    )
+    n_copies = 2 if different_labels else 1
+    assert [len(fold.columns) for fold in held_out] == [30 * n_copies] * 3
+    for train, weights in folds:
+        assert len(np.unique(train.toarray(), axis=0)) == 60
+        assert train.shape[0] == 60 * n_copies
+        assert set(weights) == {2.0 / n_copies}
+
+
 def test_fold_with_two_of_three_classes_has_negated_margins():
     X, y = load_iris(return_X_y=True)
     X, y = X[49:], y[49:]  # one sample of the first class, which two training folds contain
@@ -168,7 +227,8 @@ def test_fold_with_two_of_three_classes_has_negated_margins():
     assert widths == [2, 3, 3]
     negated = next(fold.margins for fold in folds if fold.margins.shape[1] == 2)
     assert np.array_equal(negated[:, 0], -negated[:, 1])
-    assert sum(len(fold.columns) for fold in folds) == len(y) - 1
+    n_distinct = len(np.unique(X, axis=0))  # one pair of flowers is equal
+    assert sum(len(fold.columns) for fold in folds) == n_distinct - 1 == len(y) - 2
 
 
 @settings(deadline=None, max_examples=60)

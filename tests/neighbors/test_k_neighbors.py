@@ -45,6 +45,24 @@ def test_duplicates_outvote_other_neighbors():
     np.testing.assert_allclose(model.predict_proba([[3.0, 6.0]]), [[0.5, 0.5, 0.0]])
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_probabilities_do_not_depend_on_the_scale(metric, factor, container):
+    rng = np.random.default_rng(0)
+    X = rng.exponential(size=(200, 10)) * (rng.random((200, 10)) < 0.7)
+    X[150:160] = X[:10]  # queries with a duplicate
+    y = rng.choice(["a", "b", "c"], 150)
+    expected, scaled = (
+        NeighborsClassifier(7, metric=metric)
+        .fit(container(Z[:150]), y)
+        .predict_proba(container(Z[150:]))
+        for Z in (X, X * factor)
+    )
+    np.testing.assert_allclose(scaled, expected, atol=1e-5)
+    assert (expected[:10].max(axis=1) == 1).all()
+
+
 def test_query_without_neighbors_gets_class_frequencies():
     X = sp.csr_array(np.array([[1.0, 0, 0], [1.0, 1, 0], [0, 0, 1.0], [0, 0, 2.0], [0, 0, 3.0]]))
     model = NeighborsClassifier(5, weights="uniform").fit(X, ["a", "a", "b", "b", "b"])

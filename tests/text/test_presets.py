@@ -3,7 +3,7 @@ import re
 import pytest
 
 from cordwood.exceptions import CordwoodError
-from cordwood.text.presets import PRESETS, choose_preset, resolve_params
+from cordwood.text.presets import PRESETS, choose_params, choose_preset, resolve_params
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,33 @@ def test_choice_by_length_and_number_of_texts(n_texts, length, preset):
 def test_choice_depends_on_the_median_length():
     assert choose_preset(["x" * 10] * 51 + ["x" * 100_000] * 49)[0] == "social"
     assert choose_preset(["x" * 10] * 49 + ["x" * 400] * 51)[0] == "sigir17"
+
+
+LONG, SHORT = ["word " * 80] * 100, ["word"] * 100
+
+
+@pytest.mark.parametrize(
+    ("auto_for", "changes", "ending"),
+    [
+        ("trees", {}, "350 or more"),
+        ("linear", {"stop_words": False, "min_df": 1}, "; stop_words=False, min_df=1 for linear"),
+        ("naive_bayes", {"min_df": 2}, "; min_df=2 for naive_bayes"),
+        ("neighbors", {"min_df": 2}, "; min_df=2 for neighbors"),
+    ],
+)
+def test_changes_of_long_texts_depend_on_the_classifier(auto_for, changes, ending):
+    preset, reason, params = choose_params(LONG, auto_for, {"min_df": None})
+    assert (preset, params) == ("sigir17", {"min_df": None, **changes})
+    assert reason.endswith(ending)
+    preset, reason, params = choose_params(SHORT, auto_for, {"min_df": None})
+    assert (preset, params) == ("social", {"min_df": None})
+    assert reason.endswith("fewer than 350")
+
+
+def test_given_parameters_take_precedence_over_changes():
+    _, reason, params = choose_params(LONG, "linear", {"min_df": 3, "stop_words": None})
+    assert params == {"min_df": 3, "stop_words": False}
+    assert reason.endswith("350 or more; stop_words=False for linear")
 
 
 def test_defaults_of_norm_and_sublinear_tf_depend_on_weighting():

@@ -337,6 +337,8 @@ def test_unfitted_raises():
     [
         {"preset": "sigir"},
         {"preset": ["social"]},
+        {"auto_for": "forest"},
+        {"auto_for": ["linear"]},
         {"weighting": "TF"},
         {"norm": True},
         {"stemmer": "english"},

@@ -76,6 +76,9 @@ class BoostingState:
         Sum of the forests' feature importances times their weights.
     errors, estimator_weights, scores : lists of float
         For each round, error and weight of its forest, and the out-of-bag accuracy up to it.
+    stopping_scores : list of float
+        For each round, the out-of-bag accuracy of the samples that trees are grown on, which early
+        stopping monitors. Labels of other samples must not affect the run.
     tree_weights : list of float64 arrays of shape (n_trees,)
     forests : list of Forest
         The forests of this fit, without leaf statistics.
@@ -88,6 +91,7 @@ class BoostingState:
     errors: list[float] = field(default_factory=list)
     estimator_weights: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
+    stopping_scores: list[float] = field(default_factory=list)
     tree_weights: list[NDArray[np.float64]] = field(default_factory=list)
     forests: list[Forest] = field(default_factory=list)
 
@@ -97,10 +101,10 @@ class BoostingState:
         return len(self.errors)
 
     def has_stalled(self, n_iter_no_change: int | None) -> bool:
-        """Return whether the score has not improved for this number of rounds."""
-        if n_iter_no_change is None or not self.scores:
+        """Return whether the stopping score has not improved for this number of rounds."""
+        if n_iter_no_change is None or not self.stopping_scores:
             return False
-        return len(self.scores) - int(np.argmax(self.scores)) > n_iter_no_change
+        return len(self.stopping_scores) - int(np.argmax(self.stopping_scores)) > n_iter_no_change
 
 
 def init_state(data: BoostingData, weights: NDArray[np.float64]) -> BoostingState:
@@ -229,7 +233,7 @@ def _add_round(
     factors: NDArray[np.float64],
     weight: float,
 ) -> None:
-    """Add the weights and the out-of-bag votes of a forest, and update the out-of-bag score."""
+    """Add the weights and the out-of-bag votes of a forest, and update the out-of-bag scores."""
     state.estimator_weights.append(weight)
     state.tree_weights.append(weight * factors / factors.sum())
     is_oob = oob.predictions >= 0
@@ -238,5 +242,6 @@ def _add_round(
     state.oob_votes += oob.votes * scale[:, None]
     state.oob_count += is_oob.sum(axis=0)
     is_correct = state.oob_votes.argmax(axis=1) == data.y
-    scored = is_correct[data.scored][state.oob_count[data.scored] > 0]
-    state.scores.append(float(scored.mean()) if len(scored) else float("nan"))
+    for scores, samples in ((state.scores, data.scored), (state.stopping_scores, data.train)):
+        scored = is_correct[samples][state.oob_count[samples] > 0]
+        scores.append(float(scored.mean()) if len(scored) else float("nan"))

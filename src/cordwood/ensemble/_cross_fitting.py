@@ -9,6 +9,7 @@ altogether is not affected by it.
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._duplicates import stratify_groups
 from cordwood.ensemble._boosting_loop import BoostingState
 
 
@@ -48,11 +49,7 @@ def assign_folds(
     """
     shuffled = np.random.default_rng(seed).permutation(np.flatnonzero(is_weighted))
     groups = np.arange(len(y)) if groups is None else groups
-    known, first, sizes = np.unique(groups[shuffled], return_index=True, return_counts=True)
-    # Groups are sorted by the class of their first sample, large ones before small ones.
-    order = np.lexsort((first, -sizes, y[shuffled[first]]))
-    fold_of_group = np.empty(len(order), np.intp)
-    fold_of_group[order] = np.arange(len(order)) % n_folds
+    known, fold_of_group = stratify_groups(y[shuffled], groups[shuffled], n_folds)
     index = np.minimum(np.searchsorted(known, groups), len(known) - 1)
     return np.where(known[index] == groups, fold_of_group[index], -1)
 

@@ -83,8 +83,10 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         cost of `fit` does not change. Shorter runs need a higher `learning_rate`: 0.3 works well
         for five runs of 40 rounds.
     n_iter_no_change : int or None, default=None
-        Stop if `staged_oob_score_` has not improved for this number of rounds. If None, there is
-        no early stopping.
+        Stop if `staged_oob_score_` has not improved for this number of rounds. With `cross_fit`,
+        a run stops by the out-of-bag accuracy of the samples that it is fitted on, because the
+        labels of the fold that it leaves out must not affect it. If None, there is no early
+        stopping.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
         Impurity that splits minimize. "log_loss" and "entropy" are the same.
     max_depth : int or None, default=None
@@ -575,6 +577,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
             errors=self.estimator_errors_.tolist(),
             estimator_weights=self.estimator_weights_.tolist(),
             scores=self.staged_oob_score_.tolist(),
+            stopping_scores=self.staged_oob_score_.tolist(),
             tree_weights=[self.tree_weights_],
         )
 

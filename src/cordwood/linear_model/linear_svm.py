@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._base_classifier import check_classification_labels
+from cordwood._duplicates import number_duplicates, stratify_groups
 from cordwood._param_validation import (
     N_JOBS,
     POSITIVE,
@@ -39,6 +40,10 @@ from cordwood.linear_model._linear_solvers import (
 from cordwood.linear_model._log_count_ratio import LogCountRatio
 
 _N_FOLDS = 3
+
+# Fewer distinct samples than this are values of a few discrete features rather than copies: without
+# its duplicates in the training folds, a held-out sample would have features that occur nowhere.
+_MIN_DISTINCT_SAMPLES = 10 * _N_FOLDS
 
 
 class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
@@ -108,6 +113,11 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     and the logistic function of :math:`f(x) / T` for two classes. T minimizes the log loss of
     margins from 3-fold cross-validation with Platt's smoothed targets [2]_. A positive T preserves
     the order of the classes, so `predict` returns the most probable class.
+
+    For the cross-validation, duplicates are merged to one sample with the sum of their weights.
+    A sample whose duplicate is in the training folds would have a larger margin than a new sample
+    has, and the probabilities would be overconfident. Duplicates are not merged if fewer than 30
+    samples are distinct, as with a few discrete features.
 
     The problem is solved in the dual by coordinate descent [1]_ if there are more features than
     samples or the loss is the hinge loss, otherwise in the primal by LIBLINEAR.
@@ -330,11 +340,16 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     def _held_out_margins(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
     ) -> Iterator[HeldOutMargins]:
-        """Yield cross-validated margins of the samples whose class is in the training folds."""
+        """Yield cross-validated margins of the samples whose class is in the training folds.
+
+        Duplicates are in the same fold; those of the same class are one sample with their weight.
+        """
+        groups = _group_duplicates(X, weights)
+        weights = _merge_weights(groups, y, weights)
         samples = rng.permutation(np.flatnonzero(weights > 0))
         samples = samples[np.argsort(y[samples], kind="stable")]
-        # Sorted by class, so that assigning folds in turn stratifies them.
-        folds = np.arange(len(samples)) % _N_FOLDS
+        known, fold_of_group = stratify_groups(y[samples], groups[samples], _N_FOLDS)
+        folds = fold_of_group[np.searchsorted(known, groups[samples])]
         for fold in range(_N_FOLDS):
             train, test = samples[folds != fold], samples[folds == fold]
             classes = np.unique(y[train])
@@ -354,3 +369,24 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _group_duplicates(X: Any, weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return a group for each sample: its duplicates, or itself if few samples are distinct."""
+    groups = number_duplicates(X)
+    if len(np.unique(groups[weights > 0])) < _MIN_DISTINCT_SAMPLES:
+        return np.arange(len(groups))
+    return groups
+
+
+def _merge_weights(
+    groups: NDArray[np.intp], y: NDArray[Any], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Move the weights of all samples of the same group and class to the first of them."""
+    classes, codes = np.unique(y, return_inverse=True)
+    _, first, merged = np.unique(
+        groups * len(classes) + codes, return_index=True, return_inverse=True
+    )
+    sums = np.zeros(len(y))
+    sums[first] = np.bincount(merged, weights)
+    return sums

@@ -11,8 +11,9 @@ from cordwood._param_validation import N_JOBS, Constraint, integer, options
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, VoteFunction
 from cordwood.neighbors.index import METRICS
 
-# Largest distance between duplicates, whose cosine has single precision.
-_MAX_DUPLICATE_DISTANCE = 1e-6
+# Largest distance between duplicates, whose cosine has single precision. Euclidean distances of
+# duplicates are exactly zero; a positive bound would depend on the scale of the features.
+_MAX_DUPLICATE_DISTANCE = {"cosine": 1e-6, "tfidf_cosine": 1e-6, "euclidean": 0.0}
 
 
 class NeighborsClassifier(BaseNeighborsClassifier):
@@ -30,7 +31,8 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         Number of neighbors. If it exceeds the number of training samples, all are used.
     weights : {"distance", "uniform"}, default="distance"
         Weight of a neighbor's vote: the inverse of its distance, or one. With "distance",
-        neighbors at distance zero outvote all others, as in scikit-learn.
+        neighbors at distance zero outvote all others, as in scikit-learn. With a cosine metric,
+        distances of at most 1e-6 are zero except for rounding.
     metric : {"cosine", "euclidean", "tfidf_cosine", "auto"}, default="cosine"
         Metric of the neighbors. "cosine" and "euclidean" use the values of `X`. "tfidf_cosine" is
         the cosine distance of tf-idf weights, for `X` that contains counts. "auto" is
@@ -130,7 +132,7 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         exists = np.isfinite(distances)
         if self.weights == "uniform":
             return exists.astype(np.float64)
-        is_duplicate = distances < _MAX_DUPLICATE_DISTANCE
+        is_duplicate = distances <= _MAX_DUPLICATE_DISTANCE[self.metric_]
         with np.errstate(divide="ignore"):
             inverse = np.where(exists, 1 / distances, 0.0)
         return np.where(is_duplicate.any(axis=1, keepdims=True), is_duplicate, inverse)

@@ -261,7 +261,7 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
         make_vectorizer = recipe.vectorizer or TextVectorizer
         vectorizer = make_vectorizer()
         if recipe.vectorizer is None:
-            vectorizer.set_params(weighting=recipe.weighting)
+            vectorizer.set_params(weighting=recipe.weighting, auto_for=recipe.auto_for)
         steps.insert(0, ("vectorizer", vectorizer))
     else:
         classifier.set_params(**recipe.numeric)

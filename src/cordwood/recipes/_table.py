@@ -43,6 +43,8 @@ class Recipe(NamedTuple):
         Factory of the unfitted classifier.
     weighting : str, default="tf"
         Term weighting of the `TextVectorizer`.
+    auto_for : str, default="trees"
+        Kind of the classifier, which the preset "auto" of the `TextVectorizer` depends on.
     scaler : callable, optional
         Factory of the scaler for numeric input.
     vectorizer : callable, optional
@@ -66,6 +68,7 @@ class Recipe(NamedTuple):
     description: str
     classifier: Callable[[], Any]
     weighting: str = "tf"
+    auto_for: str = "trees"
     scaler: Callable[[], Any] | None = None
     vectorizer: Callable[[], Any] | None = None
     savable: bool = True
@@ -176,6 +179,7 @@ RECIPES: Mapping[str, Recipe] = {
         "linear SVM on TF-IDF of words",
         LinearSVMClassifier,
         weighting="tfidf",
+        auto_for="linear",
         scaler=_UNIT_VARIANCE,
         grid={"C": tuple(2.0**power for power in range(-5, 8))},
         in_stacks=_FIXED_TEMPERATURE,
@@ -263,6 +267,7 @@ RECIPES: Mapping[str, Recipe] = {
     "nb": Recipe(
         "multinomial, complement or Gaussian naive Bayes",
         NaiveBayesClassifier,
+        auto_for="naive_bayes",
         scaler=partial(MinMaxScaler, clip=True),
         grid={
             "variant": ("multinomial", "complement"),
@@ -275,6 +280,7 @@ RECIPES: Mapping[str, Recipe] = {
         "nearest neighbors by cosine similarity of TF-IDF",
         NeighborsClassifier,
         weighting="tfidf",
+        auto_for="neighbors",
         scaler=_UNIT_VARIANCE,
         grid={"n_neighbors": (10, 30, 100, 200, 300), "weights": ("uniform", "distance")},
     ),
@@ -289,6 +295,7 @@ RECIPES: Mapping[str, Recipe] = {
         "logistic regression on TF-IDF of words",
         _make_logistic_regression,
         weighting="tfidf",
+        auto_for="linear",
         scaler=_UNIT_VARIANCE,
         numeric={"estimator__dual": False},
     ),

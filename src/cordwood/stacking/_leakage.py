@@ -8,7 +8,7 @@ split, which reveals the leakage.
 """
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from cordwood._duplicates import number_duplicates
 from cordwood._sklearn import take_rows
 from cordwood.stacking._meta_features import index_params
 
@@ -128,47 +129,3 @@ def _is_correct(
     """Return whether the most probable class is the label: shape (n_samples, n_estimators)."""
     predictions = probas.reshape(len(probas), -1, len(classes)).argmax(axis=2)
     return np.asarray(classes[predictions] == y[:, None])
-
-
-def number_duplicates(X: Any) -> NDArray[np.intp]:
-    """Return an id for each sample; duplicates, and only they, have the same id.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, data frame or sequence of texts of length n_samples
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-
-    Examples
-    --------
-    >>> number_duplicates(["to be", "or not", "to be"])
-    array([0, 1, 0])
-    >>> number_duplicates(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 3.0]]))
-    array([0, 1, 1])
-    """
-    ids: dict[Hashable, int] = {}
-    return np.array([ids.setdefault(key, len(ids)) for key in _hashable_samples(X)], np.intp)
-
-
-def _hashable_samples(X: Any) -> Iterable[Hashable]:
-    """Yield a key for each sample that only its duplicates have."""
-    if hasattr(X, "tocsr"):
-        csr = X.tocsr(copy=True)
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-        bounds = zip(csr.indptr[:-1], csr.indptr[1:], strict=True)
-        return (
-            (csr.indices[start:stop].tobytes(), csr.data[start:stop].tobytes())
-            for start, stop in bounds
-        )
-    if hasattr(X, "itertuples"):
-        tuples: Iterable[Hashable] = X.itertuples(index=False, name=None)
-        return tuples
-    if getattr(X, "ndim", 1) == 2:
-        dense = np.asarray(X)
-        if dense.dtype == object:
-            return map(tuple, dense.tolist())
-        return (sample.tobytes() for sample in np.ascontiguousarray(dense) + 0)  # -0.0 becomes 0.0
-    return (sample if isinstance(sample, str) else repr(sample) for sample in X)

@@ -21,7 +21,7 @@ from cordwood.text._analyzer import build_analyzer
 from cordwood.text._count_matrix import document_frequency, remap_columns
 from cordwood.text._counting import build_counter, count_terms
 from cordwood.text._vectorizer_params import VectorizerParams
-from cordwood.text.presets import PRESETS, choose_preset, resolve_params
+from cordwood.text.presets import PRESETS, check_auto_for, choose_params, resolve_params
 from cordwood.text.vocabulary import UNKNOWN, build_vocabulary, pack_strings, unpack_strings
 
 logger = logging.getLogger(__name__)
@@ -39,8 +39,9 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     Does the work of scikit-learn's `CountVectorizer` and `TfidfVectorizer`, with stemming, the
     SMART stop words and presets for common kinds of text.
 
-    Every parameter except `preset` is None by default, which means the value of the preset. False
-    disables a step that the preset enables. The resulting values are in `resolved_params_`.
+    Every parameter except `preset` and `auto_for` is None by default, which means the value of the
+    preset. False disables a step that the preset enables. The resulting values are in
+    `resolved_params_`.
 
     Parameters
     ----------
@@ -54,7 +55,13 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         - "social": no stop words, term counts, tokens that include emoticons, emoji and
           punctuation; for short, informal texts.
         - "auto": "social" if the median text has fewer than 350 characters or if there are fewer
-          than 100 texts, otherwise "sigir17". The choice is logged and in `preset_reason_`.
+          than 100 texts, otherwise "sigir17" with the changes of `auto_for`. The choice is logged
+          and in `preset_reason_`.
+    auto_for : {"trees", "linear", "naive_bayes", "neighbors"}, default="trees"
+        Kind of the classifier that the terms are for. With ``preset="auto"`` and long texts,
+        "linear" keeps stop words and all terms (``stop_words=False, min_df=1``), "naive_bayes" and
+        "neighbors" keep rarer terms than "trees" does (``min_df=2`` instead of 6). Other presets
+        ignore it. `cordwood.recipes` set it.
     weighting : {"tf", "tfidf", "binary"}, default=None
         Values of the matrix: the number of occurrences of a term in the text (term frequency,
         tf), tf times the inverse document frequency (idf) of the term, or 1 for each term of the
@@ -147,6 +154,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         self,
         *,
         preset: str = "auto",
+        auto_for: str = "trees",
         weighting: str | None = None,
         sublinear_tf: bool | None = None,
         smooth_idf: bool | None = None,
@@ -163,6 +171,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         strip_accents: str | bool | None = None,
     ) -> None:
         self.preset = preset
+        self.auto_for = auto_for
         self.weighting = weighting
         self.sublinear_tf = sublinear_tf
         self.smooth_idf = smooth_idf
@@ -224,8 +233,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         texts = _check_texts(X)
         if not texts:
             raise DataError("X is empty; fit needs at least one text")
-        preset, reason = self._choose_preset(texts)
-        params = resolve_params(preset, {name: getattr(self, name) for name in _PARAMS})
+        preset, reason, params = self._choose_params(texts)
         found = count_terms(texts, build_analyzer(params))
         n_found = found.counts.shape[1]
         kept = _select_by_document_frequency(found.counts, params)
@@ -316,17 +324,21 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         check_is_fitted(self)
         return MappingProxyType(self._vocabulary)
 
-    def _choose_preset(self, texts: Sequence[str]) -> tuple[str, str]:
+    def _choose_params(self, texts: Sequence[str]) -> tuple[str, str, VectorizerParams]:
+        """Return the preset, the reason for it, and the values of all parameters."""
+        check_auto_for(self.auto_for)
+        params = {name: getattr(self, name) for name in _PARAMS}
         if self.preset == "auto":
-            preset, reason = choose_preset(texts)
+            preset, reason, params = choose_params(texts, self.auto_for, params)
             logger.info(reason)
-            return preset, reason
+            return preset, reason, resolve_params(preset, params)
         if self.preset not in tuple(PRESETS):
             *first, last = map(repr, PRESETS)
             raise CordwoodError(
                 f"preset must be 'auto', {', '.join(first)} or {last}; got {self.preset!r}"
             )
-        return self.preset, f"preset {self.preset}: set by the user"
+        reason = f"preset {self.preset}: set by the user"
+        return self.preset, reason, resolve_params(self.preset, params)
 
     def _apply_weighting(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Replace counts by the values of the weighting, in place."""

@@ -438,6 +438,10 @@ def test_invalid_evaluation_raises(evaluation, sentence):
             {"vectorizer": {"preset": "socail"}},
             "vectorizer: there is no preset 'socail'; did you mean 'social'?",
         ),
+        (
+            {"vectorizer": {"auto_for": "forest"}},
+            "vectorizer: auto_for must be 'trees', 'linear', 'naive_bayes' or 'neighbors'; got",
+        ),
         ({"vectorizer": {"min_df": -1}}, "vectorizer: min_df "),
         ({"vectorizer": 3}, "vectorizer must be a table; got 3"),
         ({"datasets": []}, "datasets must have at least one entry"),

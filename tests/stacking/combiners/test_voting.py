@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,6 +71,36 @@ def test_product_with_a_zero_in_every_class():
     sample = [0.0, 0.5, 0.5, 0.5, 0.0, 0.5, 0.0, 1.0, 0.0, 0.9, 0.0, 0.1]
     assert predict("product", sample)[0].argmax() == 2
     assert predict("min", sample)[0].argmax() == np.array([1.4, 1.5, 1.1]).argmax()
+
+
+RULES = ("majority", "mean", "product", "max", "min", "median")
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+@settings(deadline=None, max_examples=30)
+def test_order_of_members_does_not_matter(rule, seed, n_classes):
+    rng = np.random.default_rng(seed)
+    # Few distinct values, so that many samples tie.
+    members = rng.multinomial(10, np.full(n_classes, 1 / n_classes), size=(40, 4)) / 10
+    expected = predict(rule, members.reshape(40, -1), n_classes)
+    for order in permutations(range(4)):
+        permuted = predict(rule, members[:, order].reshape(40, -1), n_classes)
+        assert np.array_equal(permuted, expected)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [[0.2, 0.1], [0.3, 0.6]],
+        [[0.7, 0.1], [0.1, 0.3], [0.3, 0.7]],
+        [[0.7, 0.3], [0.6, 0.4], [0.1, 0.7], [0.2, 0.1]],
+        [[0.0, 1.0], [0.6, 0.4], [0.4, 0.6], [1.0, 0.0]],
+    ],
+)
+def test_equal_products_tie(members):
+    for order in permutations(members):
+        assert predict("product", np.ravel(order), 2).tolist() == [[0.5, 0.5]]
 
 
 def test_zero_probabilities_give_the_prior():

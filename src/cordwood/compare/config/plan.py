@@ -29,7 +29,7 @@ from cordwood.compare.config.schema import (
 from cordwood.datasets.readers import detect_format
 from cordwood.datasets.registry import DatasetInfo, list_datasets
 from cordwood.exceptions import CordwoodError
-from cordwood.text.presets import PRESETS, resolve_params
+from cordwood.text.presets import PRESETS, check_auto_for, resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
 _COLUMNS = ("text", "label", "group", "split")
@@ -297,8 +297,9 @@ def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
     if preset != "auto" and preset not in PRESETS:
         yield f"vectorizer: there is no preset {preset!r}; {recipes.nearest(str(preset), PRESETS)}"
         return
+    given = {name: value for name, value in params.items() if name not in ("preset", "auto_for")}
     try:
-        given = {name: value for name, value in params.items() if name != "preset"}
+        check_auto_for(params.get("auto_for", "trees"))
         resolve_params("sigir17" if preset == "auto" else preset, given)
     except CordwoodError as error:
         yield f"vectorizer: {error}"

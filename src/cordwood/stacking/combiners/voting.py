@@ -17,20 +17,38 @@ from cordwood.stacking.combiners._combiner import (
 _TIE_BREAK = 1e-6
 
 
+# Products of probabilities whose logarithms differ by less than this, relative to the sum of the
+# absolute logarithms, are equal except for rounding.
+_LOG_TOLERANCE = 8 * np.finfo(np.float64).eps
+
+
+def _sum(values: Floats) -> Floats:
+    """Sum over the base estimators. Sorted, because rounding must not depend on their order."""
+    total: Floats = np.sort(values, axis=1).sum(axis=1)
+    return total
+
+
+def _mean(probas: Floats) -> Floats:
+    mean: Floats = _sum(probas) / probas.shape[1]
+    return mean
+
+
 def _product(probas: Floats) -> Floats:
     # The product of hundreds of small numbers underflows, the sum of their logarithms does not.
-    logs = np.log(np.maximum(probas, np.finfo(np.float64).tiny)).sum(axis=1)
-    product: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    logs = _sum(np.log(np.maximum(probas, np.finfo(np.float64).tiny)))
+    best = logs.max(axis=1, keepdims=True)
+    is_best = best - logs <= _LOG_TOLERANCE * np.abs(logs)
+    product: Floats = np.exp(np.where(is_best, 0.0, logs - best))
     return product
 
 
 def _with_tie_break(rule: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-    return lambda probas: rule(probas) + _TIE_BREAK * probas.mean(axis=1)
+    return lambda probas: rule(probas) + _TIE_BREAK * _mean(probas)
 
 
 _RULES: Mapping[str, Callable[[Floats], Floats]] = {
-    "majority": _with_tie_break(lambda probas: hard_votes(probas).sum(axis=1)),
-    "mean": lambda probas: probas.mean(axis=1),
+    "majority": _with_tie_break(lambda probas: _sum(hard_votes(probas))),
+    "mean": _mean,
     "product": _product,
     "max": _with_tie_break(lambda probas: probas.max(axis=1)),
     "min": _with_tie_break(lambda probas: probas.min(axis=1)),
@@ -47,12 +65,12 @@ class Voting(BaseCombiner):
     ----------
     rule : {"majority", "mean", "product", "max", "min", "median"}, default="majority"
         How the probabilities of a class are aggregated over the base estimators. The results are
-        normalized to sum to one.
+        normalized to sum to one, and do not depend on the order of the base estimators.
 
         - "majority" counts the base estimators for which the class is the most probable; if a base
           estimator has several most probable classes, its vote is split equally.
         - "product" replaces zeros by the smallest positive float. If every class has a zero, the
-          class with the fewest zeros wins.
+          class with the fewest zeros wins. Products that are equal except for rounding tie.
         - "majority", "max", "min" and "median" often tie. The mean probability, with a weight of
           1e-6, breaks ties.
 
