@@ -1,9 +1,13 @@
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from cordwood.rules._calibration import apply_signed_temperatures, fit_signed_temperatures
+from cordwood.rules._calibration import (
+    divide_by_temperatures,
+    fit_multiclass_temperatures,
+    fit_signed_temperatures,
+)
 
 
 def test_temperatures_match_logistic_regression_for_each_sign():
@@ -40,6 +44,49 @@ def test_probabilities_of_few_samples_are_smoothed(n):
 
 def test_probabilities_preserve_order_and_threshold():
     decisions = np.array([[-3.0], [-1e-3], [0.0], [1e-3], [4.0]])
-    probabilities = apply_signed_temperatures(decisions, np.array([[0.5, 2.0]]))[:, 0]
+    probabilities = expit(divide_by_temperatures(decisions, np.array([[0.5, 2.0]])))[:, 0]
     assert (np.diff(probabilities) > 0).all()
     assert probabilities[2] == 0.5
+
+
+def draw_multiclass(temperatures, n_samples, seed=0):
+    """Draw votes, and classes from their probabilities."""
+    rng = np.random.default_rng(seed)
+    votes = rng.normal(scale=temperatures[:, 0], size=(n_samples, len(temperatures)))
+    cumulative = softmax(divide_by_temperatures(votes, temperatures), axis=1).cumsum(axis=1)
+    return votes, (rng.random((n_samples, 1)) > cumulative).sum(axis=1)
+
+
+def test_temperatures_that_multiclass_labels_are_drawn_from_are_recovered():
+    expected = np.array([[1.0, 0.5], [10.0, 3.0], [0.02, 0.01]])
+    temperatures = fit_multiclass_temperatures(*draw_multiclass(expected, 8000), np.ones(8000))
+    np.testing.assert_allclose(temperatures, expected, rtol=0.15)
+
+
+def test_multiclass_temperatures_treat_integer_weights_as_duplicates():
+    votes, columns = draw_multiclass(np.ones((4, 2)), 200, seed=1)
+    weights = np.random.default_rng(2).integers(1, 4, 200)
+    copies = np.repeat(np.arange(200), weights)
+    weighted = fit_multiclass_temperatures(votes, columns, weights.astype(float))
+    repeated = fit_multiclass_temperatures(votes[copies], columns[copies], np.ones(len(copies)))
+    np.testing.assert_allclose(weighted, repeated, rtol=0.01)
+
+
+def test_multiclass_temperatures_ignore_unknown_votes():
+    votes, columns = draw_multiclass(np.ones((3, 2)), 400, seed=3)
+    expected = fit_multiclass_temperatures(votes, columns, np.ones(400))
+    unknown = np.column_stack([votes, np.full(400, np.nan)])
+    temperatures = fit_multiclass_temperatures(unknown, columns, np.ones(400))
+    np.testing.assert_allclose(temperatures[:3], expected, rtol=0.01)
+
+
+def test_multiclass_probabilities_of_separable_samples_are_smoothed():
+    votes = np.where(np.eye(3, dtype=bool), 1.0, -1.0)
+    temperatures = fit_multiclass_temperatures(votes, np.arange(3), np.full(3, 10.0))
+    confidence = softmax(divide_by_temperatures(votes, temperatures), axis=1).max(axis=1)
+    np.testing.assert_allclose(confidence, (30 + 1 / 3) / 31, atol=1e-3)
+
+
+def test_multiclass_temperatures_of_zero_votes_are_one():
+    temperatures = fit_multiclass_temperatures(np.zeros((3, 3)), np.arange(3), np.ones(3))
+    np.testing.assert_array_equal(temperatures, 1.0)

@@ -65,16 +65,42 @@ def test_result_is_optimal_among_all_rules(
 
 
 @pytest.mark.parametrize("weak_learner", WEAK_LEARNERS)
-def test_gap_indicates_convergence(make_problem, weak_learner):
+def test_gap_bounds_improvement_by_any_rules(make_problem, to_dense, weak_learner):
     problem = make_problem(n_samples=120, n_features=25, seed=8)
     params = {"weak_learner": weak_learner, "tol": 1e-3, "beta": 4.0}
-    result, _ = fit(problem, **params)
+    result, bounds = fit(problem, **params)
     assert result.converged
-    assert 0 <= result.gap <= 1e-3 + 1e-7
+    optimum = solve_with_all_rules(to_dense(problem), problem.sign, bounds)
+    assert result.objective - 1e-9 <= optimum <= result.objective + result.gap + 1e-9
+    if weak_learner.startswith("disc"):
+        assert 0 <= result.gap <= 1e-3 + 1e-7
     stopped, _ = fit(problem, **params, columns_per_iter=1, max_iter=2)
     assert stopped.n_iter == 2
     assert not stopped.converged
     assert stopped.gap > 1e-3
+
+
+@pytest.mark.parametrize("weak_learner", WEAK_LEARNERS)
+@pytest.mark.parametrize("columns_per_iter", [1, 4])
+def test_gap_does_not_claim_a_suboptimal_combination_to_be_optimal(weak_learner, columns_per_iter):
+    """Real votes depend on the costs, so that the result depends on the number of columns."""
+    rng = np.random.RandomState(74)
+    X, y = rng.rand(12, 4) < 0.5, rng.rand(12) < 0.4
+    samples = merge_duplicates(binarize(X), y[:, None], np.ones(12))
+    problem = one_vs_rest(samples, samples.labels[:, 0])
+    params = {"beta": 1.0, "nu": 0.3, "bound_scaling": "paper", "tol": 1e-9}
+    result, bounds = fit(
+        problem, **params, weak_learner=weak_learner, columns_per_iter=columns_per_iter
+    )
+    X_merged = samples.present.toarray()[np.argsort(~samples.labels[:, 0], kind="stable")] > 0
+    optimum = solve_with_all_rules(X_merged, problem.sign, bounds)
+    assert result.converged
+    assert result.objective + result.gap >= optimum - 1e-9
+    if weak_learner.startswith("disc"):
+        assert result.objective == pytest.approx(optimum, abs=1e-9)
+        assert result.gap == pytest.approx(0, abs=1e-9)
+    else:
+        assert result.objective < optimum - 0.01
 
 
 def test_beta_one_is_lpboost(make_problem):

@@ -57,6 +57,7 @@ def test_label_names_do_not_determine_costly_class(model):
     second = clone(model).fit(X, np.where(RARE, "z", "a"))
     assert np.array_equal(first.predict(X) == "a", second.predict(X) == "z")
     np.testing.assert_array_equal(first.decision_function(X), -second.decision_function(X))
+    np.testing.assert_allclose(first.predict_proba(X), second.predict_proba(X)[:, ::-1], atol=1e-12)
 
 
 @both
@@ -154,6 +155,47 @@ def test_calibrated_probabilities_improve_log_loss(model):
     np.testing.assert_array_equal(uncalibrated.temperatures_, 1.0)
     uncalibrated_loss = log_loss(labels == 2, uncalibrated.predict_proba(test))
     assert log_loss(labels == 2, probabilities) < uncalibrated_loss
+
+
+def compute_ece(y_true, proba, classes, n_bins=15):
+    """Return the expected calibration error of the confidence."""
+    confidence = proba.max(axis=1)
+    is_correct = classes[proba.argmax(axis=1)] == y_true
+    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    return np.abs(np.bincount(bins, confidence - is_correct)).sum() / len(y_true)
+
+
+@both
+def test_probabilities_of_many_classes_are_calibrated(model):
+    sizes = 0.85 ** np.arange(16)
+    params = {"n_features": 130, "sizes": sizes / sizes.sum()}
+    train, labels = make_topics(n_samples=600, **params)
+    test, test_labels = make_topics(n_samples=2000, seed=1, **params)
+    fitted = clone(model).fit(train, labels)
+    proba = fitted.predict_proba(test)
+    assert fitted.temperatures_.shape == (16, 2)
+    assert compute_ece(test_labels, proba, fitted.classes_) < 0.1
+    assert np.array_equal(fitted.predict(test), fitted.decision_function(test).argmax(axis=1))
+
+
+@both
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_identical_samples_of_all_classes_have_uniform_probabilities(model, n_classes):
+    y = np.arange(100) % n_classes
+    fitted = clone(model).fit(np.ones((100, 1)), y)
+    proba = fitted.predict_proba(np.ones((1, 1)))
+    np.testing.assert_allclose(proba, 1 / n_classes, atol=0.01)
+
+
+@both
+def test_calibration_does_not_depend_on_rounding_errors_of_votes(model):
+    """Every sample is in both classes, at equal costs, so that all votes cancel out."""
+    samples = np.repeat(np.random.RandomState(0).rand(50, 3) < 0.5, 2, axis=0)
+    y = np.tile([False, True], 50)
+    fitted = clone(model).set_params(beta=1.0).fit(samples, y)
+    np.testing.assert_array_equal(fitted.decision_function(samples), 0.0)
+    np.testing.assert_allclose(fitted.temperatures_[:, 0], fitted.temperatures_[:, 1])
+    assert (fitted.temperatures_ > 1e-6).all()
 
 
 def test_last_stage_equals_the_model():

@@ -74,3 +74,27 @@ def test_folds_are_stratified_by_rarest_label():
         counts = np.bincount(folds[stratum], minlength=3)
         assert counts.max() - counts.min() <= 1
     assert rare.sum() == 6
+
+
+def test_samples_with_equal_features_are_in_one_fold():
+    rng = np.random.default_rng(1)
+    X, labels = rng.random((200, 5)) < 0.5, rng.random((200, 3)) < 0.5
+    samples = merge_duplicates(binarize(X), labels, np.ones(200))
+    folds = assign_folds(samples, 3)
+    rows = samples.present.toarray()
+    for row in np.unique(rows, axis=0):
+        assert len(np.unique(folds[(rows == row).all(axis=1)])) == 1
+    assert set(folds) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("positive_fraction", [0.1, 0.5, 0.9])
+def test_folds_do_not_depend_on_the_positive_class(positive_fraction):
+    rng = np.random.default_rng(2)
+    X, y = rng.random((100, 5)) < 0.5, rng.permutation(100) < 100 * positive_fraction
+    parts = []
+    for labels in (y, ~y):
+        samples = merge_duplicates(binarize(X), labels[:, None], np.ones(100))
+        rows = samples.present.toarray() @ 2 ** np.arange(5)
+        is_first = samples.labels[:, 0] == (labels is y)
+        parts.append(sorted(zip(rows, is_first, assign_folds(samples, 3), strict=True)))
+    assert parts[0] == parts[1]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -23,8 +23,11 @@ from cordwood._param_validation import (
     real,
 )
 from cordwood._sklearn import check_sample_weight
-from cordwood._temperature import HeldOutMargins, fit_temperature
-from cordwood.rules._calibration import apply_signed_temperatures, fit_signed_temperatures
+from cordwood.rules._calibration import (
+    divide_by_temperatures,
+    fit_multiclass_temperatures,
+    fit_signed_temperatures,
+)
 from cordwood.rules._describe import Rule, format_rules, list_rules
 from cordwood.rules._records import (
     BinaryProblem,
@@ -146,7 +149,7 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         return self
 
     def decision_function(self, X: Any) -> Float64Array:
-        """Compute the weighted sum of the rules' votes.
+        """Compute the weighted sum of the rules' votes; for more than two classes, the logits.
 
         Parameters
         ----------
@@ -156,10 +159,13 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Decision values, positive if the class is predicted. For two classes, one value per
-            sample, positive for the second class.
+            Decision values. For two classes, the sum of the votes of each sample, positive if the
+            second class is predicted; in multilabel classification, positive if the label is
+            predicted. For more than two classes, the sums of votes divided by `temperatures_`; the
+            class of the largest value is predicted.
         """
-        return self._squeeze(self._decide(X))
+        check_is_fitted(self)
+        return self._decide(self._rule_sets, self._binarize(X))
 
     def predict_proba(self, X: Any) -> Float64Array:
         """Compute the probability of each class.
@@ -175,10 +181,12 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
             Probabilities, with columns in the order of `classes_`. In multilabel classification,
             the probabilities of the labels are independent and do not sum to one.
         """
-        decisions = self._decide(X)
-        if not self.multilabel_ and len(self.classes_) > 2:
-            return np.asarray(softmax(decisions / self.temperatures_[0, 0], axis=1))
-        probabilities = apply_signed_temperatures(decisions, self.temperatures_)
+        check_is_fitted(self)
+        votes = _sum_votes_rounded(self._rule_sets, self._binarize(X))
+        logits = divide_by_temperatures(votes, self.temperatures_)
+        if self._is_multiclass:
+            return np.asarray(softmax(logits, axis=1))
+        probabilities = np.asarray(expit(logits))
         if self.multilabel_:
             return probabilities
         return np.column_stack([1.0 - probabilities, probabilities])
@@ -198,7 +206,7 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         """
         check_is_fitted(self)
         if self.multilabel_:
-            return (self._decide(X) > 0).astype(np.int64)
+            return (self.decision_function(X) > 0).astype(np.int64)
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def staged_decision_function(self, X: Any) -> Iterator[Float64Array]:
@@ -219,7 +227,7 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         check_is_fitted(self)
         present = self._binarize(X)
         for stage in range(int(self.n_iter_.max())):
-            yield self._squeeze(_sum_votes_rounded(self._staged_rules(stage), present))
+            yield self._decide(self._staged_rules(stage), present)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict labels after each iteration.
@@ -371,50 +379,74 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
                 raise ValueError(f"beta has the label {label!r}, which is not in y.")
         return [float(beta.get(label, 1.0)) for label in classes]
 
+    @property
+    def _is_multiclass(self) -> bool:
+        return not self.multilabel_ and len(self.classes_) > 2
+
     def _fit_temperatures(
         self, samples: UniqueSamples, fitted_folds: list[_FittedFold]
     ) -> Float64Array:
-        """Fit the temperatures of the decision values on held-out samples."""
+        """Fit the temperatures of the sums of votes on held-out samples."""
         labels, weight = samples.labels, samples.weight
-        decisions = np.full(labels.shape, np.nan)
-        present = samples.present.tocsr()
-        for held_out, classifiers in fitted_folds:
-            rule_sets = [classifier.rules for classifier in classifiers]
-            decisions[held_out] = sum_votes(rule_sets, present[held_out])
-            # Constant classifiers of a training fold with one class are not representative.
-            train_labels = labels[~held_out]
-            is_constant = train_labels.all(axis=0) | ~train_labels.any(axis=0)
-            decisions[np.ix_(held_out, is_constant)] = np.nan
-        if not self.multilabel_ and len(self.classes_) > 2:
-            columns = labels.argmax(axis=1)
-            known = ~np.isnan(decisions[np.arange(len(columns)), columns])
-            smallest = np.nanmin(decisions[known], axis=1, keepdims=True)
-            margins = np.where(np.isnan(decisions[known]), smallest, decisions[known])
-            fold = HeldOutMargins(margins, columns[known], weight[known])
-            return np.array([[fit_temperature([fold], float(weight[known].sum()))]])
         temperatures = np.ones((labels.shape[1], 2))
-        for index, column in enumerate(decisions.T):
-            known = ~np.isnan(column)
-            if known.any():
-                temperatures[index] = fit_signed_temperatures(
-                    column[known], labels[known, index], weight[known]
-                )
-            elif self.calibration_folds:
-                # All samples are of one class, and the decision value is ±1: smoothed odds n + 1.
+        if not fitted_folds:
+            return temperatures
+        fitted_votes, held_out_votes = self._sum_held_out_votes(samples, fitted_folds)
+        if self._is_multiclass:
+            columns = labels.argmax(axis=1)
+            known = ~np.isnan(held_out_votes[np.arange(len(columns)), columns])
+            if not known.any():
+                return fit_multiclass_temperatures(fitted_votes, columns, weight)
+            return fit_multiclass_temperatures(held_out_votes[known], columns[known], weight[known])
+        for index, has_label in enumerate(labels.T):
+            if has_label.all() or not has_label.any():
+                # The sum of votes is ±1: smoothed odds n + 1.
                 temperatures[index] = 1.0 / np.log1p(weight.sum())
+                continue
+            known = ~np.isnan(held_out_votes[:, index])
+            votes = held_out_votes if known.any() else fitted_votes
+            known |= not known.any()
+            temperatures[index] = fit_signed_temperatures(
+                votes[known, index], has_label[known], weight[known]
+            )
         return temperatures
 
-    def _decide(self, X: Any) -> Float64Array:
-        check_is_fitted(self)
-        return _sum_votes_rounded(self._rule_sets, self._binarize(X))
+    def _sum_held_out_votes(
+        self, samples: UniqueSamples, fitted_folds: list[_FittedFold]
+    ) -> tuple[Float64Array, Float64Array]:
+        """Return the sums of votes of the fitted classifiers, and those of held-out samples.
+
+        Sums of held-out samples are NaN where the training samples of the fold have one class.
+        Classifiers of fewer samples have larger sums of votes, so those of a fold are scaled to
+        the root mean square of the fitted classifiers, over all samples.
+        """
+        present = samples.present.tocsr()
+        fitted_votes = _sum_votes_rounded(self._rule_sets, present)
+        held_out_votes = np.full(samples.labels.shape, np.nan)
+        scale = _root_mean_square(fitted_votes, samples.weight)
+        for held_out, classifiers in fitted_folds:
+            votes = _sum_votes_rounded([classifier.rules for classifier in classifiers], present)
+            fold_scale = _root_mean_square(votes, samples.weight)
+            is_zero = (scale == 0.0) | (fold_scale == 0.0)
+            ratio = np.divide(scale, fold_scale, out=np.ones_like(scale), where=~is_zero)
+            held_out_votes[held_out] = votes[held_out] * ratio
+            # Constant classifiers of a training fold with one class are not representative.
+            train_labels = samples.labels[~held_out]
+            is_constant = train_labels.all(axis=0) | ~train_labels.any(axis=0)
+            held_out_votes[np.ix_(held_out, is_constant)] = np.nan
+        return fitted_votes, held_out_votes
+
+    def _decide(self, rule_sets: list[RuleSet], present: Any) -> Float64Array:
+        """Return decision values of binarized samples."""
+        votes = _sum_votes_rounded(rule_sets, present)
+        if self._is_multiclass:
+            return divide_by_temperatures(votes, self.temperatures_)
+        return votes if self.multilabel_ else votes[:, 0]
 
     def _binarize(self, X: Any) -> Any:
         return binarize(
             validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         )
-
-    def _squeeze(self, decisions: Float64Array) -> Float64Array:
-        return decisions if self.multilabel_ or len(self.classes_) > 2 else decisions[:, 0]
 
     def _list_rules(self, rules: RuleSet, feature_names: Sequence[str] | None) -> list[Rule]:
         if feature_names is None:
@@ -439,3 +471,8 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
 def _sum_votes_rounded(rule_sets: list[RuleSet], present: Any) -> Float64Array:
     """Sum votes; where they cancel out, rounding errors must not decide the class."""
     return np.round(sum_votes(rule_sets, present), _DECIMALS)
+
+
+def _root_mean_square(votes: Float64Array, weights: Float64Array) -> Float64Array:
+    """Return the weighted root mean square of each column."""
+    return np.asarray(np.sqrt(weights @ np.square(votes) / weights.sum()))

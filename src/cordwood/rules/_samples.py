@@ -21,16 +21,19 @@ class UniqueSamples(NamedTuple):
         Label indicators.
     weight : float64 array of shape (n_samples,)
         Sum of the weights of the duplicates.
+    group : int array of shape (n_samples,)
+        Group of each sample; samples that differ in their labels only are in the same group.
     """
 
     present: sp.csc_matrix
     labels: NDArray[np.bool_]
     weight: Float64Array
+    group: NDArray[np.intp]
 
     def take(self, mask: NDArray[np.bool_]) -> "UniqueSamples":
         """Return the samples in a mask."""
         present = sp.csc_matrix(sp.csr_matrix(self.present)[mask])
-        return UniqueSamples(present, self.labels[mask], self.weight[mask])
+        return UniqueSamples(present, self.labels[mask], self.weight[mask], self.group[mask])
 
 
 def binarize(X: Any) -> sp.csr_matrix:
@@ -70,13 +73,13 @@ def merge_duplicates(
         blake2b(features[ends[i] : ends[i + 1]], digest_size=16).digest() for i in weighted.tolist()
     )
     # Features before labels: the order within a class must not depend on the names of the labels.
-    keys = np.hstack(
-        [np.frombuffer(digests, np.uint8).reshape(-1, 16), np.packbits(labels[weighted], axis=1)]
-    )
+    feature_keys = np.frombuffer(digests, np.uint8).reshape(-1, 16)
+    keys = np.hstack([feature_keys, np.packbits(labels[weighted], axis=1)])
     _, first, unique = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     kept = weighted[first]
     weight = np.bincount(unique.reshape(-1), weights[weighted]).astype(np.float64)
-    return UniqueSamples(sp.csc_matrix(present[kept]), labels[kept], weight)
+    _, group = np.unique(feature_keys[first], axis=0, return_inverse=True)
+    return UniqueSamples(sp.csc_matrix(present[kept]), labels[kept], weight, group.reshape(-1))
 
 
 def one_vs_rest(samples: UniqueSamples, is_positive: NDArray[np.bool_]) -> BinaryProblem:
@@ -93,16 +96,25 @@ def one_vs_rest(samples: UniqueSamples, is_positive: NDArray[np.bool_]) -> Binar
 def assign_folds(samples: UniqueSamples, n_folds: int) -> NDArray[np.int64]:
     """Assign samples to folds, stratified by their rarest label.
 
+    Samples with the same features are in the same fold, whatever their labels: otherwise a
+    classifier is evaluated on samples that it was trained on. The result does not depend on the
+    order of the labels, and for one label not on which of the two classes is positive.
+
     Returns
     -------
     ndarray of shape (n_samples,)
         Fold of each sample.
     """
-    n_samples, n_labels = samples.labels.shape
-    counts = np.where(samples.labels, samples.labels.sum(axis=0), n_samples + 1)
-    stratum = np.where(samples.labels.any(axis=1), counts.argmin(axis=1), n_labels)
-    order = np.argsort(stratum, kind="stable")
+    has_none = ~samples.labels.any(axis=1, keepdims=True)
+    strata = np.hstack([samples.labels, has_none])
+    n_groups = int(samples.group.max()) + 1
+    members = [np.unique(samples.group[mask]) for mask in strata.T]
+    # The order of the labels must not matter, so ties are broken by the samples.
+    rarest_first = sorted(members, key=lambda groups: (len(groups), groups.tolist()))
+    stratum = np.full(n_groups, len(members))
+    for rank, groups in reversed(list(enumerate(rarest_first))):
+        stratum[groups] = rank
     # One sequence over all strata, otherwise the first folds would get all remainders.
-    folds = np.empty(n_samples, np.int64)
-    folds[order] = np.arange(n_samples) % n_folds
-    return folds
+    folds = np.empty(n_groups, np.int64)
+    folds[np.argsort(stratum, kind="stable")] = np.arange(n_groups) % n_folds
+    return folds[samples.group]

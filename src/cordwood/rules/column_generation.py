@@ -2,7 +2,12 @@
 
 Rules are columns of the linear program over combinations of rules, and constraints of its dual,
 the master linear program. Each iteration prices all features at the costs of the dual solution and
-adds the most violated constraints. If there are none, the combination is optimal.
+adds the most violated constraints that the weak learner finds.
+
+If there are none, the weak learners of ±1 votes have found the optimum over all rules with votes in
+[-1, 1], because each of these is a convex combination of rules with ±1 votes. The real votes of a
+weak learner depend on the costs, and rules with other votes may still improve the combination; the
+duality gap bounds by how much.
 """
 
 from typing import NamedTuple
@@ -16,6 +21,7 @@ from cordwood.rules.master_lp import MasterLP, soft_margin
 from cordwood.rules.weak_learners import (
     DECIMALS,
     CandidateRules,
+    max_edges,
     max_vote,
     score_rules,
     sum_costs,
@@ -59,11 +65,12 @@ class LPBoostResult(NamedTuple):
     objective : float
         The margin minus the penalties of the samples below it.
     gap : float
-        Upper bound of the improvement that further rules of the weak learner could yield.
+        Upper bound of the improvement that any rules with votes in [-1, 1] could yield.
     n_iter : int
         Number of iterations that added rules.
     converged : bool
-        Whether no rule could improve the objective by more than the tolerance.
+        Whether the weak learner finds no rule whose edge exceeds the value of the linear program
+        by more than the tolerance.
     stages : list of RuleSet
         Rules after each iteration, if they were kept.
     """
@@ -148,17 +155,18 @@ def generate_columns(
     max_iter : int
         Maximum number of iterations.
     tol : float
-        Stop when no rule's edge exceeds the value of the linear program by more than this.
+        Stop when the weak learner finds no rule whose edge exceeds the value of the linear program
+        by more than this.
     keep_stages : bool
         Whether to keep the rules after each iteration.
     """
     pricing = _Pricing(problem, beta, weak_learner)
-    candidates = pricing.score(bounds.initial)
+    candidates, _ = pricing.score(bounds.initial)
     chosen = _best_features(candidates.loss, columns_per_iter)
     master = MasterLP(problem, bounds.lower, bounds.upper)
     stages: list[RuleSet] = []
     n_iter = n_idle = 0
-    value = -np.inf
+    value, bound = -np.inf, np.inf
     while True:
         if chosen:
             master.add(candidates.take(chosen, pricing.scale))
@@ -169,7 +177,9 @@ def generate_columns(
         value = solution.value
         if chosen and keep_stages:
             stages.append(_select_used(master.rules, solution.weights))
-        candidates = pricing.score(solution.costs)
+        candidates, max_edge = pricing.score(solution.costs)
+        # The largest edge of any rule bounds the optimum at all feasible costs, not only the last.
+        bound = min(bound, max_edge)
         best_edge = float(candidates.edge.max()) * pricing.scale
         converged = best_edge <= solution.value + tol
         chosen = []
@@ -190,7 +200,7 @@ def generate_columns(
     margins = sum_votes([rules], sp.csr_matrix(present))[:, 0] * problem.sign
     margin, objective = soft_margin(margins, bounds.lower, bounds.upper)
     # Rounding errors can make the difference negative.
-    gap = max(max(best_edge, verified.value) - objective, 0.0)
+    gap = max(max(bound, verified.value) - objective, 0.0)
     return LPBoostResult(rules, margin, objective, gap, n_iter, converged, stages)
 
 
@@ -208,9 +218,11 @@ class _Pricing(NamedTuple):
             return 1.0
         return 1.0 / max_vote(self.problem.total_weight)
 
-    def score(self, costs: Float64Array) -> CandidateRules:
+    def score(self, costs: Float64Array) -> tuple[CandidateRules, float]:
+        """Return the rules of the weak learner, and the largest edge of any votes in [-1, 1]."""
         sums = sum_costs(self.problem, costs)
-        return score_rules(sums, self.weak_learner, self.beta, self.problem.total_weight)
+        candidates = score_rules(sums, self.weak_learner, self.beta, self.problem.total_weight)
+        return candidates, float(max_edges(sums).max())
 
 
 def _best_features(loss: Float64Array, n: int, mask: NDArray[np.bool_] | None = None) -> list[int]:

@@ -31,7 +31,8 @@ class AdaUBoostClassifier(BaseRuleEnsemble):
     beta : float, "balanced" or dict, default=4.0
         Cost of an error on the rarer class, relative to the other, in each one-vs-rest problem. A
         float must be at least 1. "balanced" is the ratio of the class sizes. A dict maps labels to
-        the cost of missing them; labels that it does not contain have the cost 1.
+        the cost of missing them; labels that it does not contain have the cost 1. Of two classes
+        of equal size, the second has the higher cost.
     weak_learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}, \
 default="real.mh"
         Votes and criterion of the rules. Votes are real numbers ("real") or ±1 ("disc"). The
@@ -46,8 +47,9 @@ default="real.mh"
     tol : float, default=1e-6
         Stop when the votes of the best rule are not larger than this.
     calibration_folds : int or None, default=3
-        Number of cross-validation folds on which the temperatures of the probabilities are
-        fitted. None or 0 disables calibration, which saves the additional fits.
+        Number of cross-validation folds on which `temperatures_` are fitted. None or 0
+        disables calibration, which saves the additional fits. With more than two classes,
+        calibration also makes the predictions more accurate.
     n_jobs : int or None, default=None
         Number of threads over which classes and folds are distributed. Results do not depend on
         it.
@@ -65,9 +67,8 @@ default="real.mh"
         Number of boosting rounds of each one-vs-rest problem; one problem for two classes.
     converged_ : ndarray of shape (n_problems,)
         Whether boosting stopped before `max_iter`, because no rule could improve the result.
-    temperatures_ : ndarray of shape (n_problems, 2) or (1, 1)
-        Divisors of negative and of positive decision values in `predict_proba`; one divisor for
-        more than two classes.
+    temperatures_ : ndarray of shape (n_problems, 2)
+        Divisors of negative and of positive sums of votes; the quotients are logits.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -87,6 +88,17 @@ default="real.mh"
     .. math:: u_i \leftarrow u_i \exp(-b_i y_i h(x_i)) / Z, \quad
        b_i = 1/\beta \text{ if } y_i = 1 \text{ else } 1.
 
+    Probabilities are fitted on held-out samples; samples with the same features are always in one
+    fold. For two classes, and for each label in multilabel classification, a sum of votes of zero
+    has probability 0.5, so that probabilities agree with predictions. Samples that are predicted
+    to be of the rarer class therefore have probabilities above 0.5, although the precision of these
+    predictions may be lower with ``beta > 1``: on the Reuters category `carcass`, their mean
+    probability is 0.66, and 52 % of them are correct. Where probabilities matter more than
+    predictions, use :class:`sklearn.calibration.CalibratedClassifierCV`. With more than two
+    classes, temperatures per class and sign (vector scaling [3]_) put the sums of votes of all
+    classes on one scale, which `predict` and `decision_function` use as well. The expected
+    calibration error is 0.02 to 0.10 on test samples of r8, r52, 20ng and ohsumed.
+
     The algorithm is deterministic. Samples with the same present features and labels are merged,
     so the result depends neither on the order of the samples nor on whether duplicates are given
     as sample weights.
@@ -97,6 +109,7 @@ default="real.mh"
        Figure 1 and section 3.
     .. [2] Schapire, Singer (2000). BoosTexter: a boosting-based system for text categorization.
        Machine Learning 39.
+    .. [3] Guo, Pleiss, Sun, Weinberger (2017). On calibration of modern neural networks. ICML.
 
     Examples
     --------
@@ -157,8 +170,8 @@ class LPUBoostClassifier(BaseRuleEnsemble):
     Each stump, or rule, votes by the presence of one feature, such as a word. A linear program
     computes the convex combination of rules with the largest soft margin, where errors on the
     rarer class cost `beta` times as much as errors on the other. Rules are found by column
-    generation until none can increase the margin. The model has far fewer rules than AdaUBoost,
-    often a single one. With ``beta=1`` the algorithm is LPBoost [2]_.
+    generation until the weak learner finds none that increases the margin. The model has far fewer
+    rules than AdaUBoost, often a single one. With ``beta=1`` the algorithm is LPBoost [2]_.
 
     A feature is present if its value is positive, so that counts, tf-idf weights and n-grams are
     suitable, but features that are positive in all samples carry no information. With more than
@@ -170,7 +183,8 @@ class LPUBoostClassifier(BaseRuleEnsemble):
     beta : float, "balanced" or dict, default=8.0
         Cost of an error on the rarer class, relative to the other, in each one-vs-rest problem. A
         float must be at least 1. "balanced" is the ratio of the class sizes. A dict maps labels to
-        the cost of missing them; labels that it does not contain have the cost 1.
+        the cost of missing them; labels that it does not contain have the cost 1. Of two classes
+        of equal size, the second has the higher cost.
     nu : float, default=0.1
         Softness of the margin: the cost of a sample is at most ``1 / (nu * n)``, times `beta` for
         the rarer class. See `bound_scaling` for n.
@@ -193,12 +207,14 @@ default="real.mh"
     max_iter : int, default=300
         Maximum number of iterations. A `ConvergenceWarning` is issued if the algorithm reaches it.
     tol : float, default=1e-3
-        Stop when no rule can increase the objective by more than this. Votes are in [-1, 1].
+        Stop when the weak learner finds no rule whose edge exceeds the value of the linear program
+        by more than this. Votes are in [-1, 1].
     keep_stages : bool, default=False
         Whether to keep the rules of each iteration for `staged_predict`.
     calibration_folds : int or None, default=3
-        Number of cross-validation folds on which the temperatures of the probabilities are
-        fitted. None or 0 disables calibration, which saves the additional fits.
+        Number of cross-validation folds on which `temperatures_` are fitted. None or 0
+        disables calibration, which saves the additional fits. With more than two classes,
+        calibration also makes the predictions more accurate.
     n_jobs : int or None, default=None
         Number of threads over which classes and folds are distributed. Results do not depend on
         it.
@@ -215,14 +231,16 @@ default="real.mh"
     margin_ : ndarray of shape (n_problems,)
         Soft margin of each one-vs-rest problem; one problem for two classes.
     duality_gap_ : ndarray of shape (n_problems,)
-        Upper bound of the improvement of the objective by further rules of the weak learner.
+        Upper bound of the improvement of the objective by any single-feature rules with votes in
+        [-1, 1], whatever the weak learner. See Notes.
     n_iter_ : ndarray of shape (n_problems,)
         Number of iterations that added rules.
     converged_ : ndarray of shape (n_problems,)
-        Whether no rule could increase the objective by more than `tol`.
-    temperatures_ : ndarray of shape (n_problems, 2) or (1, 1)
-        Divisors of negative and of positive decision values in `predict_proba`; one divisor for
-        more than two classes.
+        Whether the weak learner finds no rule whose edge exceeds the value of the linear program
+        by more than `tol`. This implies that `duality_gap_` is at most `tol` for the weak learners
+        of ±1 votes ("disc"), but not for those of real votes.
+    temperatures_ : ndarray of shape (n_problems, 2)
+        Divisors of negative and of positive sums of votes; the quotients are logits.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -244,6 +262,25 @@ default="real.mh"
     the lower bounds :math:`L_i` = `min_cost` / m for m samples. In [1]_ the lower bound is
     :math:`1 / (d_{lb}\, m)`, so `min_cost` is :math:`1 / d_{lb}`.
 
+    Every rule with votes in [-1, 1] is a convex combination of the four rules of its feature with
+    votes ±1. The optimum over all rules is therefore at most the largest edge of these under any
+    feasible costs, from which `duality_gap_` is computed. The weak learners of ±1 votes reach this
+    optimum up to `tol`. Real votes depend on the costs at which a rule is found, so the result
+    depends on `columns_per_iter` and is in general not optimal. The optimum is hardly more accurate
+    and takes two to five times the time: on 16 categories of Reuters-21578, the mean test F1 is
+    78.5 % with "real.mh", 79.1 % with 100 columns per iteration, and 79.1 % with "disc.mh".
+
+    Probabilities are fitted on held-out samples; samples with the same features are always in one
+    fold. For two classes, and for each label in multilabel classification, a sum of votes of zero
+    has probability 0.5, so that probabilities agree with predictions. Samples that are predicted
+    to be of the rarer class therefore have probabilities above 0.5, although the precision of these
+    predictions may be lower with ``beta > 1``: on the Reuters category `carcass`, their mean
+    probability is 0.69, and 59 % of them are correct. Where probabilities matter more than
+    predictions, use :class:`sklearn.calibration.CalibratedClassifierCV`. With more than two
+    classes, temperatures per class and sign (vector scaling [3]_) put the sums of votes of all
+    classes on one scale, which `predict` and `decision_function` use as well. The expected
+    calibration error is 0.02 to 0.05 on test samples of r8, r52, 20ng and ohsumed.
+
     The algorithm is deterministic. Samples with the same present features and labels are merged
     and sorted, so the result depends neither on the order of the samples nor on whether duplicates
     are given as sample weights.
@@ -254,6 +291,7 @@ default="real.mh"
        Figure 2 and section 3.
     .. [2] Demiriz, Bennett, Shawe-Taylor (2002). Linear programming boosting via column
        generation. Machine Learning 46.
+    .. [3] Guo, Pleiss, Sun, Weinberger (2017). On calibration of modern neural networks. ICML.
 
     Examples
     --------

@@ -113,6 +113,23 @@ def complete_sums(
     return CostSums._make(np.where(part < _MIN_COST_SUM, 0.0, part) for part in sums)
 
 
+def max_edges(sums: CostSums) -> Float64Array:
+    """Return the largest edge of each feature, over all votes in [-1, 1].
+
+    Each side votes for its class of larger cost with ±1.
+
+    Examples
+    --------
+    >>> sums = CostSums(*np.array([[0.3], [0.1], [0.2], [0.4]]))
+    >>> max_edges(sums).round(6)
+    array([0.4])
+    """
+    edges: Float64Array = np.abs(sums.present_positive - sums.present_negative) + np.abs(
+        sums.absent_positive - sums.absent_negative
+    )
+    return edges
+
+
 def score_rules(sums: CostSums, weak_learner: str, beta: float, n_samples: float) -> CandidateRules:
     """Compute the votes and the scores of one rule per feature.
 

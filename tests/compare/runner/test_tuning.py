@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
-from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
+from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
@@ -265,3 +265,13 @@ def test_f1_of_a_category_is_pooled_over_folds(corpus, threshold):
     assert tuned.params == {"classifier__alpha": alphas[int(np.argmax(scores))]}
     assert (tuned.threshold is not None) == threshold
     assert len(set(scores)) > 1
+
+
+@pytest.mark.parametrize("recipe", ["lpuboost", "adauboost", "svm", "nb"])
+def test_fold_with_the_only_sample_of_a_category_finds_none(corpus, recipe):
+    single = replace(corpus, labels=tuple("z" if i == 7 else "x" for i in range(len(corpus))))
+    make_pipeline = make_factory(recipe, vectorizer_params=SOCIAL)
+    splits = list(KFold(3).split(single.texts))
+    tuned = tune_by_cv(make_pipeline, {}, single, splits, Objective("f1", "z", threshold=True))
+    assert tuned.score == 0.0
+    assert tuned.threshold == 0.5

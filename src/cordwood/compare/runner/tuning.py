@@ -334,8 +334,16 @@ def _fit_predict(
     train: Corpus | FeatureMatrix,
     test: Corpus | FeatureMatrix,
 ) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """Yield the index of each candidate, its test probabilities and its classes."""
+    """Yield the index of each candidate, its test probabilities and its classes.
+
+    Training samples of one class, such as those of the fold that has the only sample of a category,
+    are not fitted, because many classifiers require two: this class has probability one.
+    """
     y = np.asarray(train.labels)
+    classes = np.unique(y)
+    if len(classes) == 1:
+        yield from ((i, np.ones((len(test), 1)), classes) for i in range(len(candidates)))
+        return
     for same_transform in _group_by_transform(candidates):
         data = fit_transform(make_pipeline(candidates[same_transform[0]]), train, test)
         for i in same_transform:
