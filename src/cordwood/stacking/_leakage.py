@@ -3,8 +3,8 @@
 If the training set contains duplicates, the out-of-fold prediction of a sample may come from
 estimators that were trained on its duplicate. The final estimator then overestimates the base
 estimator. The check fits the base estimators on a subsample and compares the accuracy of their
-out-of-fold predictions with their accuracy on other samples. Duplicates stay on one side of this
-split, which reveals the leakage.
+out-of-fold predictions with their accuracy on other samples. Duplicates and samples of the same
+group stay on one side of this split, which reveals the leakage.
 """
 
 import warnings
@@ -13,7 +13,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
 from cordwood._sklearn import take_rows
@@ -57,7 +59,10 @@ def measure_oof_optimism(
         If a difference is too large to be due to chance.
     """
     rng = np.random.RandomState(seed)
-    train, test = _subsample(number_duplicates(X), y, rng)
+    clusters = number_duplicates(X)
+    if fit_params.get("groups") is not None:
+        clusters = merge_partitions(clusters, fit_params["groups"])
+    train, test = _subsample(clusters, y, rng)
     class_sizes = np.unique(y[train], return_counts=True)[1]
     if len(class_sizes) < 2 or class_sizes.max() < 2 or not len(test):
         return {}
@@ -108,14 +113,12 @@ def _make_small_stack(stack: Any, rng: np.random.RandomState) -> Any:
 
 
 def _subsample(
-    duplicate_ids: NDArray[np.intp], y: NDArray[Any], rng: np.random.RandomState
+    clusters: NDArray[np.intp], y: NDArray[Any], rng: np.random.RandomState
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Draw training samples and test samples of the same classes; duplicates stay together."""
-    order = rng.permutation(duplicate_ids.max() + 1)[duplicate_ids].argsort(kind="stable")
+    """Draw training samples and test samples of the same classes; clusters stay together."""
+    order = rng.permutation(clusters.max() + 1)[clusters].argsort(kind="stable")
     n_train = min(_N_TRAIN, 2 * len(order) // 3)
-    while (
-        n_train < len(order) and duplicate_ids[order[n_train]] == duplicate_ids[order[n_train - 1]]
-    ):
+    while n_train < len(order) and clusters[order[n_train]] == clusters[order[n_train - 1]]:
         n_train += 1
     train, rest = order[:n_train], order[n_train:]
     test = rest[np.isin(y[rest], y[train])][:_N_TEST]
@@ -128,6 +131,38 @@ def _is_correct(
     """Return whether the most probable class is the label: shape (n_samples, n_estimators)."""
     predictions = probas.reshape(len(probas), -1, len(classes)).argmax(axis=2)
     return np.asarray(classes[predictions] == y[:, None])
+
+
+def merge_partitions(*partitions: Any) -> NDArray[np.intp]:
+    """Return the finest partition whose parts contain all parts of the given partitions.
+
+    Parameters
+    ----------
+    *partitions : array-like of shape (n_samples,)
+        Samples with equal values are in the same part.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Part of each sample.
+
+    Examples
+    --------
+    Samples 0 and 1 are duplicates, samples 1 and 2 are in the same group:
+
+    >>> merge_partitions([0, 0, 1, 2], ["a", "b", "b", "c"])
+    array([0, 0, 0, 1])
+    """
+    codes = [np.unique(np.asarray(part), return_inverse=True)[1].ravel() for part in partitions]
+    n_samples = len(codes[0])
+    # A bipartite graph of the samples and the parts of all partitions.
+    starts = n_samples + np.cumsum([0, *(part.max() + 1 for part in codes)])
+    parts = np.concatenate([start + part for start, part in zip(starts, codes, strict=False)])
+    samples = np.tile(np.arange(n_samples), len(codes))
+    edges = (np.ones(len(parts), np.int8), (samples, parts))
+    graph = sp.coo_matrix(edges, shape=(starts[-1], starts[-1]))
+    components = connected_components(graph, directed=False)[1][:n_samples]
+    return np.asarray(np.unique(components, return_inverse=True)[1].ravel())
 
 
 def number_duplicates(X: Any) -> NDArray[np.intp]:
