@@ -159,6 +159,13 @@ def test_optimism_is_zero_for_grouped_near_duplicates():
     assert max(map(abs, model.oof_optimism_.values())) < 3 * error
 
 
+def test_near_duplicates_without_groups_warn_of_leakage():
+    samples, labels, _ = near_duplicates()
+    with pytest.warns(UserWarning, match=r"'forest' \(by .*'lazy' \(by .* duplicate or related"):
+        model = stack(LEAKING, bayes(), check_leakage=True).fit(samples, labels)
+    assert model.oof_optimism_["forest"] > 0.3 and model.oof_optimism_["lazy"] > 0.3
+
+
 def test_no_warning_without_leakage():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
