@@ -84,7 +84,7 @@ def measure_oof_optimism(
     if leaking:
         warnings.warn(
             "The out-of-fold predictions of these base estimators are more accurate than their "
-            f"predictions of new samples: {', '.join(leaking)}. {related.is_related.mean():.0%} of "
+            f"predictions of new samples: {', '.join(leaking)}. {related.is_related[related.is_query].mean():.0%} of "
             "the samples have duplicates or near-duplicates. If X contains duplicate or related "
             "samples, pass groups to fit to keep them in the same fold.",
             stacklevel=4,

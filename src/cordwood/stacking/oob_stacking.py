@@ -166,7 +166,8 @@ class OOBStackingClassifier(
         sample. Their meta-features are the class prior.
     oof_optimism_ : dict of str to float
         Out-of-fold accuracy minus accuracy on new samples of each base estimator, measured on a
-        subsample in which duplicates and groups were kept together. Empty without `check_leakage`.
+        subsample in which duplicates, near-duplicates and groups were kept together. Empty without
+        `check_leakage`.
     n_features_in_ : int
         Number of features seen during `fit`. Not defined if `X` is not two-dimensional.
     feature_names_in_ : ndarray of shape (n_features_in_,)
