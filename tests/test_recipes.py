@@ -411,7 +411,9 @@ def test_stack_consists_of_recipes():
     assert {members[name]["classifier"].n_jobs for name in ("rf", "boosted_et", "knn")} == {2}
     assert (stack.random_state, stack.n_jobs) == (3, 2)
     assert {members[name]["classifier"].n_estimators_loo for name in ("lazy_rf", "lazy_et")} == {25}
+    assert {members[name]["classifier"].loo_smoothing for name in ("lazy_rf", "lazy_et")} == {0.3}
     assert recipes.make("lazy_rf")["classifier"].n_estimators_loo is None
+    assert recipes.make("lazy_rf")["classifier"].loo_smoothing == 0
     assert {members[name]["classifier"].cross_fit for name in ("boosted_rf", "boosted_et")} == {5}
     assert recipes.make("boosted_et")["classifier"].cross_fit == 1
     seeds = {

@@ -194,6 +194,38 @@ def test_n_estimators_loo_affects_only_loo():
     np.testing.assert_array_equal(few.loo_decision_function(), whole.loo_decision_function())
 
 
+def test_loo_smoothing_adds_votes_by_the_classes_of_the_neighbors():
+    plain = LazyForestClassifier(15, 10, random_state=0).fit(X, Y)
+    smooth = LazyForestClassifier(15, 10, loo_smoothing=0.5, random_state=0).fit(X, Y)
+    n_classes = len(plain.classes_)
+    neighbors = plain.kneighbors(return_distance=False)
+    expected = 10 * plain.loo_decision_function()
+    for row, ids in enumerate(neighbors):
+        classes = np.searchsorted(plain.classes_, Y[ids[ids >= 0]])
+        if len(classes):
+            expected[row] += (
+                0.5 * n_classes * np.bincount(classes, minlength=n_classes) / len(classes)
+            )
+    known = neighbors[:, 0] >= 0
+    proba = smooth.loo_decision_function()
+    np.testing.assert_allclose(proba[known], expected[known] / (10 + 0.5 * n_classes), rtol=1e-12)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-12)
+    chosen = smooth.loo_decision_function(indices=[3, 50])
+    np.testing.assert_array_equal(chosen, proba[[3, 50]])
+    np.testing.assert_array_equal(smooth.predict_proba(X), plain.predict_proba(X))
+
+
+def test_smoothed_loo_of_few_trees_is_closer_to_that_of_many():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(20, size=600)
+    samples = rng.poisson(0.2 + 0.8 * np.eye(20)[labels].repeat(3, axis=1))
+    model = LazyForestClassifier(50, 200, random_state=0).fit(samples, labels)
+    target = model.loo_decision_function()
+    few = model.set_params(n_estimators_loo=25).loo_decision_function()
+    smooth = model.set_params(loo_smoothing=0.3).loo_decision_function()
+    assert ((smooth - target) ** 2).sum() < 0.9 * ((few - target) ** 2).sum()
+
+
 def test_loo_with_groups_equals_a_model_fitted_without_the_group():
     groups = np.array(["a", "b", "c", "d"])[np.arange(400) % 4]
     model = LazyForestClassifier(40, 10, metric="cosine", random_state=5)
@@ -312,6 +344,7 @@ def test_invalid_state_raises(name, value, message):
     [
         ({"n_neighbors": 0}, "n_neighbors must be an integer >= 1; got 0"),
         ({"n_estimators": 2.5}, "n_estimators must be an integer >= 1; got 2.5"),
+        ({"loo_smoothing": -1}, "loo_smoothing must be "),
         ({"n_estimators_loo": 0}, "n_estimators_loo must be None or an integer >= 1; got 0"),
         ({"base": "oak"}, "base must be one of 'rf', 'et'; got 'oak'"),
         ({"criterion": "mse"}, "criterion must be one of"),

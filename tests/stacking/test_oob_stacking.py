@@ -140,6 +140,32 @@ def test_duplicates_in_one_group_do_not_leak():
         assert abs(right[:200].mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / 200)
 
 
+def near_duplicates(n=300, n_versions=3):
+    """Noise labels; each sample is contained in versions that differ in one or two features."""
+    rng = np.random.default_rng(2)
+    samples = np.tile(rng.poisson(0.7, size=(n, 30)), (n_versions, 1))
+    samples[np.arange(len(samples)), rng.integers(30, size=len(samples))] += 1
+    labels, groups = rng.integers(3, size=n), np.arange(n)
+    return samples, np.tile(labels, n_versions), np.tile(groups, n_versions)
+
+
+def test_optimism_is_zero_for_grouped_near_duplicates():
+    samples, labels, groups = near_duplicates()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = stack(LEAKING, bayes(), check_leakage=True).fit(samples, labels, groups=groups)
+    # Standard error of the difference: 200 and 100 independent groups.
+    error = np.sqrt(2 / 9 / 200 + 2 / 9 / 100)
+    assert max(map(abs, model.oof_optimism_.values())) < 3 * error
+
+
+def test_near_duplicates_without_groups_warn_of_leakage():
+    samples, labels, _ = near_duplicates()
+    with pytest.warns(UserWarning, match=r"'forest' \(by .*'lazy' \(by .* duplicate or related"):
+        model = stack(LEAKING, bayes(), check_leakage=True).fit(samples, labels)
+    assert model.oof_optimism_["forest"] > 0.3 and model.oof_optimism_["lazy"] > 0.3
+
+
 def test_no_warning_without_leakage():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -154,9 +154,9 @@ _LAZY_GRID = {
 # Fitting the temperature costs three more SVM fits, in each fold of the cross-validation of a
 # stack. On the data sets of the papers, fitted temperatures are between 0.14 and 0.36.
 _FIXED_TEMPERATURE = {"temperature": 0.25}
-# Leave-one-out predictions for the final estimator need fewer than 200 trees per training sample;
-# see docs/stacking.md.
-_FEWER_LOO_TREES = {"n_estimators_loo": 25}
+# Smoothed leave-one-out predictions for the final estimator need fewer than 200 trees per training
+# sample; see docs/stacking.md.
+_FEWER_LOO_TREES = {"n_estimators_loo": 25, "loo_smoothing": 0.3}
 # Out-of-bag predictions of a single boosting run are biased, and a stack trained on them is no
 # better than one without boosted forests. Five cross-fitted runs of 40 rounds with a higher
 # learning rate are nearly as good for a stack as cross-validation; see docs/stacking.md.

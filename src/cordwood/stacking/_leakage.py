@@ -3,14 +3,16 @@
 If the training set contains duplicates, the out-of-fold prediction of a sample may come from
 estimators that were trained on its duplicate. The final estimator then overestimates the base
 estimator. The check fits the base estimators on a subsample and compares the accuracy of their
-out-of-fold predictions with their accuracy on other samples. Duplicates stay on one side of this
-split, which reveals the leakage.
+out-of-fold predictions with their accuracy on other samples. Related samples, which are duplicates,
+near-duplicates and samples of the same group, stay on one side of this split, which reveals the
+leakage. Samples with and without related ones are compared separately: leakage of a minority of
+the samples would otherwise be lost in the noise of the others.
 """
 
 import warnings
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from sklearn.base import clone
 from cordwood._duplicates import number_duplicates
 from cordwood._sklearn import take_rows
 from cordwood.stacking._meta_features import index_params
+from cordwood.stacking._related_samples import RelatedSamples, find_related
 
 _N_TRAIN, _N_TEST, _N_FOLDS = 1000, 500, 5
 
@@ -27,6 +30,9 @@ _MAX_ESTIMATORS = 50
 
 # A difference of accuracy above this many standard errors is reported as leakage.
 _MAX_STANDARD_ERRORS = 4.0
+
+# Leakage of samples with duplicates is reported if it changes the accuracy of all samples by this.
+_MIN_DIFFERENCE = 0.01
 
 
 def measure_oof_optimism(
@@ -58,7 +64,8 @@ def measure_oof_optimism(
         If a difference is too large to be due to chance.
     """
     rng = np.random.RandomState(seed)
-    train, test = _subsample(number_duplicates(X), y, rng)
+    related = find_related(X, fit_params.get("groups"), rng)
+    train, test = _subsample(related, y, rng)
     class_sizes = np.unique(y[train], return_counts=True)[1]
     if len(class_sizes) < 2 or class_sizes.max() < 2 or not len(test):
         return {}
@@ -67,26 +74,75 @@ def measure_oof_optimism(
     oof_correct = _is_correct(small.meta_features_, y[train], small.classes_)
     test_proba = np.asarray(small.transform(take_rows(X, test)))
     test_correct = _is_correct(test_proba, y[test], small.classes_)
-    differences = oof_correct.mean(axis=0) - test_correct.mean(axis=0)
-    standard_errors = np.sqrt(
-        oof_correct.var(axis=0) / len(train)
-        + test_correct.var(axis=0) / len(test)
-        + 1 / len(test) ** 2
-    )
+    optimism, of_related = _compare(oof_correct, test_correct, related, train, test)
     names = list(small.oof_source_)
     leaking = [
-        f"{name!r} (by {difference:.0%})"
-        for name, difference, error in zip(names, differences, standard_errors, strict=True)
-        if difference > _MAX_STANDARD_ERRORS * error
+        f"{name!r} (by {optimism.difference[i]:.1%})"
+        for i, name in enumerate(names)
+        if optimism.is_significant[i]
+        or (of_related.is_significant[i] and optimism.difference[i] > _MIN_DIFFERENCE)
     ]
     if leaking:
         warnings.warn(
             "The out-of-fold predictions of these base estimators are more accurate than their "
-            f"predictions of new samples: {', '.join(leaking)}. If X contains duplicate or related "
+            f"predictions of new samples: {', '.join(leaking)}. {related.is_related[related.is_query].mean():.0%} of "
+            "the samples have duplicates or near-duplicates. If X contains duplicate or related "
             "samples, pass groups to fit to keep them in the same fold.",
             stacklevel=4,
         )
-    return dict(zip(names, differences.tolist(), strict=True))
+    return dict(zip(names, optimism.difference.tolist(), strict=True))
+
+
+class _Difference(NamedTuple):
+    """Differences of accuracy of the base estimators, with their standard errors."""
+
+    difference: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+
+    @property
+    def is_significant(self) -> NDArray[np.bool_]:
+        return np.asarray(self.difference > _MAX_STANDARD_ERRORS * self.standard_error)
+
+
+def _compare(
+    oof_correct: NDArray[np.bool_],
+    test_correct: NDArray[np.bool_],
+    related: RelatedSamples,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+) -> tuple[_Difference, _Difference]:
+    """Return the differences of accuracy of all samples, and of those with related samples."""
+    cluster, is_related, is_query = related
+    zeros = np.zeros(oof_correct.shape[1])
+    strata = []
+    for value in (False, True):
+        in_train, in_test = is_related[train] == value, is_related[test] == value
+        if not in_train.any() or not in_test.any():
+            strata.append((0.0, _Difference(zeros, zeros)))
+            continue
+        oof_mean, oof_variance = _mean_and_variance(oof_correct[in_train], cluster[train[in_train]])
+        mean, variance = _mean_and_variance(test_correct[in_test], cluster[test[in_test]])
+        stratum = _Difference(oof_mean - mean, np.sqrt(oof_variance + variance))
+        strata.append((float((is_related[is_query] == value).mean()), stratum))
+    total = sum(weight for weight, _ in strata) or 1.0
+    difference = sum((weight * stratum.difference for weight, stratum in strata), zeros)
+    variance = sum(((weight * stratum.standard_error) ** 2 for weight, stratum in strata), zeros)
+    return _Difference(difference / total, np.sqrt(variance) / total), strata[1][1]
+
+
+def _mean_and_variance(
+    correct: NDArray[np.bool_], cluster: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return accuracies and their variances; samples of a cluster are not independent.
+
+    The variance of a few equal values is not zero: it is increased as if one cluster in
+    sqrt(n_clusters) of them were different.
+    """
+    mean = correct.mean(axis=0)
+    codes = np.unique(cluster, return_inverse=True)[1]
+    sums = np.zeros((codes.max() + 1, correct.shape[1]))
+    np.add.at(sums, codes, correct - mean)
+    return mean, (sums**2).sum(axis=0) / len(correct) ** 2 + 1 / len(sums) ** 2
 
 
 def _make_small_stack(stack: Any, rng: np.random.RandomState) -> Any:
@@ -109,18 +165,41 @@ def _make_small_stack(stack: Any, rng: np.random.RandomState) -> Any:
 
 
 def _subsample(
-    duplicate_ids: NDArray[np.intp], y: NDArray[Any], rng: np.random.RandomState
+    related: RelatedSamples, y: NDArray[Any], rng: np.random.RandomState
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Draw training samples and test samples of the same classes; duplicates stay together."""
-    order = rng.permutation(duplicate_ids.max() + 1)[duplicate_ids].argsort(kind="stable")
-    n_train = min(_N_TRAIN, 2 * len(order) // 3)
-    while (
-        n_train < len(order) and duplicate_ids[order[n_train]] == duplicate_ids[order[n_train - 1]]
-    ):
-        n_train += 1
-    train, rest = order[:n_train], order[n_train:]
-    test = rest[np.isin(y[rest], y[train])][:_N_TEST]
-    return np.sort(train), np.sort(test)
+    """Draw training samples and test samples of the same classes; clusters stay together.
+
+    Half of them have related samples if there are so many.
+    """
+    cluster, is_related, is_query = related
+    drawn = np.isin(cluster, cluster[is_query])
+    parts = [_shuffle_clusters(drawn & (is_related == value), cluster, rng) for value in (0, 1)]
+    n_related = _split_evenly(len(parts[1]), len(parts[0]), _N_TRAIN + _N_TEST)
+    n_samples = (min(len(parts[0]), _N_TRAIN + _N_TEST - n_related), n_related)
+    train, test = [], []
+    for part, n in zip(parts, n_samples, strict=True):
+        n_train = 2 * n // 3
+        while 0 < n_train < len(part) and cluster[part[n_train]] == cluster[part[n_train - 1]]:
+            n_train += 1
+        train.append(part[:n_train])
+        test.append(part[n_train : max(n, n_train)])
+    train_indices, test_indices = np.concatenate(train), np.concatenate(test)
+    test_indices = test_indices[np.isin(y[test_indices], y[train_indices])]
+    return np.sort(train_indices), np.sort(test_indices)
+
+
+def _shuffle_clusters(
+    mask: NDArray[np.bool_], cluster: NDArray[np.intp], rng: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Return the indices of a mask, ordered by clusters in random order."""
+    indices = np.flatnonzero(mask)
+    order = rng.permutation(cluster.max() + 1)[cluster[indices]]
+    return indices[order.argsort(kind="stable")]
+
+
+def _split_evenly(n: int, n_others: int, total: int) -> int:
+    """Return how many of `n` items to take for half of `total`, or more if others are missing."""
+    return min(n, max(total // 2, total - n_others))
 
 
 def _is_correct(

@@ -53,9 +53,14 @@ def fit_shared_steps(
 ) -> SharedSteps:
     """Fit each distinct preprocessing of the base estimators once, without labels.
 
-    Transformers that are fitted without labels cannot leak the label of a sample, so they need not
-    be fitted again in each fold. A pipeline with a transformer that requires labels or metadata is
-    not split: it is fitted as a whole in each fold.
+    Transformers that are fitted without labels do not see the label of a sample, and are not
+    fitted again in each fold. A pipeline with a transformer that requires labels or metadata is not
+    split: it is fitted as a whole in each fold.
+
+    The features of a held-out sample still take part in the fit, e.g. in the vocabulary and in the
+    document frequencies. The accuracy of out-of-fold predictions is therefore slightly optimistic
+    for small training sets: on 20 Newsgroups by 1.5 to 2.6 percentage points with 400 samples and
+    by up to 1.1 with 1,600. The accuracy of the stack does not suffer from it.
 
     Parameters
     ----------
