@@ -83,9 +83,10 @@ def measure_oof_optimism(
         or (of_related.is_significant[i] and optimism.difference[i] > _MIN_DIFFERENCE)
     ]
     if leaking:
+        related_fraction = related.is_related[related.is_query].mean()
         warnings.warn(
             "The out-of-fold predictions of these base estimators are more accurate than their "
-            f"predictions of new samples: {', '.join(leaking)}. {related.is_related[related.is_query].mean():.0%} of "
+            f"predictions of new samples: {', '.join(leaking)}. {related_fraction:.0%} of "
             "the samples have duplicates or near-duplicates. If X contains duplicate or related "
             "samples, pass groups to fit to keep them in the same fold.",
             stacklevel=4,
