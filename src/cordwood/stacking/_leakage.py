@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from cordwood._duplicates import number_duplicates
 from cordwood._sklearn import take_rows
 from cordwood.stacking._meta_features import index_params
 from cordwood.stacking._related_samples import RelatedSamples, find_related

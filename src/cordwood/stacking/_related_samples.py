@@ -11,7 +11,6 @@ the probability that any of 19 neighbors is nearer than r times the distance of 
 the 10th and the 20th neighbor, which are not near-duplicates.
 """
 
-from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
 from cordwood._csr import to_csr
+from cordwood._duplicates import number_duplicates
 from cordwood.exceptions import DataError
 from cordwood.neighbors.index import build_index, choose_metric, query_index
 from cordwood.text.vectorizer import TextVectorizer
@@ -214,47 +214,3 @@ def _connect(
     """Return the connected components of a graph with an edge between a[i] and b[i]."""
     graph = sp.coo_matrix((np.ones(len(a), np.int8), (a, b)), shape=(n_samples, n_samples))
     return np.asarray(connected_components(graph, directed=False)[1], np.intp)
-
-
-def number_duplicates(X: Any) -> NDArray[np.intp]:
-    """Return an id for each sample; duplicates, and only they, have the same id.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, data frame or sequence of texts of length n_samples
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-
-    Examples
-    --------
-    >>> number_duplicates(["to be", "or not", "to be"])
-    array([0, 1, 0])
-    >>> number_duplicates(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 3.0]]))
-    array([0, 1, 1])
-    """
-    ids: dict[Hashable, int] = {}
-    return np.array([ids.setdefault(key, len(ids)) for key in _hashable_samples(X)], np.intp)
-
-
-def _hashable_samples(X: Any) -> Iterable[Hashable]:
-    """Yield a key for each sample that only its duplicates have."""
-    if hasattr(X, "tocsr"):
-        csr = X.tocsr(copy=True)
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-        bounds = zip(csr.indptr[:-1], csr.indptr[1:], strict=True)
-        return (
-            (csr.indices[start:stop].tobytes(), csr.data[start:stop].tobytes())
-            for start, stop in bounds
-        )
-    if hasattr(X, "itertuples"):
-        tuples: Iterable[Hashable] = X.itertuples(index=False, name=None)
-        return tuples
-    if getattr(X, "ndim", 1) == 2:
-        dense = np.asarray(X)
-        if dense.dtype == object:
-            return map(tuple, dense.tolist())
-        return (sample.tobytes() for sample in np.ascontiguousarray(dense) + 0)  # -0.0 becomes 0.0
-    return (sample if isinstance(sample, str) else repr(sample) for sample in X)
