@@ -11,6 +11,7 @@ the probability that any of 19 neighbors is nearer than r times the distance of 
 the 10th and the 20th neighbor, which are not near-duplicates.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
