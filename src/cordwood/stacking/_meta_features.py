@@ -154,7 +154,7 @@ def fit_with_oof(
 def fit_estimator(estimator: Any, X: Any, y: Any, fit_params: Mapping[str, Any]) -> Any:
     """Fit a clone of the estimator, with OOB predictions if it supports them."""
     fitted = clone(estimator)
-    if _supports_oob(fitted) and not fitted.get_params(deep=False)["oob_score"]:
+    if supports_oob(fitted) and not fitted.get_params(deep=False)["oob_score"]:
         fitted.set_params(oob_score=True)
     return fitted.fit(X, y, **fit_params)
 
@@ -178,10 +178,10 @@ def choose_oof_source(
     else:
         is_usable = is_unbiased or oob_policy == "always"
     always_has_oob = hasattr(type(estimator), "oob_decision_function_")
-    return "oob" if is_usable and (always_has_oob or _supports_oob(estimator)) else "cv"
+    return "oob" if is_usable and (always_has_oob or supports_oob(estimator)) else "cv"
 
 
-def _supports_oob(estimator: Any) -> bool:
+def supports_oob(estimator: Any) -> bool:
     """Return whether the estimator computes OOB predictions if ``oob_score=True``."""
     params = estimator.get_params(deep=False)
     return "oob_score" in params and bool(params.get("bootstrap", True))

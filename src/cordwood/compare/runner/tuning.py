@@ -32,6 +32,7 @@ from cordwood.compare.runner.thresholds import (
 )
 from cordwood.compare.runner.transform_cache import fit_transform
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.stacking._meta_features import supports_oob
 
 MakePipeline = Callable[[Mapping[str, Any]], Pipeline]
 """Makes an unfitted pipeline with the given parameters."""
@@ -220,7 +221,7 @@ def resolve_tuning_kind(
         return "cv"
     classifiers = [make_pipeline(candidate)[-1] for candidate in ParameterGrid(dict(grid))]
     use_oob = kind == "oob" or (kind == "auto" and not grouped)
-    if use_oob and all(map(_supports_oob, classifiers)):
+    if use_oob and all(map(supports_oob, classifiers)):
         return "oob"
     if kind in ("loo", "auto") and all(map(_supports_loo, classifiers)):
         return "loo"
@@ -313,11 +314,6 @@ def tune_by_oob_or_loo(
                 y_true = y[indices[has_prediction]]
                 scores[i] = _score(y_true, proba[has_prediction], classifier.classes_, objective)
     return _select_best(candidates, scores, kind)
-
-
-def _supports_oob(classifier: Any) -> bool:
-    params = classifier.get_params()
-    return "oob_score" in params and bool(params.get("bootstrap", True))
 
 
 def _supports_loo(classifier: Any) -> bool:
