@@ -535,3 +535,13 @@ def test_train_command_rejects_unsavable_recipes_early(name, tmp_path, capsys):
     assert {"svm", "rf", "boosted_et"} < set(kept)
     assert line.endswith(f"use one of: {', '.join(kept)}")
     assert not target.exists()
+
+
+def test_members_with_the_same_preset_share_a_vectorizer():
+    made = [recipes.make(name, vectorizer_params={"preset": "sigir17"}) for name in ("svm", "knn")]
+    first, second = (pipeline["vectorizer"].get_params() for pipeline in made)
+    assert first == second
+    automatic = [recipes.make(name)["vectorizer"].auto_for for name in ("svm", "knn")]
+    assert automatic == ["linear", "neighbors"]
+    given = recipes.make("svm", vectorizer_params={"auto_for": "trees"})["vectorizer"]
+    assert given.auto_for == "trees"

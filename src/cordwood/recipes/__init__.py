@@ -261,7 +261,7 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
         make_vectorizer = recipe.vectorizer or TextVectorizer
         vectorizer = make_vectorizer()
         if recipe.vectorizer is None:
-            vectorizer.set_params(weighting=recipe.weighting, auto_for=recipe.auto_for)
+            vectorizer.set_params(weighting=recipe.weighting)
         steps.insert(0, ("vectorizer", vectorizer))
     else:
         classifier.set_params(**recipe.numeric)
@@ -269,8 +269,14 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
             steps.insert(0, ("scaler", recipe.scaler()))
     pipeline = Pipeline(steps)
     step_params = _step_params(pipeline)
-    if settings.vectorizer_params and settings.input == "text":
-        _set_vectorizer_params(name, recipe, pipeline, settings.vectorizer_params)
+    if settings.input == "text":
+        given = settings.vectorizer_params or {}
+        if given:
+            _set_vectorizer_params(name, recipe, pipeline, given)
+        # With another preset, `auto_for` has no effect, but different values would prevent the
+        # members of a stack from sharing a vectorizer.
+        if recipe.vectorizer is None and vectorizer.preset == "auto" and "auto_for" not in given:
+            vectorizer.set_params(auto_for=recipe.auto_for)
     if settings.random_state is not None:
         pipeline.set_params(
             **dict.fromkeys(_ending(step_params, "random_state"), settings.random_state)

@@ -19,7 +19,8 @@ def empty_cache():
 
 
 def make_pipeline(recipe="svm", **params):
-    return recipes.make(recipe, min_df=1, **params)
+    vectorizer_params = {"preset": "sigir17", "min_df": 1}
+    return recipes.make(recipe, vectorizer_params=vectorizer_params, **params)
 
 
 def is_same(first, second):
