@@ -18,19 +18,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import NearestNeighbors
 
 from cordwood._csr import to_csr
 from cordwood._duplicates import number_duplicates
-from cordwood.exceptions import DataError
 from cordwood.neighbors.index import build_index, choose_metric, query_index
-from cordwood.text.vectorizer import TextVectorizer
 
 # Near-duplicates are sought for at most this many samples.
 _MAX_QUERIES = 3000
 
 # Only the beginnings of texts are compared, of this many characters.
 _MAX_CHARS = 1000
+
+# Words, and punctuation, which short texts may differ in.
+_TOKEN_PATTERN = r"\w+|[^\w\s]+"
 
 _N_NEIGHBORS = 20
 _MAX_DISTANCE_RATIO = 0.3
@@ -150,13 +152,12 @@ def _is_finite(values: Any) -> bool:
 
 
 def _count_words(texts: Iterable[str]) -> sp.csr_matrix | None:
+    vectorizer = CountVectorizer(token_pattern=_TOKEN_PATTERN, dtype=np.float32)
     try:
-        counts = TextVectorizer(preset="social", weighting="tf").fit_transform(
-            [text[:_MAX_CHARS] for text in texts]
-        )
-    except DataError:  # no words
+        counts = vectorizer.fit_transform(text[:_MAX_CHARS] for text in texts)
+    except ValueError:  # no words
         return None
-    return to_csr(counts.astype(np.float32))
+    return to_csr(counts)
 
 
 def _find_neighbors(
