@@ -150,7 +150,7 @@ EXPECTED_FAILURES = {
     "LinearSVMClassifier": dict.fromkeys(
         WEIGHT_CHECKS,
         "the solver visits samples in random order, as in LinearSVC, which fails it too; and "
-        "repeated samples may fall into different folds of the calibration",
+        "few repeated samples may fall into different folds of the calibration",
     ),
     "OOBStackingClassifier": dict.fromkeys(
         WEIGHT_CHECKS, "bootstrap samples and folds are drawn by position"

@@ -30,6 +30,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._csr import to_csc, to_csr
+from cordwood._labels import is_missing
 from cordwood._param_validation import ParamValidationMixin
 from cordwood._sklearn import check_sample_weight
 
@@ -70,7 +71,7 @@ def check_classification_labels(y: Any) -> None:
                 f"y[{position}] is a {type(label).__name__}, {label!r}; y must have one label per "
                 "sample, a string or a number"
             )
-        if _is_missing(label):
+        if is_missing(label):
             raise ValueError(
                 f"y[{position}] is {label!r}; every sample needs a label, so remove the sample or "
                 "label it"
@@ -80,16 +81,6 @@ def check_classification_labels(y: Any) -> None:
         raise ValueError(
             f"y has labels of the types {' and '.join(names)}; convert all labels to one type"
         )
-
-
-def _is_missing(label: Any) -> bool:
-    """Return whether a label is None, NaN, NaT or pandas.NA."""
-    if label is None:
-        return True
-    try:
-        return bool(label != label)
-    except TypeError:  # pandas.NA has no truth value.
-        return True
 
 
 class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):

@@ -1,4 +1,4 @@
-"""Validation of class labels."""
+"""Validation of class labels, and the test for missing values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -50,13 +50,21 @@ def check_no_missing(labels: Sequence[Any], source: str) -> None:
     cordwood.exceptions.DataError: labels[1] is None; remove unlabelled samples
     """
     for position, label in enumerate(labels):
-        # NaN, NaT and pandas.NA are the only scalars that do not equal themselves.
-        if label is None or _is_missing(label):
+        if is_missing(label):
             raise DataError(f"{source}[{position}] is {label!r}; remove unlabelled samples")
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, or a missing value of pandas.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), "", 0)]
+    [True, True, False, False]
+    """
+    if value is None:
+        return True
     try:
-        return bool(label != label)
+        return bool(value != value)
     except (TypeError, ValueError):  # pandas.NA has no truth value; arrays have several
-        return type(label).__name__ == "NAType"
+        return type(value).__name__ == "NAType"

@@ -9,10 +9,11 @@ from importlib.util import find_spec
 from numbers import Number
 from typing import Any, NamedTuple
 
+from cordwood._labels import is_missing
 from cordwood.datasets._csv import find_duplicates
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import ColumnNames, Row, list_names, missing_name_issue
-from cordwood.datasets._values import is_missing, to_list
+from cordwood.datasets._values import to_list
 from cordwood.exceptions import DataError
 
 

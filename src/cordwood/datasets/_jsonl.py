@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from cordwood._labels import is_missing
 from cordwood.datasets._lines import Lines
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import ColumnNames, Row, missing_name_issue
-from cordwood.datasets._values import is_missing
 from cordwood.exceptions import DataError
 
 

@@ -20,22 +20,3 @@ def to_list(column: Iterable[Any]) -> list[Any]:
         if callable(convert := getattr(column, name, None)):
             return list(convert())
     return list(column)
-
-
-def is_missing(value: object) -> bool:
-    """Return whether a value is None, NaN, or a missing value of pandas.
-
-    Examples
-    --------
-    >>> [is_missing(value) for value in (None, float("nan"), "", 0)]
-    [True, True, False, False]
-    """
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (
-        TypeError,
-        ValueError,
-    ):  # the comparison is itself missing, as of pandas.NA, or an array
-        return type(value).__name__ == "NAType"

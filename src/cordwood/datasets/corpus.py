@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.datasets._values import is_missing, to_list
+from cordwood._labels import is_missing
+from cordwood.datasets._values import to_list
 from cordwood.exceptions import CordwoodError, DataError
 
 _MAX_SHOWN_CLASSES = 5
