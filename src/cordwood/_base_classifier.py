@@ -83,6 +83,21 @@ def check_classification_labels(y: Any) -> None:
         )
 
 
+def check_at_least_two_classes(classes: NDArray[Any]) -> None:
+    """Raise ValueError if there is a single class, for estimators that cannot be fitted to one.
+
+    Examples
+    --------
+    >>> check_at_least_two_classes(np.array(["spam"]))
+    Traceback (most recent call last):
+    ValueError: y must contain at least two classes; got one class, 'spam'
+    """
+    if len(classes) == 1:
+        raise ValueError(
+            f"y must contain at least two classes; got one class, {classes.tolist()[0]!r}"
+        )
+
+
 class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):
     """Base of classifiers that predict the class with the most votes.
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._base_classifier import check_classification_labels
+from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
 from cordwood._duplicates import number_duplicates, stratify_groups
 from cordwood._param_validation import (
     N_JOBS,
@@ -202,11 +202,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
-        if len(self.classes_) == 1:
-            raise ValueError(
-                "y must contain at least two classes; all labels are of one class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        check_at_least_two_classes(self.classes_)
         self._check_class_weight()
         X = to_int32_indices(X)
         weights = check_sample_weight(sample_weight, X)

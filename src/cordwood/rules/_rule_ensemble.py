@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._base_classifier import check_classification_labels
+from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
 from cordwood._param_validation import (
     N_JOBS,
     POSITIVE,
@@ -317,11 +317,7 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
             return labels
         self.classes_, class_codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
         n_classes = len(self.classes_)
-        if n_classes == 1:
-            raise ValueError(
-                "y must contain at least two classes; all labels are of one class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        check_at_least_two_classes(self.classes_)
         if n_classes == 2:
             return np.asarray(class_codes == 1)[:, None]
         return np.asarray(class_codes[:, None] == np.arange(n_classes))

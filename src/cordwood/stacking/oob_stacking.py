@@ -32,7 +32,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from cordwood._base_classifier import check_classification_labels
+from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
 from cordwood._param_validation import (
     BOOLEAN,
     N_JOBS,
@@ -338,11 +338,7 @@ class OOBStackingClassifier(
         members = self._check_params()
         self._names = [name for name, _ in members]
         self.classes_, class_codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) == 1:
-            raise ValueError(
-                "y must contain at least two classes; got one class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
+        check_at_least_two_classes(self.classes_)
         routed = self._route_metadata(members, weights, groups, params)
         callbacks = FitCallbacks(self, max_subtasks=4 if self.check_leakage else 3)
         callbacks.begin(X, y)
