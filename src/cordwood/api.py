@@ -313,6 +313,11 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
     X = _select_features(model, data)
     # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
     probabilities = model.predict_proba(X) if len(data) else np.empty((0, len(classes)))
+    if classes.ndim != 1 or np.shape(probabilities) != (len(data), len(classes)):
+        raise ValueError(
+            f"classes_ of the model has shape {classes.shape}, but its probabilities of "
+            f"{len(data)} samples have shape {np.shape(probabilities)}"
+        )
     labels = classes[np.argmax(probabilities, axis=1)]
     return Predictions(labels=labels, probabilities=probabilities, classes=classes)
 
