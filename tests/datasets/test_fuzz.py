@@ -4,6 +4,7 @@ import random
 from collections import Counter
 
 import pytest
+
 from fuzz_input import check_command, check_readers, generate_case, run_cases
 
 

@@ -146,8 +146,8 @@ class ReadOptions:
             "--max-bytes",
             metavar="NUMBER",
             min=1,
-            help="Largest size of a compressed file after decompression. [default: 50 times its "
-            "size, and at least 64 MiB]",
+            help="Largest size of a compressed file after decompression. [default: 20 times its "
+            "size, and at least 16 MiB]",
             show_default=False,
         ),
     ] = None

@@ -28,11 +28,11 @@ PROGRESS_STEP = 1 << 16
 MAX_ROW_LENGTH = 1 << 26
 """Default number of characters of a row: longer than any text that is worth classifying."""
 
-MAX_EXPANSION = 50
-"""Default ratio of decompressed to compressed size; compressed text has about a fifth of its
+MAX_EXPANSION = 20
+"""Default ratio of decompressed to compressed size; compressed text has a third to a tenth of its
 size, while gzip can compress data to a thousandth."""
 
-MIN_DECOMPRESSED_SIZE = 1 << 26
+MIN_DECOMPRESSED_SIZE = 1 << 24
 """Decompressed size in bytes that is allowed for compressed files of any size, by default."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -67,7 +67,7 @@ def default_max_bytes(compressed_size: int) -> int:
     Examples
     --------
     >>> default_max_bytes(1000), default_max_bytes(10_000_000)
-    (67108864, 500000000)
+    (16777216, 200000000)
     """
     return max(MIN_DECOMPRESSED_SIZE, MAX_EXPANSION * compressed_size)
 

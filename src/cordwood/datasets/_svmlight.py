@@ -3,6 +3,8 @@
 import codecs
 import io
 import re
+from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -52,7 +54,7 @@ def read_svmlight(
     multilabel = _MULTILABEL.search(content) is not None
     try:
         X, labels = _load(content, multilabel, n_features)
-        row_numbers = list(range(1, len(labels) + 1))
+        row_numbers: Sequence[int] = range(1, len(labels) + 1)
         all_labels = np.fromiter(chain.from_iterable(labels) if multilabel else labels, float)
         is_valid = (
             X.shape[1] <= max_features
@@ -74,7 +76,7 @@ def read_svmlight(
     return FeatureMatrix(
         X=X,
         ids=tuple(map(str, row_numbers)),
-        labels=tuple(map(_format_label, labels)) if labeled else None,
+        labels=tuple(map(cache(_format_label), labels)) if labeled else None,
         groups=_find_groups(content, len(row_numbers), name),
         skipped=tuple(bad_rows.messages),
     )
@@ -82,7 +84,7 @@ def read_svmlight(
 
 def _load(
     content: bytes, multilabel: bool, n_features: int | None
-) -> tuple[sp.csr_array, list[Any]]:
+) -> tuple[sp.csr_array, Sequence[Any]]:
     X, labels = load_svmlight_file(
         io.BytesIO(content),
         n_features=n_features,
@@ -93,7 +95,7 @@ def _load(
     # The parser returns 64-bit indices.
     index_dtype = np.int32 if max(X.nnz, *X.shape) <= _MAX_INT32 else np.int64
     arrays = (X.data, X.indices.astype(index_dtype), X.indptr.astype(index_dtype))
-    return sp.csr_array(arrays, shape=X.shape), labels if multilabel else labels.tolist()
+    return sp.csr_array(arrays, shape=X.shape), labels
 
 
 def _format_label(label: Any) -> Any:

@@ -107,8 +107,8 @@ def read_dataset(
         Whether to raise an error for the first invalid row, or to skip invalid rows and list them
         in the attribute `skipped` of the result. Empty texts are valid; blank lines are ignored.
     max_bytes : int, default=None
-        Largest size of a compressed file after decompression. If None, 50 times its size, and at
-        least 64 MiB. Files that are not compressed have no limit.
+        Largest size of a compressed file after decompression. If None, 20 times its size, and at
+        least 16 MiB. Files that are not compressed have no limit.
     max_row_length : int, default=2**26
         Largest number of characters of a row: of a line in JSON Lines, of a file in a folder.
     progress : callable, default=None
@@ -249,8 +249,8 @@ def stream_dataset(
         Whether to raise an error at the first invalid row, or to skip invalid rows. The stream
         counts them in `n_skipped` and has messages for the first 1000 in `skipped`.
     max_bytes : int, default=None
-        Largest size of a compressed file after decompression. If None, 50 times its size, and at
-        least 64 MiB. Files that are not compressed have no limit.
+        Largest size of a compressed file after decompression. If None, 20 times its size, and at
+        least 16 MiB. Files that are not compressed have no limit.
     max_row_length : int, default=2**26
         Largest number of characters of a row: of a line in JSON Lines, of a file in a folder.
     progress : callable, default=None
