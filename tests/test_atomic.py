@@ -1,5 +1,7 @@
+import errno
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,83 @@ def test_permissions_of_a_new_file_are_those_of_open(tmp_path, mask):
     finally:
         os.umask(before)
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "theirs").stat().st_mode
+
+
+needs_links = pytest.mark.skipif(os.name == "nt", reason="Windows restricts symbolic links")
+
+
+@needs_links
+def test_symbolic_link_is_followed(tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "file").write_text("old")
+    (tmp_path / "link").symlink_to("elsewhere/file")
+    (tmp_path / "second").symlink_to(tmp_path / "link")
+    with atomic.write(tmp_path / "second") as file:
+        file.write("new")
+    assert (folder / "file").read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "second").is_symlink()
+    assert list(folder.iterdir()) == [folder / "file"]
+
+
+@needs_links
+def test_link_to_a_missing_file_creates_it(tmp_path):
+    (tmp_path / "link").symlink_to("file")
+    with atomic.write(tmp_path / "link") as file:
+        file.write("new")
+    assert (tmp_path / "file").read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+
+
+@needs_links
+def test_cycle_of_links_raises(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="symbolic links") as caught, atomic.write(tmp_path / "a"):
+        pass
+    assert caught.value.filename == str(tmp_path / "a")
+    assert (tmp_path / "a").is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_named_pipe_is_written_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as threads:
+        received = threads.submit(pipe.read_text)
+        with atomic.write(pipe) as file:
+            file.write("new")
+        assert received.result() == "new"
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@needs_links
+def test_error_of_a_full_disk_names_the_file(tmp_path):
+    (tmp_path / "file").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left") as caught:
+        with atomic.write(tmp_path / "file") as file:
+            file.write("new")
+    assert caught.value.filename == str(tmp_path / "file")
+
+
+def test_full_disk_leaves_no_temporary_file(target, monkeypatch):
+    target.write_text("old")
+
+    def fail(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left") as caught, atomic.write(target) as file:
+        file.write("new")
+    assert caught.value.filename == str(target)
+    assert target.read_text() == "old"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_other_errors_are_not_attributed_to_the_file(target):
+    with pytest.raises(ConnectionResetError) as caught, atomic.write(target):
+        raise ConnectionResetError(errno.ECONNRESET, "reset")
+    assert caught.value.filename is None

@@ -1,11 +1,15 @@
 """Atomic file writes: a file is replaced completely or not at all."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+# Errors of a full disk, which Python raises without the name of the file.
+_NO_SPACE = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 @contextmanager
@@ -15,7 +19,9 @@ def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iter
     Parameters
     ----------
     path : str or path-like
-        File to create or replace. Its directory must exist.
+        File to create or replace. Its directory must exist. A symbolic link is followed: the file
+        that it points to is replaced. A device or a named pipe cannot be replaced and is written
+        directly.
     mode : {"w", "wb"}, default="w"
         Mode passed to `open`. Text is encoded as UTF-8 unless `encoding` is given.
     **options
@@ -24,8 +30,13 @@ def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iter
     Yields
     ------
     file object
-        Temporary file in the directory of `path`, so that the final rename stays within one file
-        system.
+        Temporary file in the directory of the replaced file, so that the final rename stays within
+        one file system.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written. The error of a full disk has the attribute `filename`.
 
     Examples
     --------
@@ -37,14 +48,18 @@ def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iter
     ...     target.read_text()
     '42'
     """
-    target = Path(path)
+    target = resolve_links(path)
     if "b" not in mode:
         options.setdefault("encoding", "utf-8")
+    if target.exists() and not target.is_file():
+        with name_full_disk(path), open(target, mode, **options) as file:
+            yield file
+        return
     # Keep the permissions of an existing file; mkstemp would restrict a new one to its owner.
     permissions = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
-        with open(descriptor, mode, **options) as file:
+        with name_full_disk(path), open(descriptor, mode, **options) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -54,6 +69,39 @@ def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iter
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def resolve_links(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a path with symbolic links points to, which may not exist.
+
+    Raises
+    ------
+    OSError
+        If the links form a cycle.
+    """
+    resolved = Path(os.path.realpath(path))
+    if resolved.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
+    return resolved
+
+
+@contextmanager
+def name_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the name of a file to the error that the disk is full.
+
+    Examples
+    --------
+    >>> with name_full_disk("model.cordwood"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'model.cordwood'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NO_SPACE:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def _umask() -> int:

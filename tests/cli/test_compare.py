@@ -1,5 +1,12 @@
 import csv
+import errno
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -104,6 +111,76 @@ def test_show_does_not_require_the_data(folder, capsys):
     assert json.loads(capsys.readouterr().out)["cells"] == first["cells"]
     assert main(["compare", str(folder / "plan.toml")]) == 1
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_show_works_in_a_read_only_directory(folder, capsys, monkeypatch):
+    assert main(["compare", str(folder / "plan.toml"), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+
+    def deny(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    # Not by chmod, which does not restrict root.
+    monkeypatch.setattr("cordwood.compare.runner.ledger.FileLock", deny)
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
+    assert main(["compare", str(folder / "plan.toml"), "--show", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cells"] == first["cells"]
+    assert main(["compare", str(folder / "plan.toml")]) == 1
+    assert "is read-only" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ['{"key": "a"}', '{"key": "a", "trial": {"dataset": "x"}}', "[1]"])
+def test_ledger_line_of_wrong_shape_is_named(folder, capsys, line):
+    (folder / "plan.jsonl").write_text(f"{line}\n")
+    for options in ([], ["--show"]):
+        assert main(["compare", str(folder / "plan.toml"), *options]) == 1
+        assert "plan.jsonl, line 1 is not a" in capsys.readouterr().err
+
+
+def test_formulas_in_a_table_are_escaped(folder, capsys):
+    plan = folder / "plan.toml"
+    plan.write_text(plan.read_text().replace('"bayes"', "\"=cmd|'/c calc'!A1\""))
+    target = folder / "table.csv"
+    assert main(["compare", str(plan), "--show", "-o", str(target)]) == 0
+    assert "\nmicro_f1,things,'=cmd|'/c calc'!A1," in target.read_text()
+    options = ["--show", "--no-escape-formulas", "-o", str(target)]
+    assert main(["compare", str(plan), *options]) == 0
+    assert "\nmicro_f1,things,=cmd|'/c calc'!A1," in target.read_text()
+    capsys.readouterr()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds processes in /proc")
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_workers_end_with_a_killed_command(folder, name):
+    plan = folder / "plan.toml"
+    plan.write_text(plan.read_text().replace("folds = 3", 'kind = "repeated"\nrepeats = 50'))
+    code = "from cordwood.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "compare", str(plan), "-j", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stderr.readline()  # the first trial is done, so the workers are running
+        workers = find_children(process.pid)
+        assert len(workers) >= 2
+        process.send_signal(getattr(signal, name))
+        assert process.wait(timeout=60) == -getattr(signal, name)
+    deadline = time.monotonic() + 60
+    while any(map(is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [pid for pid in workers if is_running(pid)]
+    assert not list((folder / "plan.predictions").glob(".*")) or name == "SIGKILL"
+
+
+def find_children(pid):
+    found = []
+    for path in Path("/proc", str(pid), "task").glob("*/children"):
+        found += map(int, path.read_text().split())
+    return found + [child for parent in found for child in find_children(parent)]
+
+
+def is_running(pid):
+    try:
+        return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_quick_leaves_no_files(folder, capsys):

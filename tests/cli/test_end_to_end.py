@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def test_predict_writes_csv_and_json_lines(folder):
         ),
         ("body,topic\ncaf\xe9,food\ngoal,sport\n", "", "line 2: byte 0xe9"),
         ("body,topic\nbread,food\ngoal,\n", "", 'line 3: the label (column "topic") is empty'),
-        ("body,topic\nbread,food\nsoup,food\n", "", '"food"'),
+        ("body,topic\nbread,food\nsoup,food\n", "", "have the label 'food'"),
         (
             "body,topic\nbread,food\ngoal,sport\n",
             "--recipe svm --set C=-1",
@@ -192,6 +193,29 @@ def test_ctrl_c_leaves_existing_files_unchanged(folder, started, arguments):
     assert process.wait(timeout=TIMEOUT) == 130
     assert process.stdout.read() == b""
     assert process.stderr.read() == b"cordwood: interrupted\n"
+    assert target.read_text() == "old"
+    assert list(inner.iterdir()) == [target]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_termination_leaves_no_temporary_files(folder, started, name):
+    inner = folder / name
+    inner.mkdir()
+    target = inner / "out.csv"
+    target.write_text("old")
+    process = started(
+        inner, "predict", "../model.cordwood", "-", "--format", "csv", "-o", "out.csv",
+        stdin=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdin.write(MANY_ROWS)
+    process.stdin.flush()
+    deadline = time.monotonic() + TIMEOUT
+    while len(list(inner.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)  # until the temporary file is there
+    process.send_signal(getattr(signal, name))
+    assert process.wait(timeout=TIMEOUT) == -getattr(signal, name)
+    assert process.stderr.read() == b""
     assert target.read_text() == "old"
     assert list(inner.iterdir()) == [target]
 

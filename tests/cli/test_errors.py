@@ -1,4 +1,7 @@
 import errno
+import os
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -17,7 +20,8 @@ def no_debugging(monkeypatch):
     [
         (DataError("a.csv,\n line 2: bad"), 1, "cordwood: a.csv, line 2: bad\n"),
         (FileNotFoundError(2, "No such file", "a.csv"), 1, "cordwood: a.csv: No such file\n"),
-        (OSError(errno.ENOSPC, "No space left"), 1, "cordwood: No space left\n"),
+        (OSError(errno.ENOSPC, "Full"), 1, "cordwood: standard output: Full\n"),
+        (OSError(errno.EIO, "Broken"), 1, "cordwood: Broken\n"),
         (MemoryError(), 1, "cordwood: out of memory\n"),
         (typer.BadParameter("no."), 2, "cordwood: Invalid value: no (see cordwood --help)\n"),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
@@ -26,6 +30,17 @@ def no_debugging(monkeypatch):
 def test_error_is_one_line_and_an_exit_code(capsys, error, code, line):
     assert errors.report(error) == code
     assert capsys.readouterr().err == line
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_full_disk_of_standard_output_is_named():
+    code = "from cordwood.cli.main import run; run()"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "cordwood: standard output: No space left on device\n"
 
 
 def test_unexpected_error_is_reported_as_a_bug(capsys):

@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 
 import pandas as pd
 import pytest
@@ -7,7 +8,7 @@ import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.cli.outputs import check_suffix, check_target, open_table
+from cordwood.cli.outputs import check_suffix, check_target, escape_formula, open_table
 from cordwood.exceptions import CordwoodError
 
 # Text that UTF-8 can encode, in which special characters of CSV are frequent.
@@ -19,7 +20,7 @@ tables = st.lists(st.tuples(cells, cells, st.floats(0, 1)), max_size=5)
 @settings(deadline=None, max_examples=60)
 def test_csv_round_trips(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("outputs") / "out.csv"
-    with open_table(path, ("id", "label", "probability")) as write:
+    with open_table(path, ("id", "label", "probability"), escape_formulas=False) as write:
         for row in rows:
             write(row)
     with path.open(encoding="utf-8", newline="") as file:
@@ -48,6 +49,40 @@ def test_pandas_reads_the_csv(tmp_path):
         write(("a,b", 'say "hi"', 0.25))
     frame = pd.read_csv(path)
     assert frame.to_dict("records") == [{"id": "a,b", "label": 'say "hi"', "probability": 0.25}]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["=1+1", "+spam", "-spam", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-1+1", "=", "-", "\uff1d1"],
+)
+def test_cells_that_spreadsheets_evaluate_are_escaped(tmp_path, cell):
+    path = tmp_path / "out.csv"
+    with open_table(path, ("id", cell)) as write:
+        write((cell, "plain"))
+    with path.open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["id", f"'{cell}"], [f"'{cell}", "plain"]]
+    with open_table(path, ("id",), escape_formulas=False) as write:
+        write((cell,))
+    with path.open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["id"], [cell]]
+    with open_table(path.with_suffix(".jsonl"), ("id",)) as write:
+        write((cell,))
+    assert json.loads(path.with_suffix(".jsonl").read_text(encoding="utf-8")) == {"id": cell}
+
+
+@pytest.mark.parametrize("value", ["-1", "+1.5", "-.5e-3", "1", "a=b", "", -1, -0.5, None])
+def test_numbers_and_other_cells_are_not_escaped(value):
+    assert escape_formula(value) == value
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows restricts symbolic links")
+def test_directory_of_the_file_that_a_link_points_to_is_checked(tmp_path):
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "elsewhere" / "out.csv")
+    with pytest.raises(CordwoodError, match="elsewhere does not exist"):
+        check_target(link)
+    (tmp_path / "elsewhere").mkdir()
+    check_target(link)
 
 
 def test_standard_output_as_csv_or_json_lines(capsys):

@@ -336,12 +336,16 @@ def test_header_without_rows_raises():
     [
         ("rows.csv", "text,label\na,x\nb,x\n", "x"),
         ("rows.svm", "1 1:1\n1.0 1:2\n", "1"),
-        ("rows.jsonl", '{"text":"a","labels":["p","q"]}\n{"text":"b","labels":["p","q"]}', "p, q"),
+        (
+            "rows.jsonl",
+            '{"text":"a","labels":["p","q"]}\n{"text":"b","labels":["p","q"]}',
+            ("p", "q"),
+        ),
     ],
 )
 def test_single_class_raises(name, content, label):
     message = error_message(write(name, content))
-    assert message.startswith(f'all 2 rows of {name} have the same label, "{label}"')
+    assert message.startswith(f"all 2 samples of {name} have the label {label!r}")
 
 
 def test_single_class_is_allowed_if_labels_are_not_required():
@@ -851,7 +855,7 @@ def test_missing_column_of_dataframe_raises(make):
 def test_invalid_dataframes_raise():
     assert error_message(pd.DataFrame({"text": [], "label": []})) == "DataFrame has no rows"
     assert error_message(pd.DataFrame({"text": ["a"] * 3, "label": ["x"] * 3})).startswith(
-        'all 3 rows of DataFrame have the same label, "x"'
+        "all 3 samples of DataFrame have the label 'x'"
     )
     assert error_message({"text": ["a", "b"], "label": ["x"]}) == (
         'dict: the column "label" has 1 rows, and others have 2'

@@ -317,7 +317,7 @@ def test_npz_with_integer_labels(tmp_path):
         ({"y": GOOD["y"][:, None]}, r"y must be .*; got an array of <U1 of shape \(3, 1\)"),
         ({"y": np.array([0.5, 1, 2])}, r"y must be an array of strings or integers.*float64"),
         ({"y": np.array(["a", "", "b"])}, r"the label in row 2 of y is empty"),
-        ({"y": np.array(["a", "a", "a"])}, r"all rows have the label 'a'"),
+        ({"y": np.array(["a", "a", "a"])}, r"have the label 'a'"),
         (
             {"X": np.array([[0, 1], [2, np.nan], [np.inf, 3]])},
             r"X is nan in row 2, column 2",

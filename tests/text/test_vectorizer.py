@@ -3,6 +3,7 @@ import json
 import logging
 import os
 import pickle
+import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -556,3 +557,35 @@ def test_presets_of_papers():
     with pytest.raises(DataError, match="min_df=4"):
         clone(vectorizer).fit(["Running dogs"] * 3)
     assert get_stop_words("smart523").isdisjoint(vectorizer.vocabulary_)
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char_wb"])
+@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2)])
+@pytest.mark.parametrize("token_pattern", [r"\w+", r"[a-z]+"])
+def test_long_words_are_truncated(analyzer, ngram_range, token_pattern):
+    params = {"analyzer": analyzer, "ngram_range": ngram_range, "token_pattern": token_pattern}
+    vectorizer = TextVectorizer(preset="social", max_token_length=5, **params)
+    expected = TextVectorizer(preset="social", **params)
+    texts = ["abcdefgh xy abcde", "abc"]
+    X = vectorizer.fit_transform(texts)
+    np.testing.assert_array_equal(
+        X.toarray(), expected.fit_transform(["abcde xy abcde", "abc"]).toarray()
+    )
+    assert vectorizer.vocabulary_ == expected.vocabulary_
+    np.testing.assert_array_equal(
+        vectorizer.transform(["abcdexyz abc"]).toarray(),
+        expected.transform(["abcde abc"]).toarray(),
+    )
+
+
+def test_one_long_word_does_not_become_the_vocabulary():
+    word = "".join(random.Random(0).choices("abcdefgh", k=1_000_000))
+    vectorizer = TextVectorizer(preset="social", analyzer="char_wb").fit([word, "spam ham"])
+    assert sum(map(len, vectorizer.vocabulary_)) < 5 * 3 * 10_100
+    assert vectorizer.resolved_params_.max_token_length == 10_000
+
+
+@pytest.mark.parametrize("length", [0, -1, 1.5, "long", True])
+def test_invalid_max_token_length_raises(length):
+    with pytest.raises(CordwoodError, match="max_token_length must be a positive integer; got"):
+        TextVectorizer(max_token_length=length).fit(["spam"])

@@ -139,6 +139,7 @@ class Predict(options.ReadOptions):
 
     model: options.Model
     data: options.Data
+    text: options.ModelText = None
     output: Annotated[
         str,
         typer.Option(
@@ -148,6 +149,7 @@ class Predict(options.ReadOptions):
             help="CSV or JSON lines file to create or replace; - is standard output.",
         ),
     ] = "-"
+    escape_formulas: options.EscapeFormulas = True
     all_probabilities: Annotated[
         bool,
         typer.Option(
@@ -176,6 +178,8 @@ class Evaluate(options.LabelledReadOptions):
 
     model: options.Model
     data: options.Data
+    text: options.ModelText = None
+    label: options.ModelLabel = None
     subset: options.Subset = None
     json: options.Json = False
 
@@ -228,6 +232,7 @@ class Compare(options.LabelledReadOptions):
             show_default=False,
         ),
     ] = None
+    escape_formulas: options.EscapeFormulas = True
     plots: Annotated[
         Path | None,
         typer.Option(
@@ -298,6 +303,7 @@ class Datasets:
             show_default=False,
         ),
     ] = None
+    escape_formulas: options.EscapeFormulas = False
     data_dir: options.DataDir = None
     json: options.Json = False
 

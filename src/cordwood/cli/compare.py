@@ -15,7 +15,7 @@ from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console, count
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import ReadOptions, check_jobs
-from cordwood.cli.outputs import check_target
+from cordwood.cli.outputs import check_target, escape_csv
 from cordwood.cli.progress import show_progress
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
@@ -37,7 +37,18 @@ WRITERS = {
 }
 
 # Reading options of --quick, by the key of a data set in a plan.
-_READ_KEYS = ("text", "label", "id", "encoding", "format", "delimiter", "on_bad_rows")
+_READ_KEYS = (
+    "text",
+    "label",
+    "id",
+    "encoding",
+    "format",
+    "delimiter",
+    "on_bad_rows",
+    "n_features",
+    "max_bytes",
+    "max_row_length",
+)
 
 
 def compare(args: Compare) -> None:
@@ -57,8 +68,11 @@ def compare(args: Compare) -> None:
     comparison = tabulate(summary.records, summary.planned, test=args.test.value)
     _show(console, comparison, summary, time.perf_counter() - start)
     if output is not None:
+        table = WRITERS[output.suffix.lower()](comparison)
+        if output.suffix.lower() == ".csv" and args.escape_formulas:
+            table = escape_csv(table)
         with atomic.write(output) as file:
-            file.write(WRITERS[output.suffix.lower()](comparison))
+            file.write(table)
         console.field("wrote", str(output))
     if plots is not None:
         _write_plots(console, plot_module, comparison, summary, plots)
@@ -113,7 +127,8 @@ def _open_ledger(args: Compare) -> Iterator[Ledger]:
     if path is None and args.plan is not None:
         path = args.plan.with_suffix(".jsonl")
     if path is not None:
-        check_target(path, inputs=[] if args.plan is None else [args.plan])
+        if not args.show:
+            check_target(path, inputs=[] if args.plan is None else [args.plan])
         yield Ledger(path)
         return
     with tempfile.TemporaryDirectory(prefix="cordwood-") as folder:

@@ -33,7 +33,7 @@ def datasets(args: Datasets) -> None:
     with console.progress(f"loading {name}") as progress:
         samples = load_dataset(name, data_dir=args.data_dir, progress=progress)
     if export is not None:
-        _export(name, samples, export)
+        _export(name, samples, export, args.escape_formulas)
     _show(console, name, samples)
     if export is not None:
         console.field("wrote", f"{export} ({count(len(samples), 'sample')})")
@@ -114,7 +114,9 @@ def _describe(name: str, samples: Corpus | FeatureMatrix) -> dict[str, Any]:
     return record
 
 
-def _export(name: str, samples: Corpus | FeatureMatrix, target: Path) -> None:
+def _export(
+    name: str, samples: Corpus | FeatureMatrix, target: Path, escape_formulas: bool
+) -> None:
     if isinstance(samples, FeatureMatrix):
         raise DataError(f"data set {name!r} is numeric; only texts can be exported")
     if samples.multilabel and target.suffix.lower() not in JSON_LINES:
@@ -130,6 +132,6 @@ def _export(name: str, samples: Corpus | FeatureMatrix, target: Path) -> None:
         "group": samples.groups,
     }
     columns = {column: values for column, values in columns.items() if values is not None}
-    with open_table(target, list(columns)) as write:
+    with open_table(target, list(columns), escape_formulas=escape_formulas) as write:
         for row in zip(*columns.values(), strict=True):
             write(row)

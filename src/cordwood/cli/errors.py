@@ -84,11 +84,15 @@ def _usage_message(error: Any) -> str:
 
 def _os_message(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
-    return f"{error.filename}: {reason}" if error.filename else reason
+    name = error.filename
+    # All other files are written within `cordwood._atomic.name_full_disk`.
+    if name is None and error.errno == errno.ENOSPC:
+        name = "standard output"
+    return f"{name}: {reason}" if name else reason
 
 
 def _detach_broken_stdout() -> None:
-    """Redirect a closed standard output, so that Python does not print an error at exit."""
+    """Redirect a broken standard output, so that Python does not print an error at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

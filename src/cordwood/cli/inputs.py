@@ -19,6 +19,7 @@ from cordwood.exceptions import DataError
 PREFIX = "dataset:"
 
 _COLUMNS = ("text", "label", "id")
+_FILE_OPTIONS = ("format", "delimiter", "n_features", "max_bytes", "max_row_length")
 _FORMATS_WITHOUT_COLUMNS = ("folder", "svmlight")
 
 Progress = Callable[[int, int | None], None]
@@ -43,9 +44,10 @@ class Source:
     subset: str | None = None
 
     def __post_init__(self) -> None:
-        given = [*self.columns, *(n for n in ("format", "delimiter") if getattr(self.options, n))]
+        given = [*self.columns, *(n for n in _FILE_OPTIONS if getattr(self.options, n))]
         if self.dataset is not None and given:
-            raise typer.BadParameter(f"--{given[0]} does not apply to {self.data}; omit it")
+            option = given[0].replace("_", "-")
+            raise typer.BadParameter(f"--{option} does not apply to {self.data}; omit it")
 
     @property
     def dataset(self) -> str | None:
@@ -129,12 +131,10 @@ class Source:
 
     def _file_options(self) -> dict[str, Any]:
         options = self.options
+        given = {name: getattr(options, name) for name in ("text", "id", *_FILE_OPTIONS)}
         return {
-            "text": options.text,
-            "id": options.id,
+            **{name: value for name, value in given.items() if value is not None},
             "encoding": options.encoding,
-            "format": options.format,
-            "delimiter": options.delimiter,
             "on_bad_rows": options.on_bad_rows.value,
         }
 

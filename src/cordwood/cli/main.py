@@ -17,7 +17,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import cordwood
-from cordwood.cli import errors
+from cordwood.cli import errors, signals
 from cordwood.cli.commands import RECORDS
 
 COMMANDS = {
@@ -111,4 +111,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def run() -> None:
     """Run the command line with the arguments of the process."""
-    sys.exit(main(sys.argv[1:]))
+    signals.raise_on_termination()
+    try:
+        code = main(sys.argv[1:])
+    except signals.Terminated as termination:
+        signals.end_by_signal(termination.number)
+    sys.exit(code)

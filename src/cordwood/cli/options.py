@@ -50,24 +50,47 @@ Subset = Annotated[
         show_default=False,
     ),
 ]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas/--no-escape-formulas",
+        help="In CSV, put an apostrophe before strings that start with =, +, - or @ and are not "
+        "numbers, because spreadsheets would evaluate them as formulas.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
+def _text_option(default: str) -> Any:
+    return typer.Option(
+        "--text",
+        metavar="COLUMN",
+        help="Column with the text; repeat the option to concatenate several columns. "
+        f"[default: {default}]",
+        show_default=False,
+    )
+
+
+def _label_option(default: str) -> Any:
+    return typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help=f"Column with the label. [default: {default}]",
+        show_default=False,
+    )
+
+
+# For commands that read the columns of a model by default.
+ModelText = Annotated[list[str] | None, _text_option("the columns of the model, else text")]
+ModelLabel = Annotated[str | None, _label_option("the column of the model, else label")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How to read the samples of DATA."""
 
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text",
-            metavar="COLUMN",
-            help="Column with the text; repeat the option to concatenate several columns. "
-            "[default: the columns of the model, else text]",
-            show_default=False,
-        ),
-    ] = None
+    text: Annotated[list[str] | None, _text_option("text")] = None
     id: Annotated[
         str | None,
         typer.Option(
@@ -106,6 +129,38 @@ class ReadOptions:
             help="Stop at the first invalid row, or skip and count invalid rows.",
         ),
     ] = OnBadRows.RAISE
+    n_features: Annotated[
+        int | None,
+        typer.Option(
+            "--n-features",
+            metavar="NUMBER",
+            min=1,
+            help="Number of features of an svmlight file. [default: from the largest index, which "
+            "must be below 2**26]",
+            show_default=False,
+        ),
+    ] = None
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--max-bytes",
+            metavar="NUMBER",
+            min=1,
+            help="Largest size of a compressed file after decompression. [default: 20 times its "
+            "size, and at least 16 MiB]",
+            show_default=False,
+        ),
+    ] = None
+    max_row_length: Annotated[
+        int | None,
+        typer.Option(
+            "--max-row-length",
+            metavar="NUMBER",
+            min=1,
+            help="Largest number of characters of a row. [default: 2**26]",
+            show_default=False,
+        ),
+    ] = None
     data_dir: DataDir = None
 
 
@@ -113,15 +168,7 @@ class ReadOptions:
 class LabelledReadOptions(ReadOptions):
     """How to read the samples and labels of DATA."""
 
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label",
-            metavar="COLUMN",
-            help="Column with the label. [default: the column of the model, else label]",
-            show_default=False,
-        ),
-    ] = None
+    label: Annotated[str | None, _label_option("label")] = None
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.

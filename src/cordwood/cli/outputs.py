@@ -1,8 +1,16 @@
-"""Writing of tables to a CSV or JSON lines file, or to standard output."""
+"""Writing of tables to a CSV or JSON lines file, or to standard output.
+
+Spreadsheets evaluate cells that start with ``=``, ``+``, ``-`` or ``@`` as formulas, which may run
+commands or send data. Ids and labels come from data files that may be malicious, so CSV output puts
+an apostrophe before such cells unless they are numbers. `cordwood.cli.options.EscapeFormulas` is
+the option that disables it.
+"""
 
 import csv
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +24,10 @@ from cordwood.exceptions import CordwoodError
 
 JSON_LINES = (".jsonl", ".ndjson")
 SUFFIXES = (".csv", *JSON_LINES)
+
+# A tab or carriage return is skipped by spreadsheets, so that the character after it counts.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 WriteRow = Callable[[Sequence[Any]], None]
 
@@ -32,10 +44,12 @@ def check_target(path: Path, *, inputs: Sequence[str | Path] = ()) -> None:
     """
     if path.is_dir():
         raise CordwoodError(f"cannot write {path}: it is a directory; give a file name")
-    if not path.parent.is_dir():
-        raise CordwoodError(f"cannot write {path}: directory {path.parent} does not exist")
-    if not os.access(path.parent, os.W_OK):
-        raise CordwoodError(f"cannot write {path}: directory {path.parent} is read-only")
+    # The file is created beside the one that a symbolic link points to.
+    directory = atomic.resolve_links(path).parent if path.is_symlink() else path.parent
+    if not directory.is_dir():
+        raise CordwoodError(f"cannot write {path}: directory {directory} does not exist")
+    if not os.access(directory, os.W_OK):
+        raise CordwoodError(f"cannot write {path}: directory {directory} is read-only")
     for source in inputs:
         if path.exists() and Path(source).exists() and path.samefile(source):
             raise CordwoodError(f"cannot write {path}: it is an input; give another file name")
@@ -49,7 +63,11 @@ def check_suffix(path: Path) -> None:
 
 @contextmanager
 def open_table(
-    path: Path | None, columns: Sequence[str], *, json_lines: bool = False
+    path: Path | None,
+    columns: Sequence[str],
+    *,
+    json_lines: bool = False,
+    escape_formulas: bool = True,
 ) -> Iterator[WriteRow]:
     """Yield a function that writes one row.
 
@@ -61,16 +79,48 @@ def open_table(
         Column names.
     json_lines : bool, default=False
         Whether to write JSON lines instead of CSV to standard output.
+    escape_formulas : bool, default=True
+        Whether to put an apostrophe before strings in CSV that a spreadsheet would evaluate.
     """
     if path is None:
-        yield _make_writer(sys.stdout, columns, json_lines=json_lines)
+        yield _make_writer(sys.stdout, columns, json_lines, escape_formulas)
         return
     # newline="" keeps newlines inside values unchanged.
     with atomic.write(path, newline="", errors="backslashreplace") as file:
-        yield _make_writer(file, columns, json_lines=path.suffix.lower() in JSON_LINES)
+        is_json = path.suffix.lower() in JSON_LINES
+        yield _make_writer(file, columns, is_json, escape_formulas)
 
 
-def _make_writer(file: IO[str], columns: Sequence[str], *, json_lines: bool) -> WriteRow:
+def escape_formula(value: Any) -> Any:
+    """Put an apostrophe before a string that a spreadsheet would evaluate; keep other values.
+
+    Examples
+    --------
+    >>> [escape_formula(value) for value in ("=1+1", "-1.5", "+spam", -0.5, "ham")]
+    ["'=1+1", '-1.5', "'+spam", -0.5, 'ham']
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA_STARTS):
+        return value
+    return value if _NUMBER.fullmatch(value) else f"'{value}"
+
+
+def escape_csv(table: str) -> str:
+    """Apply `escape_formula` to the cells of a table in CSV.
+
+    Examples
+    --------
+    >>> escape_csv("learner,mean\\n=A1,0.5\\n")
+    "learner,mean\\n'=A1,0.5\\n"
+    """
+    escaped = io.StringIO()
+    rows = csv.reader(io.StringIO(table, newline=""))
+    csv.writer(escaped, lineterminator="\n").writerows(map(escape_formula, row) for row in rows)
+    return escaped.getvalue()
+
+
+def _make_writer(
+    file: IO[str], columns: Sequence[str], json_lines: bool, escape_formulas: bool
+) -> WriteRow:
     if json_lines:
         return lambda row: _write_json(file, dict(zip(columns, row, strict=True)))
     plain = csv.writer(file, lineterminator="\n")
@@ -78,6 +128,8 @@ def _make_writer(file: IO[str], columns: Sequence[str], *, json_lines: bool) -> 
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
 
     def write(row: Sequence[Any]) -> None:
+        if escape_formulas:
+            row = list(map(escape_formula, row))
         unsafe = any(isinstance(value, str) and "\r" in value for value in row)
         (quoted if unsafe else plain).writerow(row)
 

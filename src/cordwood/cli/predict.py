@@ -8,11 +8,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from cordwood import api, persist
+from cordwood import api
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console, count
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
+from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.outputs import check_suffix, check_target, open_table
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -31,11 +32,11 @@ def predict(args: Predict) -> None:
     prints_to_terminal = target is None and sys.stdout.isatty()
     console = Console(as_json=args.json, quiet=args.quiet or prints_to_terminal)
     source = Source(data=args.data, options=args)
-    model, card = persist.load_with_card(args.model)
+    model, card = load_model(args.model)
     start = time.perf_counter()
     with console.progress(f"predicting {args.data}") as progress:
         samples = source.with_columns(card.columns).open(progress)
-        counts = _write_predictions(model, samples, target, args.all_probabilities, args.json)
+        counts = _write_predictions(args, model, samples, target)
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
@@ -59,21 +60,20 @@ def predict(args: Predict) -> None:
 
 
 def _write_predictions(
-    model: Any,
-    samples: RowStream | Corpus | FeatureMatrix,
-    target: Path | None,
-    all_probabilities: bool,
-    json_lines: bool,
+    args: Predict, model: Any, samples: RowStream | Corpus | FeatureMatrix, target: Path | None
 ) -> Counter[str]:
     """Write one row per sample and return the number of samples by predicted label."""
     columns = ["id", "label", "probability"]
-    if all_probabilities:
-        columns += [f"probability:{label}" for label in model.classes_]
-    rows = _iter_predictions(model, samples)
+    if args.all_probabilities:
+        with model_errors(args.model):
+            columns += [f"probability:{label}" for label in model.classes_]
+    rows = _iter_predictions(args.model, model, samples)
     # Predict the first sample before the header is written: an error then leaves no output.
     first = list(islice(rows, 1))
     counts: Counter[str] = Counter()
-    with open_table(target, columns, json_lines=json_lines) as write:
+    with open_table(
+        target, columns, json_lines=args.json, escape_formulas=args.escape_formulas
+    ) as write:
         for row in chain(first, rows):
             counts[row[1]] += 1
             write(row[: len(columns)])
@@ -81,14 +81,15 @@ def _write_predictions(
 
 
 def _iter_predictions(
-    model: Any, samples: RowStream | Corpus | FeatureMatrix
+    path: Path, model: Any, samples: RowStream | Corpus | FeatureMatrix
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the id, label, probability of the label and probabilities of all classes."""
     for batch in iter_batches(samples, BATCH_SIZE):
-        predictions = api.predict(model, batch)
-        labels = [str(label) for label in predictions.labels]
-        confidence = predictions.confidence.round(DECIMALS).tolist()
-        probabilities = predictions.probabilities.round(DECIMALS).tolist()
+        with model_errors(path):
+            predictions = api.predict(model, batch)
+            labels = [str(label) for label in predictions.labels]
+            confidence = predictions.confidence.round(DECIMALS).tolist()
+            probabilities = predictions.probabilities.round(DECIMALS).tolist()
         for id, label, probability, each in zip(
             batch.ids, labels, confidence, probabilities, strict=True
         ):

@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cordwood.datasets._lines import Lines
+from cordwood.datasets._lines import Lines, row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import ColumnNames, Row, list_names, missing_name_issue
 from cordwood.exceptions import DataError
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-# Larger than any text, but a missing closing quote cannot read a huge file into memory. Must fit a
-# C long, which has 32 bits on Windows.
-_MAX_FIELD_SIZE = 1 << 28
+# The limit of the csv module must fit a C long, which has 32 bits on Windows.
+_MAX_FIELD_SIZE = (1 << 31) - 1
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -40,8 +39,8 @@ def read_csv_rows(
 ) -> Iterator[Row]:
     """Yield the rows after the header.
 
-    Blank lines are ignored. An unclosed quote raises an error even if bad rows are skipped, because
-    it may have consumed any number of rows.
+    Blank lines are ignored. An unclosed quote and a row that is too long raise an error even if bad
+    rows are skipped, because they may have consumed any number of rows.
     """
     records = _parse_records(lines, delimiter)
     header = _read_header(lines, records)
@@ -70,19 +69,26 @@ def read_csv_rows(
 
 def _parse_records(lines: Lines, delimiter: str) -> Iterator[_Record]:
     # The limit is global to the process, so it must not be lowered.
-    csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD_SIZE))
+    csv.field_size_limit(max(csv.field_size_limit(), min(lines.max_length, _MAX_FIELD_SIZE)))
+    first_line = 1
     pending: list[str] = []
+    n_pending = 0
 
     def buffer_lines() -> Iterator[str]:
+        nonlocal n_pending
         for line in lines:
             pending.append(line)
+            n_pending += len(line)
+            if n_pending > lines.max_length:
+                # Most likely because a quote is not closed.
+                raise row_length_error(f"{lines.name}, line {first_line}", lines.max_length)
             yield line
 
-    first_line = 1
     try:
         for fields in csv.reader(buffer_lines(), delimiter=delimiter, strict=True):
             yield _Record(fields, first_line)
             first_line = lines.number + 1
+            n_pending = 0
             pending.clear()
     except csv.Error as error:
         if lines.issue:

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from cordwood.datasets._lines import PROGRESS_STEP, Lines, PathLike, Progress, open_bytes
+from cordwood.datasets._lines import (
+    MAX_ROW_LENGTH,
+    PROGRESS_STEP,
+    Lines,
+    PathLike,
+    Progress,
+    default_max_bytes,
+    open_bytes,
+    row_length_error,
+)
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import Row
 from cordwood.exceptions import DataError
@@ -26,12 +35,15 @@ def read_folder_rows(
     labeled: bool,
     encoding: str,
     progress: Progress | None = None,
+    max_bytes: int | None = None,
+    max_row_length: int = MAX_ROW_LENGTH,
 ) -> Iterator[Row]:
     """Yield a row for each ``<class>/<file>`` or ``<subset>/<class>/<file>``, sorted by name.
 
     If the folder contains ``train`` and ``test`` with folders in each, all its folders are subsets
     of a split. Files may be in folders below their class folder. Names that start with a dot are
-    ignored. Unlabeled files may be anywhere in the folder.
+    ignored. Unlabeled files may be anywhere in the folder. `max_bytes` limits the decompressed size
+    of all compressed files together.
     """
     root = Path(folder)
     has_split = all(_has_folders(root / subset) for subset in ("train", "test"))
@@ -40,13 +52,16 @@ def read_folder_rows(
     if not files and not bad_rows.n_skipped:
         raise DataError(f"{root} has no files; it must have a folder of files for each class")
     total, done, reported = sum(file.size for file in files), 0, 0
+    reader = _TextReader(
+        encoding, default_max_bytes(total) if max_bytes is None else max_bytes, max_row_length
+    )
     for file in files:
         parents = file.id.split("/")[:-1]
         if len(parents) < min_depth:
             names = [os.fspath(root), *["<subset>"] * has_split, *["<class>"] * labeled]
             message = f"{file.path} is not in a class folder ({'/'.join(names)})"
             bad_rows.handle(RowIssue(message, "move or remove it"))
-        elif (text := _read_text(file, encoding, bad_rows)) is not None:
+        elif (text := reader.read(file, bad_rows)) is not None:
             yield Row(
                 id=file.id,
                 text=text,
@@ -92,19 +107,49 @@ def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_TextFile]:
         bad_rows.handle(RowIssue(message, "remove it"))
 
 
-def _read_text(file: _TextFile, encoding: str, bad_rows: BadRowHandler) -> str | None:
-    try:
-        file.id.encode()
-        with open_bytes(file.path) as content:
-            lines = Lines(content, os.fspath(file.path), encoding)
-            text = "".join(lines)
-        issue = lines.issue
-    except UnicodeEncodeError:
-        message = f"the file name {os.fspath(file.path)!a} is not valid text"
-        issue = RowIssue(message, "rename the file")
-    except DataError as error:
-        issue = RowIssue(str(error), "correct the file")
-    if issue is not None:
-        bad_rows.handle(issue)
-        return None
-    return text
+class _TextReader:
+    """Reads files as texts.
+
+    Parameters
+    ----------
+    encoding : str
+        Text encoding of the files.
+    max_bytes : int
+        Decompressed size of all compressed files together.
+    max_length : int
+        Number of characters of a file.
+    """
+
+    def __init__(self, encoding: str, max_bytes: int, max_length: int) -> None:
+        self._encoding = encoding
+        self._max_bytes = max_bytes
+        self._max_length = max_length
+
+    def read(self, file: _TextFile, bad_rows: BadRowHandler) -> str | None:
+        """Return the text of a file; None if it is skipped as a bad row."""
+        try:
+            file.id.encode()
+            with open_bytes(file.path, max_bytes=self._max_bytes) as content:
+                lines = Lines(content, os.fspath(file.path), self._encoding, self._max_length)
+                text = self._join(lines)
+                if file.path.suffix.lower() == ".gz":
+                    self._max_bytes -= content.tell()
+            issue = lines.issue
+        except UnicodeEncodeError:
+            message = f"the file name {os.fspath(file.path)!a} is not valid text"
+            issue = RowIssue(message, "rename the file")
+        except DataError as error:
+            issue = RowIssue(str(error), "correct the file")
+        if issue is not None:
+            bad_rows.handle(issue)
+            return None
+        return text
+
+    def _join(self, lines: Lines) -> str:
+        parts, length = [], 0
+        for line in lines:
+            parts.append(line)
+            length += len(line)
+            if length > self._max_length:
+                raise row_length_error(f"{lines.name}, line {lines.number}", self._max_length)
+        return "".join(parts)

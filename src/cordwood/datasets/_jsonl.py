@@ -1,13 +1,14 @@
 """Reader of JSON Lines files: one object per line."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from cordwood._labels import is_missing
 from cordwood.datasets._lines import Lines
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import ColumnNames, Row, missing_name_issue
+from cordwood.datasets._rows import ColumnNames, Row, missing_name_issue, shorten
 from cordwood.exceptions import DataError
 
 
@@ -80,9 +81,8 @@ def _parse(line: str, place: str) -> dict[str, Any]:
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        duplicate = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f'the key "{duplicate}" occurs more than once')
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f'the key "{shorten(name)}" occurs more than once')
     return record
 
 

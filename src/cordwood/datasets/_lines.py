@@ -1,4 +1,4 @@
-"""Bytes and lines of a data file: decompression, decoding and progress."""
+"""Bytes and lines of a data file: decompression, decoding, size limits and progress."""
 
 import codecs
 import gzip
@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from stat import S_ISREG
 from typing import IO, TYPE_CHECKING
 
@@ -23,8 +24,21 @@ Progress = Callable[[int, int | None], None]
 
 STANDARD_INPUT = "-"
 PROGRESS_STEP = 1 << 16
+
+MAX_ROW_LENGTH = 1 << 26
+"""Default number of characters of a row: longer than any text that is worth classifying."""
+
+MAX_EXPANSION = 20
+"""Default ratio of decompressed to compressed size; compressed text has a third to a tenth of its
+size, while gzip can compress data to a thousandth."""
+
+MIN_DECOMPRESSED_SIZE = 1 << 24
+"""Decompressed size in bytes that is allowed for compressed files of any size, by default."""
+
 _GZIP_MAGIC = b"\x1f\x8b"
-_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Python can decode these, but only as a whole and not in the way of a text encoding.
+_NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 _ENCODING_ADVICE = "set the encoding, such as cp1252 or utf-16, with encoding= / --encoding"
 
 
@@ -34,18 +48,34 @@ def display_name(path: PathLike) -> str:
 
 
 def check_encoding(encoding: str) -> None:
-    """Raise an error if Python does not support the encoding."""
+    """Raise an error if Python does not support the encoding for files."""
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        is_supported = codecs.lookup(encoding).name.replace("_", "-") not in _NOT_FOR_FILES
     except (LookupError, ValueError):
+        is_supported = False
+    if not is_supported:
         raise CordwoodError(
             "encoding must be a text encoding, such as 'utf-8', 'cp1252' or 'utf-16'; got "
             f"{encoding!r}"
-        ) from None
+        )
+
+
+def default_max_bytes(compressed_size: int) -> int:
+    """Return the default limit of the decompressed size.
+
+    Examples
+    --------
+    >>> default_max_bytes(1000), default_max_bytes(10_000_000)
+    (16777216, 200000000)
+    """
+    return max(MIN_DECOMPRESSED_SIZE, MAX_EXPANSION * compressed_size)
 
 
 @contextmanager
-def open_bytes(path: PathLike, progress: Progress | None = None) -> Iterator[io.BufferedIOBase]:
+def open_bytes(
+    path: PathLike, progress: Progress | None = None, *, max_bytes: int | None = None
+) -> Iterator[io.BufferedIOBase]:
     """Open a file for reading, and decompress it if its name ends in .gz.
 
     Parameters
@@ -55,6 +85,8 @@ def open_bytes(path: PathLike, progress: Progress | None = None) -> Iterator[io.
     progress : callable or None, default=None
         Called with the number of bytes read and the size of the (compressed) file, about every
         64 KiB and at the end. The size is None if it is unknown.
+    max_bytes : int or None, default=None
+        Largest decompressed size of a compressed file; None means `default_max_bytes`.
 
     Yields
     ------
@@ -77,7 +109,14 @@ def open_bytes(path: PathLike, progress: Progress | None = None) -> Iterator[io.
                 raise DataError(f"{name} is not in gzip format; remove .gz from its name")
             if not is_gzip and start == _GZIP_MAGIC:
                 raise DataError(f"{name} is in gzip format; add .gz to its name, or decompress it")
-            yield stack.enter_context(gzip.GzipFile(fileobj=file)) if is_gzip else file
+            if not is_gzip:
+                yield file
+                return
+            content = stack.enter_context(gzip.GzipFile(fileobj=file))
+            if max_bytes is None:
+                # A compressed pipe has no size; it is limited as an empty file is.
+                max_bytes = default_max_bytes(total or 0)
+            yield io.BufferedReader(_LimitedReader(content, max_bytes, name), PROGRESS_STEP)
     except EOFError:
         raise DataError(
             f"{name} is truncated: its gzip data has no end; copy the file again"
@@ -114,6 +153,35 @@ class _ProgressReader(io.RawIOBase):
         return n_read
 
 
+class _LimitedReader(io.RawIOBase):
+    """A raw file that raises an error if there are more than `max_bytes` bytes."""
+
+    def __init__(self, file: gzip.GzipFile, max_bytes: int, name: str) -> None:
+        self._file = file
+        self._max_bytes = max_bytes
+        self._name = name
+        self._done = self._n_lines = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._done
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        data = self._file.read1(min(len(memoryview(buffer)), self._max_bytes - self._done + 1))
+        self._done += len(data)
+        if self._done > self._max_bytes:
+            raise DataError(
+                f"{self._name}, line {self._n_lines + 1}: the file has more than "
+                f"{self._max_bytes:,} bytes after decompression; if it is not malicious, raise "
+                "this limit with max_bytes= / --max-bytes, or decompress the file"
+            )
+        self._n_lines += data.count(b"\n")
+        memoryview(buffer)[: len(data)] = data
+        return len(data)
+
+
 class Lines:
     """Numbered lines of an open file, with their line ends.
 
@@ -129,6 +197,8 @@ class Lines:
         Name of the file for messages.
     encoding : str
         Text encoding. A byte order mark is removed in any encoding.
+    max_length : int, default=MAX_ROW_LENGTH
+        Number of characters of a line, above which a `DataError` is raised.
 
     Attributes
     ----------
@@ -146,8 +216,15 @@ class Lines:
     'words.txt, line 2: byte 0xe4 at position 2 of the line is not utf-8 text'
     """
 
-    def __init__(self, file: io.BufferedIOBase, name: str, encoding: str) -> None:
+    def __init__(
+        self,
+        file: io.BufferedIOBase,
+        name: str,
+        encoding: str,
+        max_length: int = MAX_ROW_LENGTH,
+    ) -> None:
         self.name = name
+        self.max_length = max_length
         self.number = 0
         self.issue: RowIssue | None = None
         self._file = file
@@ -164,19 +241,32 @@ class Lines:
             newline="",
         )
         try:
-            for line in text:
+            n_characters = min(self.max_length, sys.maxsize - 1) + 1
+            for line in iter(partial(text.readline, n_characters), ""):
                 self.number += 1
+                if len(line) > self.max_length:
+                    raise row_length_error(f"{self.name}, line {self.number}", self.max_length)
                 if self.issue is None and ("\0" in line or not line.isascii()):
                     self.issue = self._find_issue(line)
                 yield line.removeprefix("\ufeff") if self.number == 1 else line
         except UnicodeDecodeError as error:
             raise DataError(self._decoding_error(error)) from None
+        except UnicodeError as error:
+            # Of UTF-16 and UTF-32 without a byte order mark, and of stateful encodings.
+            raise DataError(
+                f"{self.name}, line {self.number + 1} is not {self._encoding} text ({error}); "
+                "set another encoding, such as utf-8 or utf-16-le, with encoding= / --encoding"
+            ) from None
 
     def _find_issue(self, line: str) -> RowIssue | None:
         place = f"{self.name}, line {self.number}"
-        if bad := _ESCAPED_BYTE.search(line):
+        if bad := _SURROGATE.search(line):
             byte = ord(bad[0]) - 0xDC00
-            position = len(line[: bad.start()].encode(self._encoding)) + 1
+            if not 0x80 <= byte <= 0xFF:  # not an undecodable byte, but decoded by UTF-7
+                message = f"{place}: character {bad.start() + 1} of the line is a lone surrogate"
+                return RowIssue(message, "correct the text")
+            # Not every text that a stateful encoding decodes can be encoded again.
+            position = len(line[: bad.start()].encode(self._encoding, "replace")) + 1
             message = (
                 f"{place}: byte 0x{byte:02x} at position {position} of the line is not "
                 f"{self._encoding} text"
@@ -195,3 +285,11 @@ class Lines:
             f"{self.name}, line {line}: byte 0x{error.object[error.start]:02x} at position "
             f"{position} of the file is not {self._encoding} text; {_ENCODING_ADVICE}"
         )
+
+
+def row_length_error(place: str, max_length: int) -> DataError:
+    """Return the error about a row that has more than `max_length` characters."""
+    return DataError(
+        f"{place}: the row has more than {max_length:,} characters; shorten it, or raise this "
+        "limit with max_row_length= / --max-row-length"
+    )

@@ -3,11 +3,14 @@
 import difflib
 from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 
 _MAX_SHOWN_NAMES = 20
+# A similar name is searched among the first names only, because comparing names is slow.
+_MAX_COMPARED_NAMES = 1000
 _MAX_SHOWN_CHARACTERS = 30
 
 
@@ -100,19 +103,23 @@ class ColumnNames:
 
 def list_names(names: Iterable[str]) -> str:
     """Return names separated by commas; long names and long lists are shortened."""
-    shown = [
-        name if len(name) <= _MAX_SHOWN_CHARACTERS else name[: _MAX_SHOWN_CHARACTERS - 3] + "..."
-        for name in names
-    ]
+    shown = list(map(shorten, names))
     n_more = len(shown) - _MAX_SHOWN_NAMES
     return ", ".join(shown[:_MAX_SHOWN_NAMES]) + (f" and {n_more} more" if n_more > 0 else "")
+
+
+def shorten(value: str) -> str:
+    """Return the start of a long value, for messages."""
+    if len(value) <= _MAX_SHOWN_CHARACTERS:
+        return value
+    return value[: _MAX_SHOWN_CHARACTERS - 3] + "..."
 
 
 def missing_name_issue(
     option: str, name: str, present: Collection[str], *, place: str, noun: str
 ) -> RowIssue:
     """Describe a missing column or key: where, the most similar name, and all names."""
-    folded = {other.casefold(): other for other in present}
+    folded = {other.casefold(): other for other in islice(present, _MAX_COMPARED_NAMES)}
     similar = difflib.get_close_matches(name.casefold(), folded, n=1)
     hint = f' (did you mean "{folded[similar[0]]}"?)' if similar else ""
     names = f"its {noun}s are: {list_names(present)}" if present else f"it has no {noun}s"

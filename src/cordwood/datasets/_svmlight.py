@@ -3,6 +3,8 @@
 import codecs
 import io
 import re
+from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -12,15 +14,21 @@ from sklearn.datasets import load_svmlight_file
 
 from cordwood.datasets._lines import PathLike, Progress, display_name, open_bytes
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
+from cordwood.datasets._rows import shorten
 from cordwood.datasets.corpus import FeatureMatrix
 from cordwood.exceptions import DataError
 
 _MULTILABEL = re.compile(rb"^[ \t]*[-+.0-9eE]*,", re.MULTILINE)
 _QUERY = re.compile(rb"^[ \t]*(?:[^\s#:]+[ \t]+)?qid:(\S+)", re.MULTILINE)
-_MAX_FEATURES = int(np.iinfo(np.int32).max)
+_MAX_INT32 = int(np.iinfo(np.int32).max)
+# Above the number of features of the largest public data sets; the memory of classifiers is
+# proportional to the number of features.
+MAX_FEATURES = 1 << 26
 _MAX_VALUE = float(np.finfo(np.float32).max)
 # Above this, two integers may be converted to the same float, which would merge two classes.
 _MAX_LABEL = 2.0**53
+# Python does not convert numbers of thousands of digits to integers.
+_MAX_DIGITS = 20
 
 
 def read_svmlight(
@@ -30,6 +38,7 @@ def read_svmlight(
     labeled: bool,
     n_features: int | None = None,
     progress: Progress | None = None,
+    max_bytes: int | None = None,
 ) -> FeatureMatrix:
     """Read a file into a sparse matrix of float32.
 
@@ -39,13 +48,13 @@ def read_svmlight(
     commas, all labels are tuples of strings. The ``qid`` of a row is its group.
     """
     name = display_name(path)
-    max_features = _MAX_FEATURES if n_features is None else n_features
-    with open_bytes(path, progress) as file:
+    max_features = MAX_FEATURES if n_features is None else n_features
+    with open_bytes(path, progress, max_bytes=max_bytes) as file:
         content = file.read().removeprefix(codecs.BOM_UTF8)
     multilabel = _MULTILABEL.search(content) is not None
     try:
         X, labels = _load(content, multilabel, n_features)
-        row_numbers = list(range(1, len(labels) + 1))
+        row_numbers: Sequence[int] = range(1, len(labels) + 1)
         all_labels = np.fromiter(chain.from_iterable(labels) if multilabel else labels, float)
         is_valid = (
             X.shape[1] <= max_features
@@ -67,7 +76,7 @@ def read_svmlight(
     return FeatureMatrix(
         X=X,
         ids=tuple(map(str, row_numbers)),
-        labels=tuple(map(_format_label, labels)) if labeled else None,
+        labels=tuple(map(cache(_format_label), labels)) if labeled else None,
         groups=_find_groups(content, len(row_numbers), name),
         skipped=tuple(bad_rows.messages),
     )
@@ -75,7 +84,7 @@ def read_svmlight(
 
 def _load(
     content: bytes, multilabel: bool, n_features: int | None
-) -> tuple[sp.csr_array, list[Any]]:
+) -> tuple[sp.csr_array, Sequence[Any]]:
     X, labels = load_svmlight_file(
         io.BytesIO(content),
         n_features=n_features,
@@ -84,9 +93,9 @@ def _load(
         zero_based=True,
     )
     # The parser returns 64-bit indices.
-    index_dtype = np.int32 if max(X.nnz, *X.shape) <= _MAX_FEATURES else np.int64
+    index_dtype = np.int32 if max(X.nnz, *X.shape) <= _MAX_INT32 else np.int64
     arrays = (X.data, X.indices.astype(index_dtype), X.indptr.astype(index_dtype))
-    return sp.csr_array(arrays, shape=X.shape), labels if multilabel else labels.tolist()
+    return sp.csr_array(arrays, shape=X.shape), labels
 
 
 def _format_label(label: Any) -> Any:
@@ -132,7 +141,7 @@ def _pop_label(fields: list[str], multilabel: bool) -> str | None:
     field = fields.pop(0)
     for label in field.split(",") if multilabel else [field]:
         if (value := _parse_number(label)) is None or not abs(value) < _MAX_LABEL:
-            return f'the label "{label}" is not a number below 2**53'
+            return f'the label "{shorten(label)}" is not a number below 2**53'
     return None
 
 
@@ -142,16 +151,22 @@ def _check_features(fields: list[str], max_features: int) -> str | None:
         return "the qid is empty"
     previous = -1
     for field in fields:
-        index, colon, value = field.partition(":")
-        if not colon or not index.isdecimal():
-            return f'"{field}" is not of the form index:value'
-        if int(index) >= max_features:
-            return f"feature {index} is out of range for {max_features} features"
-        if int(index) <= previous:
+        digits, colon, value = field.partition(":")
+        if not colon or not digits.isdecimal():
+            return f'"{shorten(field)}" is not of the form index:value'
+        index = int(digits) if len(digits.lstrip("0")) <= _MAX_DIGITS else max_features
+        if index >= max_features:
+            return (
+                f"feature {shorten(digits)} is out of range for {max_features} features, a limit "
+                "that n_features= / --n-features sets"
+            )
+        if index <= previous:
             return f"feature {index} follows feature {previous}, but indices must increase"
         if (number := _parse_number(value)) is None or not abs(number) <= _MAX_VALUE:
-            return f'the value of feature {index} is "{value}", which is not a float32 number'
-        previous = int(index)
+            return (
+                f'the value of feature {index} is "{shorten(value)}", which is not a float32 number'
+            )
+        previous = index
     return None
 
 

@@ -3,13 +3,16 @@
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
+from cordwood._labels import check_n_classes
 from cordwood.datasets._csv import read_csv_rows
 from cordwood.datasets._dataframe import is_dataframe, read_dataframe_rows
 from cordwood.datasets._folder import read_folder_rows
 from cordwood.datasets._jsonl import read_jsonl_rows
 from cordwood.datasets._lines import (
+    MAX_ROW_LENGTH,
     STANDARD_INPUT,
     Lines,
     PathLike,
@@ -56,6 +59,8 @@ def read_dataset(
     delimiter: str | None = None,
     n_features: int | None = None,
     on_bad_rows: Literal["raise", "skip"] = "raise",
+    max_bytes: int | None = None,
+    max_row_length: int = MAX_ROW_LENGTH,
     progress: Progress | None = None,
 ) -> Corpus | FeatureMatrix:
     """Read a data set into memory.
@@ -96,10 +101,16 @@ def read_dataset(
         Character between fields. If None, a comma in CSV and a tab in TSV.
     n_features : int, default=None
         Number of columns of the matrix that is read from an svmlight file. If None, the largest
-        index plus one.
+        index plus one, which must not exceed 2**26. Larger indices are errors: the memory of many
+        classifiers is proportional to the number of columns.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether to raise an error for the first invalid row, or to skip invalid rows and list them
         in the attribute `skipped` of the result. Empty texts are valid; blank lines are ignored.
+    max_bytes : int, default=None
+        Largest size of a compressed file after decompression. If None, 20 times its size, and at
+        least 16 MiB. Files that are not compressed have no limit.
+    max_row_length : int, default=2**26
+        Largest number of characters of a row: of a line in JSON Lines, of a file in a folder.
     progress : callable, default=None
         Called repeatedly with the number of bytes read and the size of the file, or None if the
         size is unknown. Not called for dataframes.
@@ -165,6 +176,8 @@ def read_dataset(
             encoding=encoding,
             delimiter=delimiter,
             n_features=n_features,
+            max_bytes=max_bytes,
+            max_row_length=max_row_length,
             progress=progress,
         )
         name = display_name(source)
@@ -175,12 +188,13 @@ def read_dataset(
                 labeled=columns.labeled,
                 n_features=n_features,
                 progress=progress,
+                max_bytes=max_bytes,
             )
         else:
             rows = _require_rows(_read_rows(file, bad_rows), bad_rows, name)
             dataset = corpus_from_rows(rows, bad_rows.messages)
     if require_labels:
-        _check_classes(dataset, name)
+        check_n_classes(dataset.labels or (), name)
     return dataset
 
 
@@ -197,6 +211,8 @@ def stream_dataset(
     format: Format | None = None,
     delimiter: str | None = None,
     on_bad_rows: Literal["raise", "skip"] = "raise",
+    max_bytes: int | None = None,
+    max_row_length: int = MAX_ROW_LENGTH,
     progress: Progress | None = None,
 ) -> RowStream:
     """Read texts one row at a time, with memory for one row.
@@ -232,6 +248,11 @@ def stream_dataset(
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether to raise an error at the first invalid row, or to skip invalid rows. The stream
         counts them in `n_skipped` and has messages for the first 1000 in `skipped`.
+    max_bytes : int, default=None
+        Largest size of a compressed file after decompression. If None, 20 times its size, and at
+        least 16 MiB. Files that are not compressed have no limit.
+    max_row_length : int, default=2**26
+        Largest number of characters of a row: of a line in JSON Lines, of a file in a folder.
     progress : callable, default=None
         Called repeatedly with the number of bytes read and the size of the file, or None if the
         size is unknown.
@@ -267,6 +288,8 @@ def stream_dataset(
         columns=_make_column_names(text, label, id, split, group, require_labels),
         encoding=encoding,
         delimiter=delimiter,
+        max_bytes=max_bytes,
+        max_row_length=max_row_length,
         progress=progress,
     )
     name = display_name(path)
@@ -340,6 +363,8 @@ class _FileSource:
     encoding: str
     delimiter: str | None
     n_features: int | None = None
+    max_bytes: int | None
+    max_row_length: int
     progress: Progress | None
 
     def __post_init__(self) -> None:
@@ -355,6 +380,10 @@ class _FileSource:
             )
         if self.n_features is not None and self.format != "svmlight":
             raise CordwoodError("n_features applies to svmlight files only; leave it out")
+        for name in ("n_features", "max_bytes", "max_row_length"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Integral) and int(value) >= 1):
+                raise CordwoodError(f"{name} must be a positive integer; got {value!r}")
 
     def _reject(self, option: str) -> None:
         raise CordwoodError(
@@ -409,10 +438,12 @@ def _read_rows(file: _FileSource, bad_rows: BadRowHandler) -> Iterator[Row]:
             labeled=file.columns.labeled,
             encoding=file.encoding,
             progress=file.progress,
+            max_bytes=file.max_bytes,
+            max_row_length=file.max_row_length,
         )
         return
-    with open_bytes(file.path, file.progress) as content:
-        lines = Lines(content, display_name(file.path), file.encoding)
+    with open_bytes(file.path, file.progress, max_bytes=file.max_bytes) as content:
+        lines = Lines(content, display_name(file.path), file.encoding, file.max_row_length)
         if file.format == "jsonl":
             yield from read_jsonl_rows(lines, file.columns, bad_rows)
         else:
@@ -434,23 +465,24 @@ def corpus_from_rows(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus
     -------
     Corpus
     """
-    ids, texts, labels, split, groups = zip(*rows, strict=True)
+    # Not zip(*rows), which holds all rows in memory in addition to their values.
+    ids: list[str] = []
+    texts: list[str] = []
+    labels: list[Any] = []
+    split: list[Any] = []
+    groups: list[Any] = []
+    unique: dict[Any, Any] = {}  # one object per label, however many rows have it
+    for row in rows:
+        ids.append(row.id)
+        texts.append(row.text)
+        labels.append(unique.setdefault(row.label, row.label))
+        split.append(unique.setdefault(row.split, row.split))
+        groups.append(row.group)
     return Corpus(
-        texts=texts,
-        ids=ids,
-        labels=None if labels[0] is None else labels,
-        split=None if split[0] is None else split,
-        groups=None if groups[0] is None else groups,
+        texts=tuple(texts),
+        ids=tuple(ids),
+        labels=None if labels[0] is None else tuple(labels),
+        split=None if split[0] is None else tuple(split),
+        groups=None if groups[0] is None else tuple(groups),
         skipped=tuple(skipped),
     )
-
-
-def _check_classes(dataset: Corpus | FeatureMatrix, name: str) -> None:
-    classes = set(dataset.labels or ())
-    if len(classes) == 1:
-        (only,) = classes
-        label = ", ".join(only) if isinstance(only, tuple) else only
-        raise DataError(
-            f'all {len(dataset)} rows of {name} have the same label, "{label}"; at least two '
-            "classes are required"
-        )

@@ -20,8 +20,9 @@ from sklearn.datasets import (
     load_wine,
 )
 
+from cordwood._labels import check_n_classes
 from cordwood.datasets._docstrings import collect_docstrings
-from cordwood.datasets._lines import Progress
+from cordwood.datasets._lines import MAX_EXPANSION, Progress, default_max_bytes
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.readers import read_dataset
 from cordwood.exceptions import DataError
@@ -201,14 +202,11 @@ def binarize_labels(dataset: Corpus | FeatureMatrix, positive_label: str) -> Cor
         raise DataError(
             f"no sample has the label {positive_label!r}; labels are: {', '.join(similar)}"
         )
-    if all(positive_label in labels for labels in sets):
-        raise DataError(f"every sample has the label {positive_label!r}; two classes are required")
-    return replace(
-        dataset,
-        labels=tuple(
-            positive_label if positive_label in labels else NEGATIVE_LABEL for labels in sets
-        ),
+    binary = tuple(
+        positive_label if positive_label in labels else NEGATIVE_LABEL for labels in sets
     )
+    check_n_classes(binary, "the data set")
+    return replace(dataset, labels=binary)
 
 
 def _unknown_name_message(name: str, names: Sequence[str]) -> str:
@@ -289,6 +287,13 @@ def _open_npz(path: Path) -> dict[str, NDArray[Any]]:
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path} is not an archive of numpy arrays; {advice}")
     try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > default_max_bytes(path.stat().st_size):
+            raise ValueError(
+                f"its arrays have {size:,} bytes, more than {MAX_EXPANSION} times the size of the "
+                "file; if it is not malicious, save them without compression"
+            )
         with np.load(path, allow_pickle=False) as file:
             names = set(file)
             arrays = {name: np.asarray(file[name]) for name in names & {"X", "y"}}
@@ -309,15 +314,12 @@ def _check_values(path: Path, X: NDArray[Any], y: NDArray[Any]) -> None:
             f"{path}: X is {X[row, column]} in row {row + 1}, column {column + 1}; "
             "impute or remove missing and infinite values"
         )
-    classes = np.unique(y)
-    if "" in classes.tolist():
+    labels = y.tolist()
+    if "" in labels:
         raise DataError(
-            f"{path}: the label in row {np.argmax(y == '') + 1} of y is empty; add a label"
+            f"{path}: the label in row {labels.index('') + 1} of y is empty; add a label"
         )
-    if len(classes) < 2:
-        raise DataError(
-            f"{path}: all rows have the label {str(classes[0])!r}; two classes are required"
-        )
+    check_n_classes(labels, str(path))
 
 
 def _load_newsgroups(progress: Progress | None) -> Corpus:

@@ -77,26 +77,39 @@ def build_analyzer(params: VectorizerParams) -> Analyzer:
         "ngram_range": params.ngram_range,
     }
     vectorizer = CountVectorizer(token_pattern=params.token_pattern, **options)
+    max_length = params.max_token_length
     if params.analyzer == "char_wb":
         preprocess = vectorizer.build_preprocessor()
-        return Analyzer(
-            lambda text: preprocess(text).split(), frozenset(), False, params.ngram_range, True
-        )
+        tokenize = _truncate_tokens(lambda text: preprocess(text).split(), max_length)
+        return Analyzer(tokenize, frozenset(), False, params.ngram_range, True)
     stop_words = _stop_word_tokens(params, vectorizer)
     stem = bool(params.stemmer)
     if params.ngram_range == (1, 1):
         # Dropping the few columns of stop words is cheaper than testing each word of the text.
-        return Analyzer(vectorizer.build_analyzer(), stop_words, stem)
+        return Analyzer(_truncate_tokens(vectorizer.build_analyzer(), max_length), stop_words, stem)
     ngram_range = None
     if params.analyzer == "word" and params.token_pattern in _PATTERNS_WITHOUT_SPACES:
         ngram_range, options["ngram_range"] = params.ngram_range, (1, 1)
-    tokenize = vectorizer.build_tokenizer()
+    tokenize = _truncate_tokens(vectorizer.build_tokenizer(), max_length)
     if params.analyzer == "word":
         vectorizer = CountVectorizer(
             tokenizer=lambda text: [word for word in tokenize(text) if word not in stop_words],
             **options,
         )
     return Analyzer(vectorizer.build_analyzer(), frozenset(), stem, ngram_range)
+
+
+def _truncate_tokens(
+    tokenize: Callable[[str], list[str]], max_length: int
+) -> Callable[[str], list[str]]:
+    """Return a tokenizer that truncates tokens of more than `max_length` characters."""
+
+    def tokenize_and_truncate(text: str) -> list[str]:
+        tokens = tokenize(text)
+        # The tokens of a short text cannot be longer.
+        return tokens if len(text) <= max_length else [token[:max_length] for token in tokens]
+
+    return tokenize_and_truncate
 
 
 def _stop_word_tokens(params: VectorizerParams, vectorizer: CountVectorizer) -> frozenset[str]:

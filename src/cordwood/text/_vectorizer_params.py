@@ -60,6 +60,8 @@ class VectorizerParams:
         Whether to convert texts to lowercase.
     strip_accents : {"ascii", "unicode", False}, default=False
         How to remove accents.
+    max_token_length : int, default=10_000
+        Number of characters after which a word is truncated.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class VectorizerParams:
     max_features: int | None = None
     lowercase: bool = True
     strip_accents: str | bool = False
+    max_token_length: int = 10_000
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -100,6 +103,9 @@ class VectorizerParams:
         limit = self.max_features
         if limit is not None and not (_is_integer(limit) and limit >= 1):
             raise _invalid("max_features", limit, "None or a positive integer")
+        length = self.max_token_length
+        if not (_is_integer(length) and length >= 1):
+            raise _invalid("max_token_length", length, "a positive integer")
 
 
 def _check_stop_words(value: object) -> None:

@@ -103,6 +103,10 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         Whether to convert texts to lowercase. All presets do.
     strip_accents : {"ascii", "unicode", False}, default=None
         How to remove accents, as in scikit-learn. No preset does.
+    max_token_length : int, default=None
+        Number of characters after which a word is truncated; 10,000 in all presets. It bounds the
+        memory for words that are no words, such as encoded files: without it, the memory of
+        character n-grams is about 100 bytes per character.
 
     Attributes
     ----------
@@ -169,6 +173,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         max_features: int | None = None,
         lowercase: bool | None = None,
         strip_accents: str | bool | None = None,
+        max_token_length: int | None = None,
     ) -> None:
         self.preset = preset
         self.auto_for = auto_for
@@ -186,6 +191,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         self.max_features = max_features
         self.lowercase = lowercase
         self.strip_accents = strip_accents
+        self.max_token_length = max_token_length
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn the vocabulary and the idf values.

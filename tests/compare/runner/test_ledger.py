@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import random
@@ -205,17 +206,32 @@ def test_concurrent_threads_never_hold_the_same_claim(ledger):
     assert set(max_holders) == {1} and len(max_holders) > n_threads
 
 
-def test_ledger_with_a_read_only_lock_file_can_be_read(ledger, monkeypatch):
+@pytest.mark.parametrize(
+    "error", [PermissionError("read-only"), OSError(errno.EROFS, "Read-only file system")]
+)
+def test_ledger_with_a_read_only_lock_file_can_be_read(ledger, monkeypatch, error):
     ledger.append({"key": "a"})
 
     def deny(*_, **__):
-        raise PermissionError("read-only")
+        raise error
 
     # Not by chmod, which does not restrict root.
     monkeypatch.setattr("cordwood.compare.runner.ledger.FileLock", deny)
     assert keys(Ledger(ledger.path)) == ["a"]
-    with pytest.raises(PermissionError):
+    with pytest.raises(type(error)):
         ledger.append({"key": "b"})
+
+
+def test_full_disk_names_the_ledger(ledger, monkeypatch):
+    ledger.append({"key": "a"})
+
+    def fail(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        ledger.append({"key": "b"})
+    assert caught.value.filename == str(ledger.path)
 
 
 def test_predictions_round_trip(ledger):

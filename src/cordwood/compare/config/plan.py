@@ -93,8 +93,10 @@ class Plan(ConfigTable):
 
     def fingerprint(self) -> str:
         """Return a hash of the plan's content, independent of where its files are."""
+        # The limits of files do not change what is read.
+        unused = {"path", "n_features", "max_bytes", "max_row_length"}
         content = self.model_dump(
-            mode="json", exclude={"protocol": True, "datasets": {"__all__": {"path"}}}
+            mode="json", exclude={"protocol": True, "datasets": {"__all__": unused}}
         )
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from cordwood.datasets._lines import Progress
+from cordwood.datasets._lines import MAX_ROW_LENGTH, Progress
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
 from cordwood.datasets.readers import Format, read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
@@ -186,6 +186,8 @@ class DatasetConfig(ConfigTable):
         Column separator of a CSV file; a comma by default.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether to raise at the first invalid row or to skip invalid rows.
+    n_features, max_bytes, max_row_length : int, optional
+        Limits of the file; see `cordwood.datasets.read_dataset`.
     vectorizer : dict, default={}
         Parameters of `TextVectorizer` for this data set.
     kind : {"text", "numeric"}, default="text"
@@ -205,6 +207,9 @@ class DatasetConfig(ConfigTable):
     format: Format | None = None
     delimiter: StrictStr | None = None
     on_bad_rows: Literal["raise", "skip"] = "raise"
+    n_features: StrictInt | None = Field(default=None, ge=1)
+    max_bytes: StrictInt | None = Field(default=None, ge=1)
+    max_row_length: StrictInt = Field(default=MAX_ROW_LENGTH, ge=1)
     vectorizer: dict[str, Any] = {}
     kind: Literal["text", "numeric"] = "text"
     source: StrictStr | None = None
@@ -278,6 +283,9 @@ class DatasetConfig(ConfigTable):
                 format=self.format,
                 delimiter=self.delimiter,
                 on_bad_rows=self.on_bad_rows,
+                n_features=self.n_features,
+                max_bytes=self.max_bytes,
+                max_row_length=self.max_row_length,
                 progress=progress,
             )
         if self.group_pattern is not None:

@@ -63,10 +63,11 @@ class Leaderboard:
         """Add a record of the ledger, of a finished or a failed trial."""
         trial = record["trial"]
         self.done[trial["dataset"]] += 1
-        if "scores" in record and trial["train_fraction"] == self._train_fraction:
+        score = (record.get("scores") or {}).get(self._metric)
+        if score is not None and trial["train_fraction"] == self._train_fraction:
             learners = self._scores.setdefault(trial["dataset"], {})
             total, n = learners.get(trial["learner"], (0.0, 0))
-            learners[trial["learner"]] = (total + record["scores"][self._metric], n + 1)
+            learners[trial["learner"]] = (total + score, n + 1)
 
     def leader(self, dataset: str) -> Leader | None:
         """Return the best learner of a data set, the first of equals; None without scores."""

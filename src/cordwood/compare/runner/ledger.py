@@ -5,11 +5,12 @@ are stored in a folder beside it. Several processes may write to a ledger at the
 of them may be killed at any moment.
 """
 
+import errno
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -192,12 +193,16 @@ class Ledger:
         if not isinstance(record.get("key"), str):
             raise ValueError(f"record must have a 'key' of type str; got {dict(record)!r}.")
         line = json.dumps(record, allow_nan=False, separators=(",", ":"))
-        with self._lock_file(), open(self.path, "a+b", buffering=0) as file:
+        with (
+            self._lock_file(),
+            atomic.name_full_disk(self.path),
+            open(self.path, "a+b", buffering=0) as file,
+        ):
             end = _repair_last_line(file)
             data = f"{line}\n".encode()
             if file.write(data) != len(data):
                 file.truncate(end)
-                raise OSError(f"{self.path}: no space left on the device for another record")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(file.fileno())
 
     def write_predictions(self, key: str, **arrays: ArrayLike) -> None:
@@ -260,9 +265,13 @@ class Ledger:
         """Read from a position on, or from the beginning if the file has become shorter."""
         # Without a lock file there is no writer, and reading should not create files.
         if (self._locks / _FILE_LOCK).exists():
-            with suppress(PermissionError):  # a read-only copy has no writer
+            try:
                 with self._lock_file():
                     return self._read_unlocked(start)
+            except OSError as error:
+                # A copy that cannot be written has no writer.
+                if not isinstance(error, PermissionError) and error.errno != errno.EROFS:
+                    raise
         return self._read_unlocked(start)
 
     def _read_unlocked(self, start: _Position) -> _Chunk:
@@ -291,7 +300,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     """Parse a line as a record; None for anything else, such as a part of a record."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
 

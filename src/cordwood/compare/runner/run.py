@@ -20,6 +20,7 @@ Records contain nothing that identifies the computer. Times are those of a singl
 compilation.
 """
 
+import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ from cordwood.compare.runner import dataset_cache
 from cordwood.compare.runner.cluster import Cluster, Job
 from cordwood.compare.runner.dataset_cache import DataDir, LoadedDataset
 from cordwood.compare.runner.ledger import Claim, Ledger
+from cordwood.compare.runner.parent_watch import exit_with_parent
+from cordwood.compare.runner.records import read_records
 from cordwood.compare.runner.run_trial import TrialResult, run_trial
 from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
 from cordwood.datasets._lines import Progress
@@ -155,7 +158,7 @@ def run(
             # In reverse, so that the first data set is in the cache when the trials start.
             for dataset in reversed(plan.datasets)
         }
-        tasks = _list_tasks(plan, fingerprints, ledger.records())
+        tasks = _list_tasks(plan, fingerprints, read_records(ledger))
         pending = {
             task.key: task
             for task in tasks
@@ -179,7 +182,7 @@ def run(
             if len(pending) == n_before:
                 time.sleep(_POLL_INTERVAL)
     dataset_cache.clear()
-    return _summarize(plan, fingerprints, ledger.records(), n_done)
+    return _summarize(plan, fingerprints, read_records(ledger), n_done)
 
 
 def collect(plan: Plan, ledger: Ledger) -> RunSummary:
@@ -197,7 +200,7 @@ def collect(plan: Plan, ledger: Ledger) -> RunSummary:
     -------
     RunSummary
     """
-    records = ledger.records()
+    records = read_records(ledger)
     fingerprints = {record["trial"]["dataset"]: record["data"] for record in records}
     return _summarize(plan, fingerprints, records, n_done=0)
 
@@ -292,7 +295,10 @@ def _execute_locally(
         return
     dataset_cache.clear()
     workers = Parallel(n_jobs, backend="loky", batch_size=1, return_as="generator_unordered")
-    calls = (delayed(_run_task_in_worker)(task, plan, ledger.path, data_dir) for task in tasks)
+    calls = (
+        delayed(_run_task_in_worker)(task, plan, ledger.path, data_dir, os.getpid())
+        for task in tasks
+    )
     try:
         yield from workers(calls)
     except BrokenProcessPool as error:
@@ -304,8 +310,9 @@ def _execute_locally(
 
 
 def _run_task_in_worker(
-    task: _Task, plan: Plan, path: Path, data_dir: DataDir
+    task: _Task, plan: Plan, path: Path, data_dir: DataDir, parent: int
 ) -> tuple[_Task, dict[str, Any] | None]:
+    exit_with_parent(parent)
     return task, _run_task(task, plan, _open_ledger(path), data_dir)
 
 

@@ -1,0 +1,295 @@
+"""Results of the high-level API: predictions, and scores of a model on labelled samples."""
+
+import html
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_fscore_support
+
+from cordwood.exceptions import DataError
+
+_MAX_HTML_ROWS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predictions:
+    """Predicted labels and class probabilities.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Label with the highest probability.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Class probabilities, in the order of `classes`.
+    classes : ndarray of shape (n_classes,)
+        Class labels of the model.
+
+    Examples
+    --------
+    >>> found = Predictions(
+    ...     labels=np.array(["spam", "ham"]),
+    ...     probabilities=np.array([[0.25, 0.75], [0.9, 0.1]]),
+    ...     classes=np.array(["ham", "spam"]),
+    ... )
+    >>> found.to_frame()
+      label  probability  probability:ham  probability:spam
+    0  spam         0.75             0.25              0.75
+    1   ham         0.90             0.90              0.10
+    """
+
+    labels: NDArray[Any]
+    probabilities: NDArray[np.floating[Any]]
+    classes: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def confidence(self) -> NDArray[np.floating[Any]]:
+        """Probability of the predicted label, of shape (n_samples,)."""
+        return np.asarray(self.probabilities.max(axis=1))
+
+    def to_frame(self) -> Any:
+        """Convert to a pandas DataFrame with one row per sample.
+
+        Returns
+        -------
+        DataFrame
+            Columns `label`, `probability` (of that label), and ``probability:CLASS`` for each
+            class.
+        """
+        columns: dict[str, Any] = {"label": self.labels, "probability": self.confidence}
+        for position, label in enumerate(self.classes.tolist()):
+            columns[f"probability:{label}"] = self.probabilities[:, position]
+        return _import_pandas().DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        shown = zip(self.labels.tolist(), self.confidence.tolist(), strict=True)
+        rows = [(label, f"{probability:.3f}") for label, probability in shown]
+        return _html_table(f"{len(self):,} predictions", ("label", "probability"), rows)
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Precision, recall and F1 of one class.
+
+    Parameters
+    ----------
+    label : object
+        Class label.
+    precision : float
+        Share of the samples predicted as this class that belong to it; 0 if there are none.
+    recall : float
+        Share of the samples of this class that are predicted as it; 0 if there are none.
+    f1 : float
+        Harmonic mean of precision and recall; 0 if both are 0.
+    support : int
+        Number of samples of this class.
+    """
+
+    label: Any
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Scores of a model on labelled samples.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    micro_f1 : float
+        Micro-averaged F1. With one label per sample it equals the accuracy.
+    macro_f1 : float
+        Unweighted mean of the F1 of `classes`.
+    classes : tuple of ClassScores
+        Scores of the classes that occur among the true or the predicted labels, sorted by label.
+    confusion : ndarray of shape (n_classes, n_classes)
+        Confusion matrix: rows are true classes, columns predicted classes, in the order of
+        `classes`.
+    unseen_labels : dict
+        True labels that were not in the training set, with their number of samples. These samples
+        count as errors.
+    """
+
+    n_samples: int
+    micro_f1: float
+    macro_f1: float
+    classes: tuple[ClassScores, ...]
+    confusion: NDArray[np.int64]
+    unseen_labels: dict[Any, int]
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Class labels of the rows and columns of `confusion`."""
+        return tuple(scores.label for scores in self.classes)
+
+    def confused_pairs(self, n: int = 10) -> list[tuple[Any, Any, int]]:
+        """List the most frequent errors.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Maximum number of pairs.
+
+        Returns
+        -------
+        list of (true label, predicted label, number of samples)
+            Most frequent first.
+
+        Examples
+        --------
+        >>> score(["a", "a", "b"], ["b", "b", "b"], ["a", "b"]).confused_pairs()
+        [('a', 'b', 2)]
+        """
+        errors = self.confusion.copy()
+        np.fill_diagonal(errors, 0)
+        order = np.argsort(-errors, axis=None, kind="stable")[:n]
+        pairs = zip(*np.unravel_index(order, errors.shape), strict=True)
+        labels = self.labels
+        return [(labels[i], labels[j], int(errors[i, j])) for i, j in pairs if errors[i, j]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to built-in types that `json.dumps` accepts.
+
+        Returns
+        -------
+        dict
+            One entry per field; `classes` is a list of dicts, `confusion` a list of lists.
+        """
+        return {
+            "n_samples": self.n_samples,
+            "micro_f1": self.micro_f1,
+            "macro_f1": self.macro_f1,
+            "classes": [vars(scores).copy() for scores in self.classes],
+            "confusion": self.confusion.tolist(),
+            "unseen_labels": dict(self.unseen_labels),
+        }
+
+    def to_frame(self) -> Any:
+        """Convert the scores of the classes to a pandas DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            Columns `precision`, `recall`, `f1` and `support`, indexed by label.
+        """
+        records = [vars(scores) for scores in self.classes]
+        return _import_pandas().DataFrame(records).set_index("label")
+
+    def __str__(self) -> str:
+        header = ("class", "precision", "recall", "F1", "samples")
+        lines = [header, *map(_format_scores, self.classes)]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+        table = [
+            "  ".join(
+                [line[0].ljust(widths[0])]
+                + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+            )
+            for line in lines
+        ]
+        return "\n".join([self._summary(), *table])
+
+    def _repr_html_(self) -> str:
+        header = ("class", "precision", "recall", "F1", "samples")
+        return _html_table(self._summary(), header, [*map(_format_scores, self.classes)])
+
+    def _summary(self) -> str:
+        return (
+            f"micro F1 {self.micro_f1:.3f}, macro F1 {self.macro_f1:.3f} on "
+            f"{self.n_samples:,} samples"
+        )
+
+
+def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) -> Evaluation:
+    """Score predicted labels.
+
+    Parameters
+    ----------
+    y_true : sequence of length n_samples
+        True labels.
+    y_pred : sequence of length n_samples
+        Predicted labels.
+    classes : iterable
+        Labels that the model was trained on.
+
+    Returns
+    -------
+    Evaluation
+        F1 scores, scores by class, and the confusion matrix.
+
+    Examples
+    --------
+    >>> score(["a", "a", "b"], ["a", "b", "b"], classes=["a", "b"]).micro_f1
+    0.6666666666666666
+    """
+    try:
+        labels = sorted({*y_true, *y_pred})
+    except TypeError as error:
+        raise DataError(
+            f"the true labels (such as {y_true[0]!r}) and the labels of the model (such as "
+            f"{y_pred[0]!r}) have different types; convert the true labels"
+        ) from error
+    codes = {label: position for position, label in enumerate(labels)}
+    pairs = np.array([[codes[label] for label in y_true], [codes[label] for label in y_pred]])
+    precision, recall, f1, support = precision_recall_fscore_support(
+        *pairs, labels=range(len(labels)), zero_division=0.0
+    )
+    # sklearn.metrics.confusion_matrix warns if there is only one class.
+    confusion = np.zeros((len(labels), len(labels)), dtype=np.int64)
+    np.add.at(confusion, tuple(pairs), 1)
+    known = set(classes)
+    return Evaluation(
+        n_samples=len(y_true),
+        micro_f1=float(np.trace(confusion) / len(y_true)),
+        macro_f1=float(np.mean(f1)),
+        classes=tuple(
+            ClassScores(label, float(precision[i]), float(recall[i]), float(f1[i]), int(support[i]))
+            for label, i in codes.items()
+        ),
+        confusion=confusion,
+        unseen_labels={
+            label: n for label, n in Counter(y_true).most_common() if label not in known
+        },
+    )
+
+
+def _format_scores(scores: ClassScores) -> tuple[str, ...]:
+    shares = (scores.precision, scores.recall, scores.f1)
+    return str(scores.label), *(f"{share:.3f}" for share in shares), f"{scores.support:,}"
+
+
+def _html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Render an HTML table of at most `_MAX_HTML_ROWS` rows."""
+
+    def row(cells: Sequence[Any], tag: str) -> str:
+        return "".join(["<tr>", *(f"<{tag}>{html.escape(str(c))}</{tag}>" for c in cells), "</tr>"])
+
+    if len(rows) > _MAX_HTML_ROWS:
+        caption = f"{caption}, the first {_MAX_HTML_ROWS}"
+    return "".join(
+        [
+            f"<table><caption>{html.escape(caption)}</caption><thead>{row(header, 'th')}</thead>",
+            "<tbody>",
+            *(row(cells, "td") for cells in rows[:_MAX_HTML_ROWS]),
+            "</tbody></table>",
+        ]
+    )
+
+
+def _import_pandas() -> Any:
+    try:
+        return import_module("pandas")
+    except ImportError as error:
+        raise ImportError(
+            "to_frame requires pandas; install it with: pip install pandas"
+        ) from error
