@@ -187,7 +187,7 @@ RECIPES: Mapping[str, Recipe] = {
     "svm_ngrams": _SVM_NGRAMS,
     "nbsvm": _SVM_NGRAMS._replace(
         description="svm_ngrams with features scaled by naive Bayes log-count ratios",
-        classifier=partial(_COARSE_SVM, nb_scaling=0.5),
+        classifier=partial(_COARSE_SVM, nb_scaling="auto"),
     ),
     "rf": Recipe("random forest", partial(RandomForestClassifier, 200), grid=_FOREST_GRID),
     "et": Recipe("extra-trees", partial(ExtraTreesClassifier, 200), grid=_FOREST_GRID),
