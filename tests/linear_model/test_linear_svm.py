@@ -218,6 +218,14 @@ def test_held_out_samples_have_no_duplicates_in_the_training_folds(different_lab
         assert set(weights) == {2.0 / n_copies}
 
 
+@pytest.mark.parametrize(("n_samples", "n_folds"), [(4200, 3), (6000, 2), (9600, 1)])
+def test_folds_are_left_out_once_enough_samples_are_held_out(n_samples, n_folds):
+    X, y = make_classification(n_samples, n_features=5, random_state=0)
+    model = LinearSVMClassifier(temperature=1.0, random_state=0).fit(X, y)
+    folds = list(model._held_out_margins(X, y, np.ones(n_samples), np.random.RandomState(0)))
+    assert len(folds) == n_folds
+
+
 def test_fold_with_two_of_three_classes_has_negated_margins():
     X, y = load_iris(return_X_y=True)
     X, y = X[49:], y[49:]  # one sample of the first class, which two training folds contain
@@ -327,6 +335,7 @@ def test_invalid_temperature_raises(temperature):
         ({"loss": "squared"}, "^loss must be one of 'squared_hinge', 'hinge'"),
         ({"n_jobs": 0}, "^n_jobs must be .*; got 0"),
         ({"nb_scaling": 1.5}, "^nb_scaling must be .*; got 1.5"),
+        ({"nb_scaling": "automatic"}, "^nb_scaling must be 'auto' or .*; got 'automatic'"),
         ({"random_state": "x"}, "^random_state must be .*; got 'x'"),
         ({"class_weight": "even"}, "^class_weight must be .*'balanced'.*; got 'even'"),
         ({"class_weight": {2: 1.0}}, "^class_weight has the label 2, which is not in y"),
@@ -397,6 +406,30 @@ def test_nb_scaling_equals_linear_svc_on_scaled_features(
         scaled = scale_by_log_count_ratio(X, y == label, nb_scaling, weights)
         theirs = LinearSVC(dual="auto", **options).fit(scaled, y == label, weights)
         np.testing.assert_allclose(margins[:, column], theirs.decision_function(scaled), atol=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_automatic_nb_scaling_follows_occurrences_of_each_class(n_classes):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 4000), density=0.05, rng=rng, format="csr")
+    y = rng.choice(n_classes, 300, p=[0.3, 0.7] if n_classes == 2 else [0.1, 0.3, 0.6])
+    params = dict(tol=1e-7, max_iter=100_000, temperature=1.0, random_state=0)
+    model = LinearSVMClassifier(nb_scaling="auto", **params).fit(X, y)
+    for row, label in enumerate([1] if n_classes == 2 else range(n_classes)):
+        n_occurrences = min(X[y == label].nnz, X[y != label].nnz)
+        strength = 0.5 * n_occurrences**2 / (n_occurrences**2 + 20_000**2)
+        assert 0.01 < strength < 0.45
+        fixed = LinearSVMClassifier(nb_scaling=strength, **params).fit(X, y == label)
+        np.testing.assert_allclose(model.coef_[row], fixed.coef_[0], atol=1e-5)
+
+
+def test_automatic_nb_scaling_counts_weights_as_duplicates():
+    X, y = make_sparse_counts()
+    params = dict(nb_scaling="auto", tol=1e-7, max_iter=100_000, temperature=1.0, random_state=0)
+    weighted = LinearSVMClassifier(**params).fit(X, y, np.full(len(y), 3.0))
+    order = np.tile(np.arange(len(y)), 3)
+    repeated = LinearSVMClassifier(**params).fit(X[order], y[order])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
 
 
 def test_nb_scaling_does_not_depend_on_storage_format():

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -48,6 +49,9 @@ def train(args: Train) -> None:
     if vectorizer is not None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
+    members = getattr(model[-1], "estimator_weights_", None)
+    if members is not None:
+        console.field("members", _format_members(members, model[-1].pruned_))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
@@ -60,6 +64,7 @@ def train(args: Train) -> None:
             "n_skipped": len(samples.skipped),
             "classes": dict(Counter(samples.labels or ()).most_common()),
             "recipe": args.recipe,
+            "members": members,
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
             "seconds": round(seconds, 3),
@@ -67,6 +72,20 @@ def train(args: Train) -> None:
             "bytes": size,
         }
     )
+
+
+def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
+    """Return the members of a stack with their weights, and the dropped ones.
+
+    Examples
+    --------
+    >>> _format_members({"nbsvm": 1.432, "nb": 0.0, "knn": 0.41}, ["nb"])
+    'nbsvm (weight 1.43), knn (weight 0.41); dropped nb, which hardly improves the log loss'
+    """
+    kept = ", ".join(f"{name} (weight {w:.2f})" for name, w in weights.items() if name not in pruned)
+    verb = "improves" if len(pruned) == 1 else "improve"
+    dropped = f"; dropped {', '.join(pruned)}, which hardly {verb} the log loss" if pruned else ""
+    return kept + dropped
 
 
 def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:

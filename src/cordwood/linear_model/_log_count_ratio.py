@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 
 _SMOOTHING = 1.0  # added to the count of each feature in the class and in the rest
 
+# Automatic strength: its limit for many occurrences, and the number of occurrences at which it is
+# half of that. Chosen by benchmarks/count_ratio_share.py; see docs/stacking.md.
+_MAX_STRENGTH = 0.5
+_HALF_STRENGTH_OCCURRENCES = 20_000
+
 
 class LogCountRatio:
     r"""Scale features by their log-count ratio between a class and the rest, as in NB-SVM [1]_.
@@ -21,8 +26,9 @@ class LogCountRatio:
         Training samples.
     weights : ndarray of shape (n_samples,)
         Sample weights.
-    strength : float
-        Interpolation between equal scales (0) and log-count ratios (1).
+    strength : float or "auto"
+        Interpolation between equal scales (0) and log-count ratios (1). With "auto", it increases
+        with the number of occurrences of features in the class.
 
     Notes
     -----
@@ -34,6 +40,10 @@ class LogCountRatio:
     and the scale is :math:`\sqrt{1 - s + s\, r_j^2 / \overline{r^2}}` for strength s, times one
     factor for all features that keeps the mean squared norm of the samples.
 
+    Ratios of few counts are unreliable. The automatic strength is
+    :math:`0.5\, m^2 / (m^2 + 20000^2)`, where m is the smaller of the weighted numbers of non-zero
+    values in the class and in the rest.
+
     References
     ----------
     .. [1] Wang, Manning (2012). Baselines and bigrams: simple, good sentiment and topic
@@ -41,7 +51,7 @@ class LogCountRatio:
        are interpolated before fitting.
     """
 
-    def __init__(self, X: Any, weights: NDArray[np.float64], strength: float) -> None:
+    def __init__(self, X: Any, weights: NDArray[np.float64], strength: float | str) -> None:
         self._samples = sp.csr_matrix(X)
         if not self._samples.has_canonical_format:
             self._samples = self._samples.copy()  # sum_duplicates works in place
@@ -57,17 +67,35 @@ class LogCountRatio:
     def scale(self, is_positive: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the scale of each feature for one class against the rest."""
         counts = _count_samples(self._samples[is_positive], self._weights[is_positive])
-        ratio = _log_frequency(counts) - _log_frequency(self._counts - counts)
+        rest = self._counts - counts
+        strength = (
+            automatic_strength(min(counts.sum(), rest.sum()))
+            if isinstance(self._strength, str)
+            else self._strength
+        )
+        ratio = _log_frequency(counts) - _log_frequency(rest)
         squared = np.square(ratio)
         mean = squared.mean()
         if not mean:
             return np.ones(len(ratio))
-        scale = 1.0 - self._strength + self._strength * squared / mean
+        scale = 1.0 - strength + strength * squared / mean
         # Not a dot product, which rounds differently for different numbers of BLAS threads.
         total = (self._squares * scale).sum()
         if total:
             scale *= self._squares.sum() / total
         return np.asarray(np.sqrt(scale))
+
+
+def automatic_strength(n_occurrences: float) -> float:
+    """Return the strength for a number of non-zero values in the smaller of class and rest.
+
+    Examples
+    --------
+    >>> [round(automatic_strength(n), 3) for n in (0, 5_000, 20_000, 1_000_000)]
+    [0.0, 0.029, 0.25, 0.5]
+    """
+    relative = n_occurrences / _HALF_STRENGTH_OCCURRENCES
+    return float(_MAX_STRENGTH * relative**2 / (1.0 + relative**2))
 
 
 def _count_samples(X: sp.csr_matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:

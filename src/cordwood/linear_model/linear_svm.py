@@ -40,6 +40,8 @@ from cordwood.linear_model._linear_solvers import (
 from cordwood.linear_model._log_count_ratio import LogCountRatio
 
 _N_FOLDS = 3
+# The temperature is one number: a fold with so many held-out samples suffices to fit it.
+_ENOUGH_HELD_OUT = 3000
 
 # Fewer distinct samples than this are values of a few discrete features rather than copies: without
 # its duplicates in the training folds, a held-out sample would have features that occur nowhere.
@@ -63,16 +65,17 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         Factor on `C` for each class; classes that a dict does not contain have the factor 1.
         "balanced" uses ``n_samples / (n_classes * np.bincount(y))``.
-    nb_scaling : float, default=0.0
+    nb_scaling : float or "auto", default=0.0
         Interpolation between unscaled features (0, plain SVM) and features scaled by their naive
-        Bayes log-count ratio (1, NB-SVM [4]_). 0.5 works well for word and character n-grams.
+        Bayes log-count ratio (1, NB-SVM [4]_). With "auto", each one-vs-rest classifier has its own
+        value below 0.5, see Notes; this works well for word and character n-grams.
     tol : float, default=1e-4
         Tolerance of the stopping criterion.
     max_iter : int, default=10_000
         Maximum number of iterations. A `ConvergenceWarning` is issued if the solver reaches it.
     temperature : float or None, default=None
         Divisor of the margins in `predict_proba`. By default it is fitted on held-out samples,
-        which requires three more fits; a fixed value saves this time and does not change
+        which requires up to three more fits; a fixed value saves this time and does not change
         `predict`.
     n_jobs : int or None, default=None
         Number of threads over which classes are distributed. Results do not depend on it.
@@ -111,13 +114,19 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     .. math:: P(k \mid x) = \frac{\exp(f_k(x) / T)}{\sum_j \exp(f_j(x) / T)},
 
     and the logistic function of :math:`f(x) / T` for two classes. T minimizes the log loss of
-    margins from 3-fold cross-validation with Platt's smoothed targets [2]_. A positive T preserves
-    the order of the classes, so `predict` returns the most probable class.
+    margins from 3-fold cross-validation with Platt's smoothed targets [2]_; folds are left out once
+    3,000 samples have been held out. A positive T preserves the order of the classes, so `predict`
+    returns the most probable class.
 
     For the cross-validation, duplicates are merged to one sample with the sum of their weights.
     A sample whose duplicate is in the training folds would have a larger margin than a new sample
     has, and the probabilities would be overconfident. Duplicates are not merged if fewer than 30
     samples are distinct, as with a few discrete features.
+
+    Log-count ratios of few counts are unreliable. With ``nb_scaling="auto"``, the interpolation is
+    :math:`0.5\, m^2 / (m^2 + 20000^2)`, where m is the smaller of the weighted numbers of non-zero
+    values in the training samples of the class and of the rest: nearly a plain SVM for a hundred
+    short texts of a class, nearly 0.5 for a hundred long ones.
 
     The problem is solved in the dual by coordinate descent [1]_ if there are more features than
     samples or the loss is the hinge loss, otherwise in the primal by LIBLINEAR.
@@ -149,7 +158,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         "C": POSITIVE,
         "loss": options("squared_hinge", "hinge"),
         "class_weight": class_weights("balanced"),
-        "nb_scaling": real("[]", 0, 1),
+        "nb_scaling": options("auto") | real("[]", 0, 1),
         "tol": POSITIVE,
         "max_iter": integer(1),
         "temperature": options(None) | POSITIVE,
@@ -163,7 +172,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         C: float = 1.0,
         loss: str = "squared_hinge",
         class_weight: dict[Any, float] | str | None = None,
-        nb_scaling: float = 0.0,
+        nb_scaling: float | str = 0.0,
         tol: float = 1e-4,
         max_iter: int = 10_000,
         temperature: float | None = None,
@@ -295,7 +304,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         if not weights.all():
             weighted = np.flatnonzero(weights)
             X, class_codes, weights = X[weighted], class_codes[weighted], weights[weighted]
-        ratios = LogCountRatio(X, weights, float(self.nb_scaling)) if self.nb_scaling else None
+        ratios = LogCountRatio(X, weights, self.nb_scaling) if self.nb_scaling else None
         weights = self.C * weights
         fitted_classes = [1] if len(classes) == 2 else range(len(classes))
         has_all_classes = len(np.unique(class_codes)) == len(classes)
@@ -338,7 +347,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     ) -> Iterator[HeldOutMargins]:
         """Yield cross-validated margins of the samples whose class is in the training folds.
 
-        Duplicates are in the same fold; those of the same class are one sample with their weight.
+        The last folds are left out if the others have enough samples. Duplicates are in the same fold; those of the same class are one sample with their weight.
         """
         groups = _group_duplicates(X, weights)
         weights = _merge_weights(groups, y, weights)
@@ -346,7 +355,10 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         samples = samples[np.argsort(y[samples], kind="stable")]
         known, fold_of_group = stratify_groups(y[samples], groups[samples], _N_FOLDS)
         folds = fold_of_group[np.searchsorted(known, groups[samples])]
+        n_held_out = 0
         for fold in range(_N_FOLDS):
+            if n_held_out >= _ENOUGH_HELD_OUT:
+                return
             train, test = samples[folds != fold], samples[folds == fold]
             classes = np.unique(y[train])
             test = test[np.isin(y[test], classes)]
@@ -359,6 +371,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
                 # If there are other classes, each of the two has a one-vs-rest margin.
                 other = np.zeros_like(margins) if len(self.classes_) == 2 else -margins
                 margins = np.column_stack([other, margins])
+            n_held_out += len(test)
             yield HeldOutMargins(margins, np.searchsorted(classes, y[test]), weights[test])
 
     def __sklearn_tags__(self) -> Any:

@@ -139,6 +139,7 @@ def _make_ngram_vectorizer(
 
 # `recipes.make` sets the members.
 _STACK = partial(OOBStackingClassifier, [])
+_PRUNED_STACK = partial(_STACK, prune_tol=0.01)
 
 # No centering, to keep sparse features sparse.
 _UNIT_VARIANCE = partial(StandardScaler, with_mean=False)
@@ -187,7 +188,7 @@ RECIPES: Mapping[str, Recipe] = {
     "svm_ngrams": _SVM_NGRAMS,
     "nbsvm": _SVM_NGRAMS._replace(
         description="svm_ngrams with features scaled by naive Bayes log-count ratios",
-        classifier=partial(_COARSE_SVM, nb_scaling=0.5),
+        classifier=partial(_COARSE_SVM, nb_scaling="auto"),
     ),
     "rf": Recipe("random forest", partial(RandomForestClassifier, 200), grid=_FOREST_GRID),
     "et": Recipe("extra-trees", partial(ExtraTreesClassifier, 200), grid=_FOREST_GRID),
@@ -249,14 +250,14 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "best": Recipe(
         "stack of the nine and nbsvm, the most accurate recipe (minutes)",
-        _STACK,
+        _PRUNED_STACK,
         members=(*_SIGIR17, "nbsvm"),
         numeric_members=_SIGIR17,
     ),
     "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
         "stack of nbsvm, nb, knn and rf (seconds)",
-        partial(_STACK, cv=3),
+        partial(_PRUNED_STACK, cv=3),
         members=("nbsvm", "nb", "knn", "rf"),
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
     ),

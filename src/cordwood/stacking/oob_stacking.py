@@ -39,6 +39,8 @@ from cordwood._param_validation import (
     RANDOM_STATE,
     ParamValidationMixin,
     check_number,
+    options,
+    real,
 )
 from cordwood._sklearn import (
     BaseComposition,
@@ -57,6 +59,7 @@ from cordwood.stacking._meta_features import (
     predict_proba,
 )
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
+from cordwood.stacking._pruning import choose_estimators
 from cordwood.stacking._routing import (
     check_sample_weight_support,
     is_routing_enabled,
@@ -131,6 +134,10 @@ class OOBStackingClassifier(
     check_leakage : bool, default=True
         Whether to measure on a subsample if out-of-fold predictions are more accurate than
         predictions of new samples, and to warn in this case; see `oof_optimism_`.
+    prune_tol : float or None, default=None
+        Drop base estimators that hardly contribute (ensemble pruning): one after another, as long
+        as this increases the out-of-fold log loss by less than this fraction, e.g. 0.01. Dropped
+        base estimators take no time in prediction. None keeps all of them.
     memory : str or object with the joblib.Memory interface, default=None
         Cache of fitted base estimators and their predictions. A stack with another final estimator
         or with additional base estimators is then fitted without fitting the others again. By
@@ -147,17 +154,23 @@ class OOBStackingClassifier(
     classes_ : ndarray of shape (n_classes,)
         Sorted class labels.
     estimators_ : list of estimators
-        Base estimators fitted on all samples, without dropped ones. Pipelines with equal
-        transformers share the fitted transformers.
+        Base estimators fitted on all samples, without those that are ``"drop"`` or were pruned.
+        Pipelines with equal transformers share the fitted transformers.
     named_estimators_ : Bunch
         The same by name.
+    pruned_ : list of str
+        Names of the base estimators that were fitted and dropped; see `prune_tol`.
+    estimator_weights_ : dict of str to float
+        Weight of each base estimator in the final estimator, averaged over the classes; 0.0 for
+        those in `pruned_`. Defined only if the final estimator is a `LogarithmicPool`.
     final_estimator_ : estimator
         The fitted final estimator.
     meta_features_ : ndarray of shape (n_samples, n_estimators * n_classes)
         Out-of-fold probabilities on which the final estimator was trained, in the order of
         `get_feature_names_out`.
     oof_source_ : dict of str to {"oob", "loo", "cv", "prefit"}
-        How the out-of-fold probabilities of each base estimator were computed.
+        How the out-of-fold probabilities of each base estimator were computed, pruned ones
+        included.
     stack_method_ : list of {"predict_proba", "decision_function", "predict"}
         Prediction method of each base estimator. Decision values are mapped to probabilities by the
         logistic or softmax function, labels are one-hot encoded.
@@ -233,6 +246,7 @@ class OOBStackingClassifier(
     _parameter_constraints = {
         "passthrough": BOOLEAN,
         "check_leakage": BOOLEAN,
+        "prune_tol": options(None) | real("[)", 0, np.inf),
         "n_jobs": N_JOBS,
         "random_state": RANDOM_STATE,
     }
@@ -246,6 +260,7 @@ class OOBStackingClassifier(
         use_oob: bool | Iterable[str] = True,
         passthrough: bool = False,
         check_leakage: bool = True,
+        prune_tol: float | None = None,
         memory: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -256,6 +271,7 @@ class OOBStackingClassifier(
         self.use_oob = use_oob
         self.passthrough = passthrough
         self.check_leakage = check_leakage
+        self.prune_tol = prune_tol
         self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -302,6 +318,18 @@ class OOBStackingClassifier(
         check_is_fitted(self)
         return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
 
+    @property
+    def estimator_weights_(self) -> dict[str, float]:
+        """Mean weight over the classes of each base estimator, 0.0 for pruned ones."""
+        check_is_fitted(self)
+        if not isinstance(self.final_estimator_, LogarithmicPool) or self.passthrough:
+            raise AttributeError(
+                "estimator_weights_ is defined only if the final estimator is a LogarithmicPool."
+            )
+        means = self.final_estimator_.coef_.mean(axis=1).tolist()
+        weights = dict(zip(self._names, means, strict=True))
+        return {name: weights.get(name, 0.0) for name in self.oof_source_}
+
     @with_callbacks
     def fit(
         self,
@@ -342,9 +370,9 @@ class OOBStackingClassifier(
         routed = self._route_metadata(members, weights, groups, params)
         callbacks = FitCallbacks(self, max_subtasks=4 if self.check_leakage else 3)
         callbacks.begin(X, y)
-        fold_seed, final_seed, leakage_seed = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=3
-        )
+        fold_seed, final_seed, leakage_seed, prune_seed = check_random_state(
+            self.random_state
+        ).randint(np.iinfo(np.int32).max, size=4)
         if isinstance(self.cv, str):
             self._use_prefit(members, X)
         else:
@@ -354,6 +382,9 @@ class OOBStackingClassifier(
             self._fit_base_estimators(
                 members, X, data, [routed[name] for name, _ in members], prior, callbacks
             )
+        self.pruned_: list[str] = []
+        if self.prune_tol is not None:
+            self._prune(class_codes, weights, int(prune_seed))
         self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
         with callbacks.task("fit-final-estimator"):
             features = self._add_features(self.meta_features_, X)
@@ -677,6 +708,25 @@ class OOBStackingClassifier(
         self.oof_source_ = dict.fromkeys(self._names, "prefit")
         self.n_imputed_ = dict.fromkeys(self._names, 0)
         self.meta_features_ = self._predict_base_probas(X)
+
+    def _prune(
+        self, class_codes: NDArray[np.intp], weights: NDArray[np.float64] | None, seed: int
+    ) -> None:
+        """Drop the base estimators that hardly improve the out-of-fold log loss."""
+        shape = len(class_codes), len(self._names), len(self.classes_)
+        probas = self.meta_features_.reshape(shape)
+        kept = choose_estimators(probas, class_codes, weights, float(self.prune_tol or 0), seed)
+        self.pruned_ = [name for i, name in enumerate(self._names) if i not in kept]
+        if not self.pruned_:
+            return
+        self._names = [self._names[i] for i in kept]
+        self.meta_features_ = probas[:, kept].reshape(len(class_codes), -1)
+        used = sorted({0, *(self._step_index[i] for i in kept)})  # the first entry has no steps
+        self._set_estimators(
+            [self.estimators_[i] for i in kept],
+            [self._shared_steps[position] for position in used],
+            [used.index(self._step_index[i]) for i in kept],
+        )
 
     def _set_estimators(
         self, estimators: list[Any], shared_steps: list[Any], step_index: list[int]

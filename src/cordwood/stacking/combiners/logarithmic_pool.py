@@ -32,7 +32,8 @@ class LogarithmicPool(BaseCombiner):
         and of the intercepts from zero.
     class_alpha : float or None, default=10.0
         L2 penalty of the deviation of each base estimator's class weights from their mean. With
-        None, each base estimator has one non-negative weight for all classes.
+        None, each base estimator has one non-negative weight for all classes. A single base
+        estimator always has one weight and no intercepts, so that its predictions do not change.
 
     Attributes
     ----------
@@ -107,8 +108,10 @@ class LogarithmicPool(BaseCombiner):
         n_samples, n_estimators, n_classes = logs.shape
         true_class = np.arange(n_samples), codes
         equal = 1 / n_estimators
+        is_single = n_estimators == 1
+        has_class_weights = self.class_alpha is not None and not is_single
         # One column per class, or one column for all classes.
-        shape = (n_estimators, 1 if self.class_alpha is None else n_classes)
+        shape = (n_estimators, n_classes if has_class_weights else 1)
         class_alpha = 0.0 if self.class_alpha is None else self.class_alpha
         n_weights = shape[0] * shape[1]
 
@@ -132,8 +135,9 @@ class LogarithmicPool(BaseCombiner):
             return loss, np.r_[gradient.ravel(), intercept_gradient]
 
         start = np.r_[np.full(n_weights, equal), np.zeros(n_classes)]
-        lower = 0 if self.class_alpha is None else None
-        bounds = [(lower, None)] * n_weights + [(None, None)] * n_classes
+        weight_bounds = (None, None) if has_class_weights else (0, None)
+        intercept_bounds = (0, 0) if is_single else (None, None)
+        bounds = [weight_bounds] * n_weights + [intercept_bounds] * n_classes
         result = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
         if result.status == _ITERATION_LIMIT:
             warnings.warn(

@@ -1,0 +1,115 @@
+"""Ensemble pruning: drop base estimators that hardly improve the out-of-fold log loss."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+
+Float64Array = NDArray[np.float64]
+
+# The choice is made on at most so many samples, to take a small part of the time of `fit`.
+_MAX_SAMPLES = 2000
+# L2 penalty of weights, which keeps them finite if the classes are separable.
+_ALPHA = 0.01
+# Lower bound of the probabilities, so that no base estimator can exclude a class.
+_FLOOR = 1e-3
+
+
+def choose_estimators(
+    probas: Float64Array,
+    class_codes: NDArray[np.intp],
+    weights: Float64Array | None,
+    tol: float,
+    seed: int,
+) -> list[int]:
+    """Choose base estimators by backward elimination on the out-of-fold log loss.
+
+    In each step, the base estimator is dropped whose removal increases the log loss least, as long
+    as the increase is less than a fraction `tol` of the log loss.
+
+    Parameters
+    ----------
+    probas : ndarray of shape (n_samples, n_estimators, n_classes)
+        Out-of-fold probabilities.
+    class_codes : ndarray of shape (n_samples,)
+        Classes of the samples, numbered from 0.
+    weights : ndarray of shape (n_samples,) or None
+        Sample weights.
+    tol : float
+        Fraction of the log loss.
+    seed : int
+        Seed of the subsample if there are many samples.
+
+    Returns
+    -------
+    list of int
+        Positions of the remaining base estimators, at least one.
+
+    Notes
+    -----
+    The log loss is that of a logarithmic pool with one non-negative weight per base estimator and
+    without intercepts. It has so few parameters that it hardly overfits, unlike a final estimator
+    with weights for each class.
+
+    Examples
+    --------
+    The second base estimator knows nothing:
+
+    >>> rng = np.random.default_rng(0)
+    >>> codes = rng.integers(0, 2, 300)
+    >>> good = np.where(codes[:, None] == [0, 1], 0.7, 0.3)
+    >>> good[:60] = good[:60, ::-1]
+    >>> noise = rng.dirichlet([1, 1], 300)
+    >>> choose_estimators(np.stack([good, noise], axis=1), codes, None, tol=0.01, seed=0)
+    [0]
+    """
+    n_samples = len(class_codes)
+    if weights is None:
+        weights = np.ones(n_samples)
+    if n_samples > _MAX_SAMPLES:
+        drawn = np.random.RandomState(seed).permutation(n_samples)[:_MAX_SAMPLES]
+        probas, class_codes, weights = probas[drawn], class_codes[drawn], weights[drawn]
+    logs = np.log(np.maximum(probas, _FLOOR))
+    kept = list(range(logs.shape[1]))
+    coef, loss = _fit_pool(logs, class_codes, weights)
+    while len(kept) > 1:
+        candidates = []
+        for i in range(len(kept)):
+            if coef[i] == 0:  # Without it, the pool is the same.
+                candidates = [(loss, i, np.delete(coef, i))]
+                break
+            fitted, loss_without = _fit_pool(logs[:, np.delete(kept, i)], class_codes, weights)
+            candidates.append((loss_without, i, fitted))
+        loss_without, i, fitted = min(candidates, key=lambda candidate: candidate[0])
+        if loss_without > (1 + tol) * loss:
+            break
+        del kept[i]
+        coef, loss = fitted, loss_without
+    return kept
+
+
+def _fit_pool(
+    logs: Float64Array, class_codes: NDArray[np.intp], weights: Float64Array
+) -> tuple[Float64Array, float]:
+    """Fit one non-negative weight per base estimator; return the weights and the log loss."""
+    equal = np.full(logs.shape[1], 1 / logs.shape[1])
+    true_class = np.arange(len(logs)), class_codes
+    own = logs.transpose(1, 0, 2)[:, *true_class]
+    total = weights.sum()
+
+    def log_loss(coef: Float64Array, scores: Float64Array) -> float:
+        return float(weights @ (logsumexp(scores, axis=1) - coef @ own) / total)
+
+    def penalized_loss_and_gradient(coef: Float64Array) -> tuple[float, Float64Array]:
+        scores = np.einsum("nmk,m->nk", logs, coef)
+        expected = np.einsum("nmk,nk->mn", logs, softmax(scores, axis=1))
+        deviation = coef - equal
+        loss = log_loss(coef, scores) + _ALPHA * deviation @ deviation / total
+        return loss, ((expected - own) @ weights + 2 * _ALPHA * deviation) / total
+
+    bounds = [(0, None)] * len(equal)
+    result = minimize(
+        penalized_loss_and_gradient, equal, jac=True, method="L-BFGS-B", bounds=bounds
+    )
+    coef = np.asarray(result.x)
+    return coef, log_loss(coef, np.einsum("nmk,m->nk", logs, coef))
