@@ -29,7 +29,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._csr import to_csc, to_csr
+from cordwood._csr import check_sparse, to_csr, to_training_matrix
 from cordwood._labels import is_missing
 from cordwood._param_validation import ParamValidationMixin
 from cordwood._sklearn import check_sample_weight
@@ -141,7 +141,7 @@ class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator,
             Class probabilities, with columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        X = validate_data(self, check_sparse(X), accept_sparse="csr", dtype=np.float32, reset=False)
         return self._predict_proba(to_csr(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -171,12 +171,17 @@ class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator,
 
     def _validate_training_set(
         self, X: Any, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[sp.csc_matrix, NDArray[np.uint32], NDArray[np.float64]]:
+    ) -> tuple[sp.csc_matrix | sp.csr_matrix, NDArray[np.uint32], NDArray[np.float64]]:
         """Validate the arguments of `fit`; return the samples, class codes and weights."""
         warm_start = self._is_warm_start()
         check_classification_labels(y)
         X, y = validate_data(
-            self, X, y, accept_sparse="csc", dtype=np.float32, reset=not warm_start
+            self,
+            check_sparse(X),
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=np.float32,
+            reset=not warm_start,
         )
         check_classification_targets(y)
         weights = check_sample_weight(sample_weight, X)
@@ -191,10 +196,12 @@ class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator,
                 "the same classes, or set warm_start=False"
             )
         self.classes_ = classes
-        return to_csc(X), codes.astype(np.uint32), weights
+        return to_training_matrix(X), codes.astype(np.uint32), weights
 
     @abstractmethod
-    def _fit(self, X: sp.csc_matrix, y: NDArray[np.uint32], weights: NDArray[np.float64]) -> None:
+    def _fit(
+        self, X: sp.csc_matrix | sp.csr_matrix, y: NDArray[np.uint32], weights: NDArray[np.float64]
+    ) -> None:
         """Fit to validated samples, class codes and sample weights."""
 
     @abstractmethod

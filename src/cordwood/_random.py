@@ -5,6 +5,8 @@ multiplications per number, and every 64-bit seed is equally good. A tree's seed
 all of its random choices, so results do not depend on the number of threads.
 """
 
+import math
+
 import numpy as np
 
 from cordwood._jit import Float, Float64Array, Int, RngState, helper
@@ -46,7 +48,7 @@ def hypergeometric(
     """Draw the number of good items among `n_drawn` items taken without replacement from `n_all`.
 
     Inverts the distribution function from the mode outwards, which takes one random number and
-    about as many steps as the standard deviation.
+    about as many steps as the standard deviation. `log_factorial` is a table for small integers.
     """
     n_bad = n_all - n_good
     if n_bad == 0 or n_drawn >= n_all:
@@ -55,15 +57,15 @@ def hypergeometric(
     mode = np.int64((n_drawn + 1.0) * (n_good + 1.0) / (n_all + 2.0))
     mode = min(max(mode, least), most)
     p_mode = np.exp(
-        log_factorial[n_good]
-        - log_factorial[mode]
-        - log_factorial[n_good - mode]
-        + log_factorial[n_bad]
-        - log_factorial[n_drawn - mode]
-        - log_factorial[n_bad - n_drawn + mode]
-        + log_factorial[n_drawn]
-        + log_factorial[n_all - n_drawn]
-        - log_factorial[n_all]
+        log_factorial_of(log_factorial, n_good)
+        - log_factorial_of(log_factorial, mode)
+        - log_factorial_of(log_factorial, n_good - mode)
+        + log_factorial_of(log_factorial, n_bad)
+        - log_factorial_of(log_factorial, n_drawn - mode)
+        - log_factorial_of(log_factorial, n_bad - n_drawn + mode)
+        + log_factorial_of(log_factorial, n_drawn)
+        + log_factorial_of(log_factorial, n_all - n_drawn)
+        - log_factorial_of(log_factorial, n_all)
     )
     remaining = uniform(state) - p_mode
     below, above = mode, mode
@@ -84,3 +86,9 @@ def hypergeometric(
             if remaining < 0.0:
                 return below
     return mode
+
+
+@helper
+def log_factorial_of(table: Float64Array, n: Int) -> Float:
+    """Return the logarithm of n!, from a table of the logarithms up to some integer if it can."""
+    return table[n] if n < len(table) else math.lgamma(n + 1.0)

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._base_classifier import check_classification_labels
+from cordwood._csr import check_dense_size, check_sparse
 from cordwood._param_validation import Constraint, ParamValidationMixin, options, real
 
 
@@ -85,8 +86,11 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
         self._validate_params()
         check_classification_labels(y)
         n_min = 2 if self.variant == "gaussian" else 1  # one sample has no variance
-        X, y = validate_data(self, X, y, accept_sparse="csr", ensure_min_samples=n_min)
+        X, y = validate_data(
+            self, check_sparse(X), y, accept_sparse="csr", ensure_min_samples=n_min
+        )
         if self.variant == "gaussian":
+            check_dense_size(X.shape[0], X.shape[1], "a dense copy of X")
             self.model_ = GaussianNB(var_smoothing=self.alpha).fit(_to_dense(X), y)
             if not self.model_.var_.all():
                 raise ValueError(
@@ -94,6 +98,7 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
                     "does not support without smoothing; set alpha > 0 or remove these features."
                 )
         else:
+            check_dense_size(len(np.unique(y)), X.shape[1], "feature_log_prob_")
             model = MultinomialNB if self.variant == "multinomial" else ComplementNB
             self.model_ = model(alpha=self.alpha).fit(X, y)
         self.classes_ = self.model_.classes_
@@ -113,7 +118,7 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
             Probabilities, with columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        X = validate_data(self, check_sparse(X), accept_sparse="csr", reset=False)
         if isinstance(self.model_, GaussianNB):
             X = _to_dense(X)
         return np.asarray(self.model_.predict_proba(X))

@@ -72,7 +72,7 @@ class BoostingState:
         Weighted out-of-bag votes.
     oob_count : int64 array of shape (n_samples,)
         Number of trees that were not fitted on each sample.
-    importances : float64 array of shape (n_features,)
+    importances : float64 array of shape (n_columns,)
         Sum of the forests' feature importances times their weights.
     errors, estimator_weights, scores : lists of float
         For each round, error and weight of its forest, and the out-of-bag accuracy up to it.
@@ -114,7 +114,7 @@ def init_state(data: BoostingData, weights: NDArray[np.float64]) -> BoostingStat
         weights=normalize(weights),
         oob_votes=np.zeros((n_samples, data.n_classes)),
         oob_count=np.zeros(n_samples, np.int64),
-        importances=np.zeros(data.binned.n_features),
+        importances=np.zeros(len(data.binned.column)),
     )
 
 
@@ -181,7 +181,7 @@ def boost_round(
     state.importances += weight * importances(
         forest,
         data.n_classes,
-        data.binned.n_features,
+        len(data.binned.column),
         entropy=tree_params.entropy,
         tree_weights=factors,
     )

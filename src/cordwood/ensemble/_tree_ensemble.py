@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import compute_class_weight
 
 from cordwood._base_classifier import BaseVotingClassifier
+from cordwood._csr import MAX_DENSE_FEATURES, csr_arrays, take_columns
+from cordwood._intrinsics import CSRArrays
 from cordwood._param_validation import (
     N_JOBS,
     RANDOM_STATE,
@@ -24,7 +26,7 @@ from cordwood._param_validation import (
 )
 from cordwood._random import MAX_SEED
 from cordwood._sklearn import NO_TASK, CallbackSupportMixin, FitTask, with_callbacks
-from cordwood.ensemble._tree_engine.forest import Forest, check_forest
+from cordwood.ensemble._tree_engine.forest import Forest, check_forest, number_features
 from cordwood.ensemble._tree_engine.grower import TreeParams
 
 _NO_LIMIT = 2**31 - 1
@@ -101,7 +103,7 @@ class BaseTreeEnsemble(CallbackSupportMixin, BaseVotingClassifier):
     @abstractmethod
     def _fit(
         self,
-        X: sp.csc_matrix,
+        X: sp.csc_matrix | sp.csr_matrix,
         y: NDArray[np.uint32],
         weights: NDArray[np.float64],
         task: FitTask = NO_TASK,
@@ -199,6 +201,17 @@ def balanced_class_weights(
     present = totals > 0
     balanced = weights.sum() / (present.sum() * np.where(present, totals, 1.0))
     return np.where(present, balanced, 0.0)
+
+
+def select_features(forest: Forest, X: sp.csr_matrix) -> tuple[Forest, CSRArrays]:
+    """Return a forest and samples as kernels take them, which allocate memory for every feature.
+
+    With too many features, only those that the trees split on are selected, and numbered from 0.
+    """
+    if X.shape[1] <= MAX_DENSE_FEATURES:
+        return forest, csr_arrays(X)
+    small, features = number_features(forest)
+    return small, csr_arrays(take_columns(X, features))
 
 
 def resolve_max_features(max_features: Any, n_features: NDArray[np.int64]) -> NDArray[np.int64]:

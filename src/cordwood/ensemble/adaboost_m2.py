@@ -10,16 +10,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._csr import csc_arrays, csr_arrays, to_csr
+from cordwood._csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
 from cordwood._param_validation import BOOLEAN, Constraint, real
 from cordwood._sklearn import NO_TASK, FitTask
 from cordwood.ensemble._tree_engine import bootstrap as bag
 from cordwood.ensemble._tree_engine.apply import apply
 from cordwood.ensemble._tree_engine.binning import BinnedMatrix, bin_matrix
-from cordwood.ensemble._tree_engine.forest import Forest, freeze, join, leaf_index
+from cordwood.ensemble._tree_engine.forest import (
+    Forest,
+    join,
+    leaf_index,
+    number_features,
+    rename_features,
+)
 from cordwood.ensemble._tree_engine.grower import TreeParams, grow_forest
 from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble
+from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, select_features
 
 # Lower bound of the pseudo-loss, so that the weight of a tree is finite.
 _MIN_LOSS = 1e-10
@@ -245,26 +251,26 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
             of `predict_proba`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        X = validate_data(self, check_sparse(X), accept_sparse="csr", dtype=np.float32, reset=False)
         for scores in self._staged_scores(to_csr(X)):
             yield scores / scores.sum(axis=1, keepdims=True)
 
     def _fit(
         self,
-        X: sp.csc_matrix,
+        X: sp.csc_matrix | sp.csr_matrix,
         y: NDArray[np.uint32],
         weights: NDArray[np.float64],
         task: FitTask = NO_TASK,
     ) -> None:
         weights = weights * self._compute_class_weights(y, weights)[y]
         is_weighted = self._find_weighted(weights)
-        X = X if is_weighted.all() else X[is_weighted]
+        X, columns = compact_columns(X if is_weighted.all() else X[is_weighted])
         rounds: list[_Round] = []
         stop_reason = None
         round_task = task.subtask("round")
         for boosted in self._boost(X, y[is_weighted], weights[is_weighted]):
             rounds.append(boosted)
-            stopped_by_callback = round_task.end(lambda: self._fitted_attributes(rounds))
+            stopped_by_callback = round_task.end(lambda: self._fitted_attributes(rounds, columns))
             stop_reason = _find_stop_reason(boosted.loss)
             if stop_reason is None and stopped_by_callback:
                 stop_reason = "callback"
@@ -274,7 +280,7 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
         if stop_reason == "chance" and len(rounds) > 1:
             rounds.pop()
         self.stop_reason_ = stop_reason or "n_estimators"
-        for name, value in self._fitted_attributes(rounds).items():
+        for name, value in self._fitted_attributes(rounds, columns).items():
             setattr(self, name, value)
         if _find_stop_reason(rounds[0].loss) == "chance":
             warnings.warn(
@@ -283,7 +289,9 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
                 stacklevel=4,
             )
 
-    def _fitted_attributes(self, rounds: list[_Round]) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, rounds: list[_Round], columns: NDArray[np.int32] | None
+    ) -> dict[str, Any]:
         losses = np.array([boosted.loss for boosted in rounds])
         odds = (1.0 - losses) / np.maximum(losses, _MIN_LOSS)
         estimator_weights = self.learning_rate * np.log(odds)
@@ -291,7 +299,7 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
             estimator_weights[:] = 1.0  # The weight of the only tree would be zero.
         plausible = np.concatenate([boosted.plausible for boosted in rounds])
         return {
-            "forest_": join([boosted.tree for boosted in rounds]),
+            "forest_": rename_features(join([boosted.tree for boosted in rounds]), columns),
             "plausible_": np.packbits(plausible, axis=1, bitorder="little"),
             "estimator_errors_": losses,
             "estimator_weights_": estimator_weights,
@@ -302,8 +310,8 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
     ) -> Iterator[_Round]:
         """Yield boosting rounds; after one with a stop reason, no other must be requested."""
         n_samples, n_classes = len(y), len(self.classes_)
-        params = self._tree_params(n_samples, X.shape[1], np.ones(n_samples))
-        binned = bin_matrix(csc_arrays(X))
+        params = self._tree_params(n_samples, self.n_features_in_, np.ones(n_samples))
+        binned = bin_matrix(csc_arrays(X), n_features=self.n_features_in_)
         sample_weights, pair_weights = _init_pair_weights(y, weights, n_classes)
         for bootstrap_seed, seed in self._draw_seeds():
             tree_weights = self._compute_tree_sample_weights(sample_weights, bootstrap_seed)
@@ -350,7 +358,9 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
     def _staged_scores(self, X: sp.csr_matrix) -> Iterator[NDArray[np.float64]]:
         """Yield, after each tree, the total weight of the trees with each label plausible."""
         scores = np.zeros((X.shape[0], len(self.classes_)))
-        leaves = leaf_index(self.forest_, apply(self.forest_, csr_arrays(X), n_jobs=self.n_jobs))
+        leaves = leaf_index(
+            self.forest_, apply(*select_features(self.forest_, X), n_jobs=self.n_jobs)
+        )
         for tree_leaves, weight in zip(leaves, self.estimator_weights_, strict=True):
             scores += weight * np.unpackbits(
                 self.plausible_[tree_leaves], axis=1, count=len(self.classes_), bitorder="little"
@@ -399,11 +409,7 @@ def _apply(tree: Forest, X: sp.csc_matrix) -> NDArray[np.int64]:
     A single tree splits on few features, so that selecting their columns first is faster than
     converting the whole matrix to CSR.
     """
-    columns, position = np.unique(tree.feature_and_side >> 1, return_inverse=True)
-    feature_and_side = (2 * position + (tree.feature_and_side & 1)).astype(
-        tree.feature_and_side.dtype
-    )
-    small = freeze(tree._replace(feature_and_side=feature_and_side))
+    small, columns = number_features(tree)
     return leaf_index(small, apply(small, csr_arrays(to_csr(X[:, columns])))[0])
 
 

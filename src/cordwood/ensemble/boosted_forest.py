@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._csr import csc_arrays, csr_arrays, to_csr
+from cordwood._csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
 from cordwood._param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
 from cordwood._random import MAX_SEED
 from cordwood._sklearn import NO_TASK, FitTask, with_callbacks
@@ -25,9 +25,9 @@ from cordwood.ensemble._boosting_rules import UPDATES, BoostingParams
 from cordwood.ensemble._cross_fitting import assign_folds, merge_runs
 from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.binning import bin_matrix
-from cordwood.ensemble._tree_engine.forest import Forest, join, take_trees
+from cordwood.ensemble._tree_engine.forest import Forest, join, rename_features, take_trees
 from cordwood.ensemble._tree_engine.row_blocks import to_row_blocks
-from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble
+from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, select_features
 
 # Stop reasons that a larger n_estimators does not change.
 _FINAL_STOP_REASONS = ("no_error", *FAILURES)
@@ -234,6 +234,8 @@ class BoostedForestClassifier(BaseTreeEnsemble):
     oob_count_: NDArray[np.int64]
     _oob_votes: NDArray[np.float64]
     _importances: NDArray[np.float64]
+    # The features that `_importances` belong to, if there are too many to store all.
+    _columns: NDArray[np.int32] | None
     _boosting_weights: NDArray[np.float64]
     _data_hash: int
 
@@ -340,7 +342,12 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         """Impurity-based feature importances: the weighted mean over the trees, summing to one."""
         check_is_fitted(self)
         total = self._importances
-        return total / total.sum() if total.any() else total.copy()
+        result = total / total.sum() if total.any() else total.copy()
+        if self._columns is None:
+            return result
+        all_features = np.zeros(self.n_features_in_)
+        all_features[self._columns] = result
+        return all_features
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Predict class probabilities after each boosting round.
@@ -356,17 +363,17 @@ class BoostedForestClassifier(BaseTreeEnsemble):
             Class probabilities, with columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        csr, n_classes = csr_arrays(to_csr(X)), len(self.classes_)
+        X = validate_data(self, check_sparse(X), accept_sparse="csr", dtype=np.float32, reset=False)
+        csr, n_classes = to_csr(X), len(self.classes_)
         votes = np.zeros((csr.shape[0], n_classes))
         for weights, forest in self._iter_rounds():
-            votes += vote(forest, csr, n_classes, tree_weights=weights, n_jobs=self.n_jobs)[0]
+            arrays = select_features(forest, csr)
+            votes += vote(*arrays, n_classes, tree_weights=weights, n_jobs=self.n_jobs)[0]
             yield votes / votes.sum(axis=1, keepdims=True)
 
     def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
         votes, _ = vote(
-            self.forest_,
-            csr_arrays(X),
+            *select_features(self.forest_, X),
             len(self.classes_),
             tree_weights=self.tree_weights_,
             n_jobs=self.n_jobs,
@@ -382,7 +389,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
 
     def _fit(
         self,
-        X: sp.csc_matrix,
+        X: sp.csc_matrix | sp.csr_matrix,
         y: NDArray[np.uint32],
         weights: NDArray[np.float64],
         task: FitTask = NO_TASK,
@@ -395,7 +402,8 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         seeds = self._draw_seeds()
         if self._is_warm_start() and not self._can_add_rounds(data_hash):
             return
-        make_data = _make_data_factory(X, y, len(self.classes_))
+        X, self._columns = compact_columns(X)
+        make_data = _make_data_factory(X, y, len(self.classes_), self.n_features_in_)
         if n_runs == 1:
             state, stop_reason = self._fit_single_run(
                 make_data, weights, is_weighted, seeds, task, data_hash
@@ -501,7 +509,9 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         """Return the fitted attributes, including those that warm_start continues from."""
         kept = [self.forest_] if self._is_warm_start() else []
         return {
-            "forest_": join([*kept, *state.forests]),
+            "forest_": join(
+                [*kept, *(rename_features(forest, self._columns) for forest in state.forests)]
+            ),
             "stop_reason_": stop_reason,
             "estimator_errors_": np.array(state.errors),
             "estimator_weights_": np.array(state.estimator_weights),
@@ -597,11 +607,12 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         super().__setstate__(state)
         if hasattr(self, "forest_"):
             self.tree_weights_ = _check_tree_weights(self.tree_weights_, self.forest_.n_trees)
-            if np.shape(self._importances) != (self.n_features_in_,):
-                raise ValueError(f"_importances must be {self.n_features_in_} numbers")
+            _check_importances(self._importances, self._columns, self.n_features_in_)
 
 
-def _make_data_factory(X: sp.csc_matrix, y: NDArray[np.uint32], n_classes: int) -> DataFactory:
+def _make_data_factory(
+    X: sp.csc_matrix, y: NDArray[np.uint32], n_classes: int, n_features: int
+) -> DataFactory:
     """Return the function that makes the training set of a run from the masks of its samples."""
     csr = to_csr(X)
     # Similar samples in the same block take the same path for longer.
@@ -615,7 +626,9 @@ def _make_data_factory(X: sp.csc_matrix, y: NDArray[np.uint32], n_classes: int) 
             y=y,
             n_classes=n_classes,
             train=_to_index(is_train),
-            binned=bin_matrix(csc_arrays(X if is_train.all() else X[is_train])),
+            binned=bin_matrix(
+                csc_arrays(X if is_train.all() else X[is_train]), n_features=n_features
+            ),
             scored=_to_index(is_scored),
         )
 
@@ -628,6 +641,17 @@ def _check_tree_weights(weights: Any, n_trees: int) -> NDArray[np.float64]:
     if checked.shape != (n_trees,) or not np.isfinite(checked).all() or not (checked > 0).all():
         raise ValueError(f"tree_weights_ must be {n_trees} positive numbers")
     return checked
+
+
+def _check_importances(importances: Any, columns: Any, n_features: int) -> None:
+    """Raise ValueError unless there is one importance for each feature or each column."""
+    if columns is not None:
+        is_valid = isinstance(columns, np.ndarray) and columns.dtype == np.int32
+        if not is_valid or not ((columns >= 0) & (columns < n_features)).all():
+            raise ValueError("_columns must be None or an array of features")
+        n_features = len(columns)
+    if np.shape(importances) != (n_features,):
+        raise ValueError(f"_importances must be {n_features} numbers")
 
 
 def _encode_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.intp] | None:
@@ -649,7 +673,7 @@ def _to_index(mask: NDArray[np.bool_]) -> NDArray[np.int64] | slice:
 
 
 def _hash_training_set(
-    X: sp.csc_matrix, y: NDArray[np.uint32], weights: NDArray[np.float64]
+    X: sp.csc_matrix | sp.csr_matrix, y: NDArray[np.uint32], weights: NDArray[np.float64]
 ) -> int:
     """Hash the training set, to recognize it in the next fit."""
     value = 0

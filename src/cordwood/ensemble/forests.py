@@ -12,7 +12,7 @@ from sklearn import ensemble, tree
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._csr import csc_arrays, csr_arrays, to_csr
+from cordwood._csr import compact_columns, csc_arrays, to_csr
 from cordwood._param_validation import (
     BOOLEAN,
     CALLABLE,
@@ -27,10 +27,14 @@ from cordwood._sklearn import NO_TASK, FitTask, make_tree
 from cordwood.ensemble._tree_engine import bootstrap as bag
 from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.binning import bin_matrix
-from cordwood.ensemble._tree_engine.forest import Forest, join
+from cordwood.ensemble._tree_engine.forest import Forest, join, rename_features
 from cordwood.ensemble._tree_engine.grower import grow_forest
 from cordwood.ensemble._tree_engine.importances import expand_tree, importances, node_impurity
-from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, balanced_class_weights
+from cordwood.ensemble._tree_ensemble import (
+    BaseTreeEnsemble,
+    balanced_class_weights,
+    select_features,
+)
 
 
 class BaseForestClassifier(BaseTreeEnsemble):
@@ -180,7 +184,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
 
     def _fit(
         self,
-        X: sp.csc_matrix,
+        X: sp.csc_matrix | sp.csr_matrix,
         y: NDArray[np.uint32],
         weights: NDArray[np.float64],
         task: FitTask = NO_TASK,
@@ -206,8 +210,9 @@ class BaseForestClassifier(BaseTreeEnsemble):
             balanced = balanced_class_weights(y_weighted, tree_weights, n_classes)
             return tree_weights * balanced[y_weighted]
 
+        columns_present, columns = compact_columns(X if is_weighted.all() else X[is_weighted])
         grown = grow_forest(
-            bin_matrix(csc_arrays(X if is_weighted.all() else X[is_weighted])),
+            bin_matrix(csc_arrays(columns_present), n_features=X.shape[1]),
             y_weighted,
             n_classes,
             tree_params,
@@ -217,6 +222,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
             verbose=self.verbose,
             on_tree=self._make_tree_reporter(task, n_kept),
         )
+        grown = rename_features(grown, columns)
         self.forest_: Forest = join([self.forest_, grown]) if n_kept else grown
         if bootstrap_seeds is not None:
             bootstrap_seeds = bootstrap_seeds[: self.forest_.n_trees]
@@ -226,7 +232,8 @@ class BaseForestClassifier(BaseTreeEnsemble):
             self._set_oob_attributes(X, y, is_weighted, in_bag)
 
     def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
-        votes, n_votes = vote(self.forest_, csr_arrays(X), len(self.classes_), n_jobs=self.n_jobs)
+        n_classes = len(self.classes_)
+        votes, n_votes = vote(*select_features(self.forest_, X), n_classes, n_jobs=self.n_jobs)
         return votes / n_votes[:, None]
 
     def _count_subtasks(self) -> int:
@@ -258,7 +265,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
 
     def _set_oob_attributes(
         self,
-        X: sp.csc_matrix,
+        X: sp.csc_matrix | sp.csr_matrix,
         y: NDArray[np.uint32],
         is_weighted: NDArray[np.bool_],
         in_bag: NDArray[np.uint8],
@@ -271,11 +278,14 @@ class BaseForestClassifier(BaseTreeEnsemble):
         votes = np.zeros((len(y), n_classes))
         n_votes = np.zeros(len(y), np.int64)
         votes[is_weighted], n_votes[is_weighted] = vote(
-            self.forest_, csr_arrays(csr[is_weighted]), n_classes, in_bag=in_bag, n_jobs=self.n_jobs
+            *select_features(self.forest_, csr[is_weighted]),
+            n_classes,
+            in_bag=in_bag,
+            n_jobs=self.n_jobs,
         )
         if not is_weighted.all():
             votes[~is_weighted], n_votes[~is_weighted] = vote(
-                self.forest_, csr_arrays(csr[~is_weighted]), n_classes, n_jobs=self.n_jobs
+                *select_features(self.forest_, csr[~is_weighted]), n_classes, n_jobs=self.n_jobs
             )
         self.oob_count_ = n_votes
         self.oob_decision_function_ = np.full(votes.shape, np.nan)

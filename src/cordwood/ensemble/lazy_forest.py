@@ -180,23 +180,28 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         self.random_state = random_state
 
     def _fit(
-        self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+        self,
+        X: sp.csc_matrix | sp.csr_matrix,
+        codes: NDArray[np.uint32],
+        weights: NDArray[np.float64],
     ) -> None:
         self.seed_ = int(check_state(self.random_state).randint(MAX_SEED, dtype=np.int64))
         self._store(X, codes)
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._rows = label_rows(csr_arrays(self._training_samples()), self._codes)
+        X = self._number_columns(self._training_samples())
+        self._rows = label_rows(csr_arrays(X), self._codes)
 
     def _make_vote_function(
-        self, n_neighbors: int, n_threads: int, *, is_loo: bool
+        self, n_neighbors: int, n_threads: int, n_columns: int, *, is_loo: bool
     ) -> VoteFunction:
-        params = self._tree_params(n_neighbors, is_loo=is_loo)
+        params = self._tree_params(n_neighbors, n_columns, is_loo=is_loo)
+        rows = self._rows._replace(n_features=n_columns)
         n_prior_votes = float(self.loo_smoothing) * len(self.classes_) if is_loo else 0.0
         workspaces: SimpleQueue[LazyWorkspace] = SimpleQueue()
         for _ in range(n_threads):
-            workspaces.put(allocate_lazy_workspace(self._rows, len(self.classes_), n_neighbors))
+            workspaces.put(allocate_lazy_workspace(rows, len(self.classes_), n_neighbors))
 
         def count(
             queries: sp.csr_matrix,
@@ -206,9 +211,7 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         ) -> None:
             workspace = workspaces.get()
             try:
-                lazy_vote(
-                    self._rows, params, workspace, csr_arrays(queries), ids, self.seed_, votes
-                )
+                lazy_vote(rows, params, workspace, csr_arrays(queries), ids, self.seed_, votes)
             finally:
                 workspaces.put(workspace)
             if n_prior_votes > 0:
@@ -241,13 +244,13 @@ class LazyForestClassifier(BaseNeighborsClassifier):
             )
         return n_neighbors
 
-    def _tree_params(self, n_neighbors: int, *, is_loo: bool) -> LazyTreeParams:
+    def _tree_params(self, n_neighbors: int, n_columns: int, *, is_loo: bool) -> LazyTreeParams:
         """Resolve the constructor parameters, which may have been changed since `fit`."""
         self._validate_params()
         n_trees = int(self.n_estimators)
         if is_loo and self.n_estimators_loo is not None:
             n_trees = min(n_trees, int(self.n_estimators_loo))
-        counts = np.arange(self.n_features_in_ + 1)
+        counts = np.arange(n_columns + 1)
         entropy = self.criterion != "gini"
         return LazyTreeParams(
             n_trees=n_trees,

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from cordwood._intrinsics import read_only
-from cordwood._jit import log_slow_compilation
 from cordwood.linear_model._dual_solver import scale_columns, solve_dual
 
 Float64Array = NDArray[np.float64]
@@ -49,8 +48,7 @@ def make_dual_solver(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) 
             data = np.empty_like(samples.data)
             scale_columns(indices, read_only(samples.data), read_only(scale[column]), data)
         arrays = indptr, indices, read_only(data), sign, read_only(costs)
-        with log_slow_compilation(solve_dual):
-            n_iter = solve_dual(*arrays, hinge, tol, max_iter, seed + class_index, coef)
+        n_iter = solve_dual(*arrays, hinge, tol, max_iter, seed + class_index, coef)
         return _unscale(np.append(coef[position], coef[-1]), scale), int(n_iter)
 
     return solve

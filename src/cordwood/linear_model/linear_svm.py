@@ -14,6 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
+from cordwood._csr import (
+    MAX_DENSE_FEATURES,
+    check_dense_size,
+    check_sparse,
+    drop_empty_columns,
+    to_csr,
+)
 from cordwood._duplicates import number_duplicates, stratify_groups
 from cordwood._param_validation import (
     N_JOBS,
@@ -208,15 +215,21 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         check_classification_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        X, y = validate_data(
+            self, check_sparse(X), y, accept_sparse="csr", dtype=np.float64, order="C"
+        )
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         check_at_least_two_classes(self.classes_)
         self._check_class_weight()
+        n_classifiers = 1 if len(self.classes_) == 2 else len(self.classes_)
+        check_dense_size(n_classifiers, self.n_features_in_, "coef_")
+        X, columns = _select_columns(X)
         X = to_int32_indices(X)
         weights = check_sample_weight(sample_weight, X)
         rng = check_state(self.random_state)
-        self.coef_, self.intercept_, self.n_iter_ = self._fit_coefficients(X, y, weights, rng)
+        coef, self.intercept_, self.n_iter_ = self._fit_coefficients(X, y, weights, rng)
+        self.coef_ = _insert_columns(coef, columns, self.n_features_in_)
         if self.n_iter_ >= self.max_iter:
             warnings.warn(
                 f"Solver failed to converge after max_iter={self.max_iter} iterations. Increase "
@@ -245,7 +258,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             For two classes, one value per sample, positive for the second class.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = validate_data(self, check_sparse(X), reset=False, accept_sparse="csr", dtype=np.float64)
         margins: NDArray[np.float64] = X @ self.coef_.T + self.intercept_
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
@@ -378,6 +391,24 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _select_columns(X: Any) -> tuple[Any, NDArray[np.int32] | None]:
+    """With too many sparse features, return those that occur, and their indices."""
+    if isinstance(X, np.ndarray) or X.shape[1] <= MAX_DENSE_FEATURES:
+        return X, None
+    return drop_empty_columns(to_csr(X))
+
+
+def _insert_columns(
+    coef: NDArray[np.float64], columns: NDArray[np.int32] | None, n_features: int
+) -> NDArray[np.float64]:
+    """Return the coefficients of all features, zero for those that do not occur."""
+    if columns is None:
+        return coef
+    all_coef = np.zeros((len(coef), n_features))
+    all_coef[:, columns] = coef
+    return all_coef
 
 
 def _group_duplicates(X: Any, weights: NDArray[np.float64]) -> NDArray[np.intp]:

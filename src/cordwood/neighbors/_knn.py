@@ -19,6 +19,10 @@ _MAGNITUDE = np.int32(2**31 - 1)
 # Smaller cosines are rounding errors of orthogonal vectors.
 _MIN_COSINE = 1e-6
 
+# Bounds of the largest squared distance between which single precision has the range to compare it
+# with those of near neighbors.
+_MIN_SQUARED, _MAX_SQUARED = 2.0**-64, 2.0**120
+
 # With more than this many samples per neighbor, a subsample of every 16th sample is scored first
 # to find a threshold.
 _MIN_SAMPLES_PER_NEIGHBOR, _STRIDE = 16, 16
@@ -111,7 +115,8 @@ def find_by_distance(
     """Find the indexed samples with the smallest Euclidean distance to each query.
 
     Like `find_by_cosine`, but `similarities` are negated squared distances, and `x` is a buffer of
-    zeros, one for each feature.
+    zeros, one for each feature. Squared distances are computed in double precision and compared in
+    single precision, after scaling them by a power of two if they are outside of its range.
     """
     index = borrow(index)
     sample_start, column, stored = index.indptr, index.indices, index.data
@@ -121,6 +126,7 @@ def find_by_distance(
             value = np.float64(data[i])
             x[indices[i]] = value
             query_norm += value * value
+        largest = 0.0
         for sample in range(len(sample_start) - 1):
             squared, shared_norm = 0.0, 0.0
             for i in range(sample_start[sample], sample_start[sample + 1]):
@@ -129,9 +135,18 @@ def find_by_distance(
                 squared += difference * difference
                 shared_norm += value * value
             # The sample is zero in the remaining features of the query.
-            scores[sample] = -(squared + max(query_norm - shared_norm, 0.0))
+            squared += max(query_norm - shared_norm, 0.0)
+            scores[sample] = -squared
+            largest = max(largest, squared)
+        scale = 1.0
+        if largest > _MAX_SQUARED or 0.0 < largest < _MIN_SQUARED:
+            scale = 2.0 ** -np.floor(np.log2(largest))
+            for sample in range(len(scores)):
+                scores[sample] *= scale
         own_group = query_groups[query]
         select_top(scores, -np.inf, groups, own_group, keys, neighbors[query], similarities[query])
+        if scale != 1.0:
+            similarities[query] /= scale
         for i in range(indptr[query], indptr[query + 1]):
             x[indices[i]] = 0.0
 

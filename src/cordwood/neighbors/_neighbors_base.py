@@ -11,9 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from cordwood._base_classifier import BaseVotingClassifier
-from cordwood._csr import check_labelled_csr, to_csr
+from cordwood._csr import (
+    MAX_DENSE_FEATURES,
+    check_labelled_csr,
+    check_sparse,
+    number_columns,
+    to_csr,
+)
 from cordwood._param_validation import check_choice, check_jobs, check_number
-from cordwood.neighbors.index import METRICS, build_index, choose_metric, query_index
+from cordwood.neighbors.index import (
+    METRICS,
+    build_index,
+    choose_metric,
+    query_index,
+    widen_index,
+)
 
 # Writes the class probabilities of a block of queries, given the queries, the indices and the
 # distances of their neighbors, and a zeroed array of shape (n_queries, n_classes).
@@ -82,8 +94,14 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         if X is None:
             X, excluded = self._training_samples(), np.arange(len(self._codes))
         else:
-            X = to_csr(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
+            X = to_csr(
+                validate_data(
+                    self, check_sparse(X), accept_sparse="csr", dtype=np.float32, reset=False
+                )
+            )
         k = self._count_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
+        X = self._number_columns(X)
+        index = widen_index(self._index, X.shape[1])
         neighbors = np.empty((X.shape[0], k), np.int32)
         distances = np.empty((X.shape[0], k))
 
@@ -91,7 +109,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             block = slice(first, first + BLOCK_SIZE)
             query_groups = None if excluded is None else excluded[block]
             neighbors[block], distances[block] = query_index(
-                self._index, X[block], k, query_groups=query_groups
+                index, X[block], k, query_groups=query_groups
             )
 
         self._run_blocks(find, X.shape[0])
@@ -137,7 +155,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         chosen = _check_indices(indices, X.shape[0])
         return self._predict_queries(X[chosen], group_codes[chosen], group_codes, is_loo=True)
 
-    def _store(self, X: sp.csc_matrix, codes: NDArray[np.uint32]) -> None:
+    def _store(self, X: sp.csc_matrix | sp.csr_matrix, codes: NDArray[np.uint32]) -> None:
         """Store and index the training set."""
         samples = to_csr(X.tocsr())
         self.metric_ = choose_metric(samples) if self.metric == "auto" else self.metric
@@ -148,7 +166,16 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
     def _prepare(self) -> None:
         """Build the data structures that model files do not contain."""
-        self._index = build_index(self._training_samples(), self.metric_)
+        X = self._training_samples()
+        self._columns = np.unique(X.indices) if X.shape[1] > MAX_DENSE_FEATURES else None
+        self._index = build_index(self._number_columns(X), self.metric_)
+
+    def _number_columns(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        """With too many features, number those that occur in training samples, then all others.
+
+        The data structures of neighbor queries take memory for every column of the result.
+        """
+        return X if self._columns is None else number_columns(X, self._columns)
 
     def _training_samples(self) -> sp.csr_matrix:
         arrays = (self._data, self._indices, self._indptr)
@@ -172,16 +199,18 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
         Queries without neighbors get the class frequencies of these samples.
         """
+        X = self._number_columns(X)
+        index = widen_index(self._index, X.shape[1])
         n_neighbors = self._count_neighbors(self.n_neighbors)
         n_threads = self._count_threads(X.shape[0])
-        vote = self._make_vote_function(n_neighbors, n_threads, is_loo=is_loo)
+        vote = self._make_vote_function(n_neighbors, n_threads, X.shape[1], is_loo=is_loo)
         proba = np.zeros((X.shape[0], len(self.classes_)))
 
         def predict(first: int) -> None:
             block = slice(first, first + BLOCK_SIZE)
             queries, block_proba = X[block], proba[block]
             neighbors, distances = query_index(
-                self._index, queries, n_neighbors, query_groups=query_groups[block], groups=groups
+                index, queries, n_neighbors, query_groups=query_groups[block], groups=groups
             )
             vote(queries, neighbors, distances, block_proba)
             for i in np.flatnonzero(neighbors[:, 0] < 0):
@@ -192,7 +221,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
     @abstractmethod
     def _make_vote_function(
-        self, n_neighbors: int, n_threads: int, *, is_loo: bool
+        self, n_neighbors: int, n_threads: int, n_columns: int, *, is_loo: bool
     ) -> VoteFunction:
         """Return the function that predicts a block of queries from their neighbors.
 
@@ -202,6 +231,8 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             Number of neighbors of each query.
         n_threads : int
             Number of threads that call the function at the same time.
+        n_columns : int
+            Number of columns of the queries, which `_number_columns` returns.
         is_loo : bool
             Whether the queries are training samples (leave-one-out predictions).
 
@@ -232,7 +263,8 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_rows", "_index")}
+        derived = ("_rows", "_index", "_columns")
+        return {name: value for name, value in state.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -132,6 +132,19 @@ def build_index(X: sp.csr_matrix, metric: str) -> Index:
     )
 
 
+def widen_index(index: Index, n_features: int) -> Index:
+    """Return the index with more features, which occur in none of its samples."""
+    n_new = n_features - len(index.idf) if isinstance(index, CosineIndex) else 0
+    if not isinstance(index, CosineIndex) or not n_new:
+        return index
+    idf = np.log(index.n_samples) if index.log_counts else 1.0
+    return index._replace(
+        idf=read_only(np.pad(index.idf, (0, n_new), constant_values=idf)),
+        start=read_only(np.pad(index.start, (0, n_new), mode="edge")),
+        dense_row=read_only(np.pad(index.dense_row, (0, n_new), constant_values=-1)),
+    )
+
+
 def query_index(
     index: Index,
     X: sp.csr_matrix,

@@ -103,12 +103,15 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         self.n_jobs = n_jobs
 
     def _fit(
-        self, X: sp.csc_matrix, codes: NDArray[np.uint32], weights: NDArray[np.float64]
+        self,
+        X: sp.csc_matrix | sp.csr_matrix,
+        codes: NDArray[np.uint32],
+        weights: NDArray[np.float64],
     ) -> None:
         self._store(X, codes)
 
     def _make_vote_function(
-        self, n_neighbors: int, n_threads: int, *, is_loo: bool
+        self, n_neighbors: int, n_threads: int, n_columns: int, *, is_loo: bool
     ) -> VoteFunction:
         self._validate_params()  # they may have been changed since fit
 

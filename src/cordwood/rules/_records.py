@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood._csr import MAX_DENSE_FEATURES, take_columns
+
 Float64Array = NDArray[np.float64]
 
 
@@ -76,6 +78,10 @@ class RuleSet(NamedTuple):
         """Return the rules in a mask, an array of indices or a slice."""
         return RuleSet._make(array[indices] for array in self)
 
+    def rename_features(self, columns: NDArray[np.int32] | None) -> "RuleSet":
+        """Return the rules where feature i is called `columns[i]`; None changes nothing."""
+        return self if columns is None else self._replace(feature=columns[self.feature])
+
     def negate(self) -> "RuleSet":
         """Return the rules with votes of the opposite sign."""
         return self._replace(present=-self.present, absent=-self.absent)
@@ -133,8 +139,12 @@ def sum_votes(rule_sets: list[RuleSet], present: Any) -> Float64Array:
     """
     lengths = [len(rules.feature) for rules in rule_sets]
     rules, column = concatenate_rules(rule_sets), np.repeat(np.arange(len(rule_sets)), lengths)
+    feature: NDArray[Any] = rules.feature
+    if present.shape[1] > MAX_DENSE_FEATURES:
+        features, feature = np.unique(rules.feature, return_inverse=True)
+        present = take_columns(present, features)
     difference = sp.csr_matrix(
-        (rules.weight * (rules.present - rules.absent), (rules.feature, column)),
+        (rules.weight * (rules.present - rules.absent), (feature, column)),
         shape=(present.shape[1], len(rule_sets)),
     )
     base = np.bincount(column, rules.weight * rules.absent, minlength=len(rule_sets))

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
+from cordwood._csr import check_sparse
 from cordwood._param_validation import (
     N_JOBS,
     POSITIVE,
@@ -130,7 +131,12 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         """
         self._validate_params()
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True
+            self,
+            check_sparse(X),
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
         )
         if y.ndim == 1:
             check_classification_labels(y)
@@ -140,12 +146,16 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         labels = self._encode_labels(y)
         samples = merge_duplicates(binarize(X), labels, weights)
         classifiers, fitted_folds = self._fit_all(samples)
-        self._rule_sets = [classifier.rules for classifier in classifiers]
-        self._stages = [classifier.stages for classifier in classifiers]
+        columns = samples.columns
+        self._rule_sets = [classifier.rules.rename_features(columns) for classifier in classifiers]
+        self._stages = [
+            [rules.rename_features(columns) for rules in classifier.stages]
+            for classifier in classifiers
+        ]
         self.n_iter_ = np.array([classifier.n_iter for classifier in classifiers])
         self.converged_ = np.array([classifier.converged for classifier in classifiers])
         self._set_diagnostics(classifiers)
-        self.temperatures_ = self._fit_temperatures(samples, fitted_folds)
+        self.temperatures_ = self._fit_temperatures(samples, classifiers, fitted_folds)
         return self
 
     def decision_function(self, X: Any) -> Float64Array:
@@ -380,14 +390,17 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         return not self.multilabel_ and len(self.classes_) > 2
 
     def _fit_temperatures(
-        self, samples: UniqueSamples, fitted_folds: list[_FittedFold]
+        self,
+        samples: UniqueSamples,
+        classifiers: list[BinaryRules],
+        fitted_folds: list[_FittedFold],
     ) -> Float64Array:
         """Fit the temperatures of the sums of votes on held-out samples."""
         labels, weight = samples.labels, samples.weight
         temperatures = np.ones((labels.shape[1], 2))
         if not fitted_folds:
             return temperatures
-        fitted_votes, held_out_votes = self._sum_held_out_votes(samples, fitted_folds)
+        fitted_votes, held_out_votes = _sum_held_out_votes(samples, classifiers, fitted_folds)
         if self._is_multiclass:
             columns = labels.argmax(axis=1)
             known = ~np.isnan(held_out_votes[np.arange(len(columns)), columns])
@@ -407,31 +420,6 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
             )
         return temperatures
 
-    def _sum_held_out_votes(
-        self, samples: UniqueSamples, fitted_folds: list[_FittedFold]
-    ) -> tuple[Float64Array, Float64Array]:
-        """Return the sums of votes of the fitted classifiers, and those of held-out samples.
-
-        Sums of held-out samples are NaN where the training samples of the fold have one class.
-        Classifiers of fewer samples have larger sums of votes, so those of a fold are scaled to
-        the root mean square of the fitted classifiers, over all samples.
-        """
-        present = samples.present.tocsr()
-        fitted_votes = _sum_votes_rounded(self._rule_sets, present)
-        held_out_votes = np.full(samples.labels.shape, np.nan)
-        scale = _root_mean_square(fitted_votes, samples.weight)
-        for held_out, classifiers in fitted_folds:
-            votes = _sum_votes_rounded([classifier.rules for classifier in classifiers], present)
-            fold_scale = _root_mean_square(votes, samples.weight)
-            is_zero = (scale == 0.0) | (fold_scale == 0.0)
-            ratio = np.divide(scale, fold_scale, out=np.ones_like(scale), where=~is_zero)
-            held_out_votes[held_out] = votes[held_out] * ratio
-            # Constant classifiers of a training fold with one class are not representative.
-            train_labels = samples.labels[~held_out]
-            is_constant = train_labels.all(axis=0) | ~train_labels.any(axis=0)
-            held_out_votes[np.ix_(held_out, is_constant)] = np.nan
-        return fitted_votes, held_out_votes
-
     def _decide(self, rule_sets: list[RuleSet], present: Any) -> Float64Array:
         """Return decision values of binarized samples."""
         votes = _sum_votes_rounded(rule_sets, present)
@@ -441,7 +429,13 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
 
     def _binarize(self, X: Any) -> Any:
         return binarize(
-            validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+            validate_data(
+                self,
+                check_sparse(X),
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                reset=False,
+            )
         )
 
     def _list_rules(self, rules: RuleSet, feature_names: Sequence[str] | None) -> list[Rule]:
@@ -462,6 +456,32 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
             stages = (rules for stages in self._stages for rules in stages)
             for rules in [*self._rule_sets, *stages]:
                 check_rules(rules, self.n_features_in_)
+
+
+def _sum_held_out_votes(
+    samples: UniqueSamples, classifiers: list[BinaryRules], fitted_folds: list[_FittedFold]
+) -> tuple[Float64Array, Float64Array]:
+    """Return the sums of votes of the fitted classifiers, and those of held-out samples.
+
+    Sums of held-out samples are NaN where the training samples of the fold have one class.
+    Classifiers of fewer samples have larger sums of votes, so those of a fold are scaled to
+    the root mean square of the fitted classifiers, over all samples.
+    """
+    present = samples.present.tocsr()
+    fitted_votes = _sum_votes_rounded([classifier.rules for classifier in classifiers], present)
+    held_out_votes = np.full(samples.labels.shape, np.nan)
+    scale = _root_mean_square(fitted_votes, samples.weight)
+    for held_out, fold_classifiers in fitted_folds:
+        votes = _sum_votes_rounded([classifier.rules for classifier in fold_classifiers], present)
+        fold_scale = _root_mean_square(votes, samples.weight)
+        is_zero = (scale == 0.0) | (fold_scale == 0.0)
+        ratio = np.divide(scale, fold_scale, out=np.ones_like(scale), where=~is_zero)
+        held_out_votes[held_out] = votes[held_out] * ratio
+        # Constant classifiers of a training fold with one class are not representative.
+        train_labels = samples.labels[~held_out]
+        is_constant = train_labels.all(axis=0) | ~train_labels.any(axis=0)
+        held_out_votes[np.ix_(held_out, is_constant)] = np.nan
+    return fitted_votes, held_out_votes
 
 
 def _sum_votes_rounded(rule_sets: list[RuleSet], present: Any) -> Float64Array:

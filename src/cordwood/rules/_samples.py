@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood._csr import MAX_DENSE_FEATURES, take_columns, to_csr
 from cordwood.rules._records import BinaryProblem, Float64Array
 
 
@@ -23,17 +24,27 @@ class UniqueSamples(NamedTuple):
         Sum of the weights of the duplicates.
     group : int array of shape (n_samples,)
         Group of each sample; samples that differ in their labels only are in the same group.
+    columns : int32 array of shape (n_columns,) or None
+        Feature of each column of `present`, if there are too many features for a column each.
+        Features that are present in no sample are all alike, so `columns` contains the first of
+        them only.
     """
 
     present: sp.csc_matrix
     labels: NDArray[np.bool_]
     weight: Float64Array
     group: NDArray[np.intp]
+    columns: NDArray[np.int32] | None = None
 
     def take(self, mask: NDArray[np.bool_]) -> "UniqueSamples":
         """Return the samples in a mask."""
         present = sp.csc_matrix(sp.csr_matrix(self.present)[mask])
-        return UniqueSamples(present, self.labels[mask], self.weight[mask], self.group[mask])
+        return self._replace(
+            present=present,
+            labels=self.labels[mask],
+            weight=self.weight[mask],
+            group=self.group[mask],
+        )
 
 
 def binarize(X: Any) -> sp.csr_matrix:
@@ -44,7 +55,7 @@ def binarize(X: Any) -> sp.csr_matrix:
     >>> binarize(np.array([[2.0, 0.0, -1.0]])).toarray()
     array([[1., 0., 0.]])
     """
-    present = sp.csr_matrix(sp.csr_matrix(X) > 0, dtype=np.float64)
+    present = sp.csr_matrix(to_csr(X) > 0, dtype=np.float64)
     present.sum_duplicates()
     return present
 
@@ -79,7 +90,22 @@ def merge_duplicates(
     kept = weighted[first]
     weight = np.bincount(unique.reshape(-1), weights[weighted]).astype(np.float64)
     _, group = np.unique(feature_keys[first], axis=0, return_inverse=True)
-    return UniqueSamples(sp.csc_matrix(present[kept]), labels[kept], weight, group.reshape(-1))
+    unique_samples, columns = _select_columns(present[kept])
+    return UniqueSamples(
+        sp.csc_matrix(unique_samples), labels[kept], weight, group.reshape(-1), columns
+    )
+
+
+def _select_columns(present: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32] | None]:
+    """With too many features, select those that are present, and the first that is not."""
+    if present.shape[1] <= MAX_DENSE_FEATURES:
+        return present, None
+    columns = np.unique(present.indices)
+    is_next = columns == np.arange(len(columns))
+    first_absent = len(columns) if is_next.all() else int(is_next.argmin())
+    if first_absent < present.shape[1]:
+        columns = np.union1d(columns, first_absent).astype(np.int32)
+    return take_columns(present, columns), columns
 
 
 def one_vs_rest(samples: UniqueSamples, is_positive: NDArray[np.bool_]) -> BinaryProblem:

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import NearestNeighbors
 
-from cordwood._csr import to_csr
+from cordwood._csr import MAX_DENSE_FEATURES, drop_empty_columns, to_csr
 from cordwood._duplicates import number_duplicates
 from cordwood.neighbors.index import build_index, choose_metric, query_index
 
@@ -134,7 +134,11 @@ def _choose_ratio(distances: NDArray[np.float64]) -> float:
 def _to_matrix(X: Any) -> Any:
     """Return numeric features of the samples; None if they cannot be compared."""
     if hasattr(X, "tocsr"):
-        return to_csr(X.astype(np.float32)) if _is_finite(X.data) else None
+        if not _is_finite(X.data):
+            return None
+        csr = to_csr(X.astype(np.float32))
+        # The index of the neighbors takes memory for every column.
+        return csr if csr.shape[1] <= MAX_DENSE_FEATURES else drop_empty_columns(csr)[0]
     if getattr(X, "ndim", 1) == 1:
         return _count_words(X) if all(isinstance(text, str) for text in X) else None
     try:

@@ -33,6 +33,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
 from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
+from cordwood._csr import check_sparse
 from cordwood._param_validation import (
     BOOLEAN,
     N_JOBS,
@@ -415,7 +416,7 @@ class OOBStackingClassifier(
     def _predict_base_probas(self, X: Any) -> NDArray[np.float64]:
         """Return the result of `transform` as an array, independent of `set_output`."""
         check_is_fitted(self)
-        _check_samples(X)
+        X = _check_samples(X)
         if _has_features(X):
             validate_data(self, X, skip_check_array=True, reset=False)
         transform, predict = map(check_memory(self.memory).cache, (transform_steps, predict_proba))
@@ -543,7 +544,7 @@ class OOBStackingClassifier(
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, ...]:
         """Validate the arguments of `fit`."""
-        _check_samples(X)
+        X = _check_samples(X)
         if y is not None:
             _check_length(*indexable(X), *indexable(y))
             check_classification_labels(y)
@@ -787,9 +788,11 @@ def _has_features(X: Any) -> bool:
     return len(getattr(X, "shape", ())) == 2
 
 
-def _check_samples(X: Any) -> None:
+def _check_samples(X: Any) -> Any:
+    """Return `X`, or a valid sparse matrix that shares its arrays."""
     if isinstance(X, str | bytes):
         raise ValueError("X must be a sequence of samples, e.g. a list of texts; got one string.")
+    return check_sparse(X)
 
 
 def _check_length(X: Any, y: Any) -> None:

@@ -23,6 +23,9 @@ _DENSE_FRACTION = 0.25
 # Columns of at most this many distinct values are sorted by counting.
 _MAX_COUNTED = 24
 
+# Maximum size of the table of log factorials; larger ones are computed when they are needed.
+_MAX_TABLE = 2**20
+
 _ONE = np.uint32(1)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
 _S29, _S32 = np.uint64(29), np.uint64(32)
@@ -46,18 +49,20 @@ class BinnedMatrix(NamedTuple):
     bin_min, bin_max : float32 arrays of shape (n_bins,)
         The smallest and the largest value in each bin; the bins of a feature begin at
         `bin_start[feature]`.
-    bin_start : int64 array of shape (n_features + 1,)
-    zero_bin : uint32 array of shape (n_features,)
+    bin_start : int64 array of shape (n_columns + 1,)
+    zero_bin : uint32 array of shape (n_columns,)
         The bin of zero in each feature.
     duplicate_id : uint32 array of shape (n_samples,)
         Equal for samples that are duplicates of each other.
-    column : int32 array of shape (n_features,)
+    column : int32 array of shape (n_columns,)
         The column of the input that holds each feature.
-    log_factorial : float64 array of shape (n_features + 1,)
+    log_factorial : float64 array
+        Logarithms of the factorials up to `n_features`, or of as many as are worth a table.
     sample_bits, sample_mask : uint32
         Number of low bits of an entry that hold the sample, and a mask of these bits.
     n_dense, n_nonempty, n_features : int
-        Number of dense features, of features with any nonzero value, and of all features.
+        Number of dense features, of features with any nonzero value, and of all features, of which
+        the input may lack columns that are zero.
     """
 
     row_start: NDArray[np.uint32]
@@ -85,13 +90,18 @@ class BinnedMatrix(NamedTuple):
         return len(self.duplicate_id)
 
 
-def bin_matrix(X: CSCArrays, *, max_bins: int | None = None) -> BinnedMatrix:
+def bin_matrix(
+    X: CSCArrays, *, n_features: int | None = None, max_bins: int | None = None
+) -> BinnedMatrix:
     """Bin a training matrix.
 
     Parameters
     ----------
-    X : CSCArrays of shape (n_samples, n_features)
+    X : CSCArrays of shape (n_samples, n_columns)
         Finite values, without duplicate entries or stored zeros.
+    n_features : int or None, default=None
+        Number of features, if it is larger than the number of columns because columns of zeros
+        were omitted.
     max_bins : int or None, default=None
         Maximum number of bins of a feature. By default each distinct value gets a bin, as long as
         bins fit into 32 bits together with the sample: always up to 65,534 samples; 4,095 bins
@@ -101,7 +111,8 @@ def bin_matrix(X: CSCArrays, *, max_bins: int | None = None) -> BinnedMatrix:
     -------
     BinnedMatrix
     """
-    n_samples, n_features = X.shape
+    n_samples, n_columns = X.shape
+    n_features = n_columns if n_features is None else n_features
     sample_bits = max(n_samples - 1, 1).bit_length()
     if max_bins is not None:
         sample_bits = max(sample_bits, 32 - (max_bins + 1).bit_length() + 1)
@@ -111,10 +122,10 @@ def bin_matrix(X: CSCArrays, *, max_bins: int | None = None) -> BinnedMatrix:
     n_entries = n_entries[column]
     n_dense = int(np.count_nonzero(n_entries > _DENSE_FRACTION * n_samples))
     entry = np.empty(nnz, np.uint32)
-    bin_min = np.empty(nnz + n_features, np.float32)
-    bin_max = np.empty(nnz + n_features, np.float32)
-    bin_start = np.empty(n_features + 1, np.int64)
-    zero_bin = np.empty(n_features, np.uint32)
+    bin_min = np.empty(nnz + n_columns, np.float32)
+    bin_max = np.empty(nnz + n_columns, np.float32)
+    bin_start = np.empty(n_columns + 1, np.int64)
+    zero_bin = np.empty(n_columns, np.uint32)
     n_bins = assign_bins(
         X.indptr,
         X.indices,
@@ -132,7 +143,7 @@ def bin_matrix(X: CSCArrays, *, max_bins: int | None = None) -> BinnedMatrix:
     fill_dense_columns(
         n_entries[:n_dense], entry, zero_bin, np.uint32(sample_bits), sample_mask, dense_entry
     )
-    column_start = np.zeros(n_features + 1, np.uint32)
+    column_start = np.zeros(n_columns + 1, np.uint32)
     np.cumsum(n_entries[n_dense:], out=column_start[n_dense + 1 :], dtype=np.uint32)
     column_entry = entry[n_entries[:n_dense].sum() :].copy()
     row_start = np.empty(n_samples + 1, np.uint32)
@@ -153,7 +164,7 @@ def bin_matrix(X: CSCArrays, *, max_bins: int | None = None) -> BinnedMatrix:
         duplicate_id=_find_duplicates(row_start, row_feature, row_entry, dense_entry),
         column=column.astype(np.int32),
         log_factorial=np.concatenate(
-            [[0.0], np.cumsum(np.log(np.arange(1, n_features + 1, dtype=np.float64)))]
+            [[0.0], np.cumsum(np.log(np.arange(1, min(n_features, _MAX_TABLE) + 1.0)))]
         ),
         sample_bits=np.uint32(sample_bits),
         sample_mask=sample_mask,

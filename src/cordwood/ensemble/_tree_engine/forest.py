@@ -114,6 +114,32 @@ def drop_leaf_stats(forest: Forest) -> Forest:
     )
 
 
+def rename_features(forest: Forest, columns: NDArray[np.int32] | None) -> Forest:
+    """Return the same trees where feature i is called `columns[i]`; None changes nothing."""
+    if columns is None:
+        return forest
+    features = columns.astype(np.uint32)[forest.feature_and_side >> 1]
+    codes = 2 * features + (forest.feature_and_side & 1)
+    # Leaf nodes refer to feature 0.
+    codes = np.where(forest.threshold == -np.inf, 0, codes)
+    return freeze(
+        forest._replace(
+            feature_and_side=codes.astype(WIDE_DTYPES[0]),
+            far_child=forest.far_child.astype(WIDE_DTYPES[1]),
+        )
+    )
+
+
+def number_features(forest: Forest) -> tuple[Forest, NDArray[np.int64]]:
+    """Return the same trees with the features that they split on numbered from 0, and these.
+
+    The inverse of `rename_features`. The features are sorted, and include feature 0.
+    """
+    features, number = np.unique(forest.feature_and_side >> 1, return_inverse=True)
+    codes = (2 * number + (forest.feature_and_side & 1)).astype(forest.feature_and_side.dtype)
+    return freeze(forest._replace(feature_and_side=codes)), features.astype(np.int64)
+
+
 def take_trees(forest: Forest, first: int, last: int) -> Forest:
     """Return the trees from `first` to before `last` as a forest."""
     nodes, leaves, impure = (

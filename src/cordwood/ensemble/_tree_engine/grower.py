@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import log_slow_compilation
 from cordwood.ensemble._tree_engine.binning import BinnedMatrix
 from cordwood.ensemble._tree_engine.forest import NARROW_DTYPES, WIDE_DTYPES, Forest, join
 from cordwood.ensemble._tree_engine.grow import grow_tree
@@ -62,11 +61,11 @@ class GrowWorkspace(NamedTuple):
         Upper bound on the weight of each sample of the current node, in units; 0 for all others.
     entry : uint32 array of shape (n_entries,)
         The entries of the posting lists.
-    span : uint32 array of shape (2 * n_features,)
+    span : uint32 array of shape (2 * n_columns,)
         Start and length of each feature's list.
-    active : uint32 array of shape (n_features + 1,)
+    active : uint32 array of shape (n_columns + 1,)
         Features that are not known to be constant in the current node.
-    list_level : uint64 array of shape (n_features,)
+    list_level : uint64 array of shape (n_columns,)
         Sum of the levels of each list that was drawn.
     buffer, spare, digit_start : uint32 arrays
         Entries of a dense feature, and temporary arrays of the radix sort.
@@ -112,7 +111,7 @@ class GrowWorkspace(NamedTuple):
 
 def allocate_grow_workspace(binned: BinnedMatrix, n_classes: int) -> GrowWorkspace:
     """Allocate the workspace of one thread for growing trees on this data."""
-    n, d = binned.n_samples, binned.n_features
+    n, d = binned.n_samples, len(binned.column)
     return GrowWorkspace(
         samples=np.empty(n, np.uint32),
         position=np.empty(n, np.uint32),
@@ -188,15 +187,14 @@ def grow_forest(
         sizes = grow_tree(binned, params, workspace, y, weights, unit, seed)
         return _extract_tree(binned, workspace, *sizes)
 
-    with log_slow_compilation(grow_tree):
-        trees = map_threads(
-            grow_one,
-            range(len(seeds)),
-            lambda: allocate_grow_workspace(binned, n_classes),
-            n_jobs=n_jobs,
-            verbose=verbose,
-            on_result=on_tree,
-        )
+    trees = map_threads(
+        grow_one,
+        range(len(seeds)),
+        lambda: allocate_grow_workspace(binned, n_classes),
+        n_jobs=n_jobs,
+        verbose=verbose,
+        on_result=on_tree,
+    )
     return join(trees)
 
 
@@ -216,7 +214,7 @@ def _extract_tree(
     code = workspace.node_feature_and_side[:n_nodes]
     feature_and_side = np.where(code >= 0, 2 * binned.column[code >> 1] + (code & 1), 0)
     n_codes = len(workspace.class_weights) + n_impure
-    is_narrow = max(binned.n_features, n_nodes, n_codes) <= _NARROW_LIMIT
+    is_narrow = max(len(binned.column), n_nodes, n_codes) <= _NARROW_LIMIT
     codes, links = NARROW_DTYPES if is_narrow else WIDE_DTYPES
     n_entries = int(workspace.impure_entry_start[n_impure])
     return Forest(

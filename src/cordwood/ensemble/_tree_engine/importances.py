@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 from cordwood._intrinsics import borrow
 from cordwood._jit import Float, Float64Array, Int, Record, helper, kernel
-from cordwood.ensemble._tree_engine.forest import Forest
+from cordwood.ensemble._tree_engine.forest import Forest, number_features
+
+# With more features than this, only those that trees split on are processed.
+_MAX_DENSE_FEATURES = 2**20
 
 
 class TreeNodes(NamedTuple):
@@ -112,6 +115,13 @@ def importances(
     float64 array of shape (n_features,)
     """
     _check_leaf_stats(forest)
+    if n_features > _MAX_DENSE_FEATURES:
+        result = np.zeros(n_features)
+        small, features = number_features(forest)
+        result[features] = importances(
+            small, n_classes, len(features), entropy=entropy, tree_weights=tree_weights
+        )
+        return result
     total = np.zeros(n_features)
     for tree in range(forest.n_trees):
         decrease = np.zeros(n_features)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood._intrinsics import CSRArrays, read_only
-from cordwood._jit import log_slow_compilation
 from cordwood.ensemble._tree_engine.lazy_grow import fingerprint_rows, vote_queries
 from cordwood.ensemble._tree_engine.local_index import N_STRATA
 
@@ -153,18 +152,17 @@ def lazy_vote(
         log_factorial=read_only(params.log_factorial),
         x_log_x=read_only(params.x_log_x),
     )
-    with log_slow_compilation(vote_queries):
-        vote_queries(
-            train,
-            params,
-            workspace,
-            X.indptr,
-            X.indices,
-            X.data,
-            read_only(neighbors),
-            np.int64(seed),
-            votes,
-        )
+    vote_queries(
+        train,
+        params,
+        workspace,
+        X.indptr,
+        X.indices,
+        X.data,
+        read_only(neighbors),
+        np.int64(seed),
+        votes,
+    )
 
 
 def allocate_lazy_workspace(train: LabelledCSR, n_classes: int, n_neighbors: int) -> LazyWorkspace:
