@@ -8,6 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from joblib import parallel_config
+
 from cordwood import api, persist
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console, count
@@ -33,7 +35,9 @@ def predict(args: Predict) -> None:
     source = Source(data=args.data, options=args)
     model, card = persist.load_with_card(args.model)
     start = time.perf_counter()
-    with console.progress(f"predicting {args.data}") as progress:
+    # Model files do not contain n_jobs.
+    all_cores = parallel_config("threading", n_jobs=-1)
+    with all_cores, console.progress(f"predicting {args.data}") as progress:
         samples = source.with_columns(card.columns).open(progress)
         counts = _write_predictions(model, samples, target, args.all_probabilities, args.json)
     seconds = time.perf_counter() - start
