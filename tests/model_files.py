@@ -10,7 +10,7 @@ from cordwood import persist
 from cordwood.exceptions import ModelFileError
 from cordwood.persist import _objects
 from cordwood.persist._arrays import MemoryBudget
-from cordwood.persist._schema import Schema
+from cordwood.persist._class_schema import Schema
 
 
 def members_of(file):

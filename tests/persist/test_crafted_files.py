@@ -1,4 +1,4 @@
-"""Files of an attacker, with valid digests: loading refuses them before anything can happen."""
+"""Files of an attacker, with valid digests: loading rejects them."""
 
 import io
 import json
@@ -60,7 +60,7 @@ def fit(model, X=COUNTS):
 # --- indices out of bounds -------------------------------------------------------------------
 
 
-def test_vocabulary_with_columns_beyond_the_features_is_refused(tmp_path):
+def test_vocabulary_with_columns_beyond_the_features_is_rejected(tmp_path):
     """The kernels and scipy do not check the columns of a vectorizer: predict would crash."""
     vectorizer = CountVectorizer().fit(TEXTS)
     vectorizer.vocabulary_ = {word: 100_000 - j for j, word in enumerate(WORDS)}
@@ -89,7 +89,7 @@ def test_vocabulary_with_columns_beyond_the_features_is_refused(tmp_path):
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_classifier_of_other_features_than_the_vectorizer_is_refused(classifier, tmp_path):
+def test_classifier_of_other_features_than_the_vectorizer_is_rejected(classifier, tmp_path):
     model = make_pipeline(TextVectorizer(preset="social").fit(TEXTS), fit(classifier))
     with pytest.raises(ModelFileError, match="a step takes 9 and the one before it returns 21"):
         save(model, tmp_path / "model")
@@ -115,7 +115,7 @@ def test_classifier_of_other_features_than_the_vectorizer_is_refused(classifier,
         ("classes_", lambda model: model.classes_[:1]),
     ],
 )
-def test_invalid_samples_of_neighbors_are_refused(model, name, value, tmp_path):
+def test_invalid_samples_of_neighbors_are_rejected(model, name, value, tmp_path):
     crafted = fit(model)
     setattr(crafted, name, value(crafted))
     with pytest.raises(ModelFileError):
@@ -154,7 +154,7 @@ def change_forest(name, index, value):
         lambda model: setattr(model, "classes_", model.classes_[:2]),
     ],
 )
-def test_invalid_forests_are_refused(change, tmp_path):
+def test_invalid_forests_are_rejected(change, tmp_path):
     crafted = fit(RandomForestClassifier(3, max_depth=1, random_state=0))
     change(crafted)
     with pytest.raises(ModelFileError):
@@ -212,7 +212,7 @@ STATES = [
 @pytest.mark.parametrize(
     ("make", "name", "value"), STATES, ids=[f"{i}-{state[1]}" for i, state in enumerate(STATES)]
 )
-def test_state_that_fit_cannot_produce_is_refused(make, name, value, tmp_path):
+def test_state_that_fit_cannot_produce_is_rejected(make, name, value, tmp_path):
     crafted = make()
     setattr(crafted, name, value(crafted))
     with pytest.raises(ModelFileError):
@@ -224,7 +224,7 @@ def test_state_that_fit_cannot_produce_is_refused(make, name, value, tmp_path):
     load_error(file)
 
 
-def test_half_fitted_pipelines_are_refused(tmp_path):
+def test_half_fitted_pipelines_are_rejected(tmp_path):
     model = make_pipeline(StandardScaler(with_mean=False), fit(LinearSVMClassifier()))
     assert "only some steps are fitted" in load_error(forge(model, tmp_path / "model"))
 
@@ -275,13 +275,13 @@ def test_common_token_patterns_need_no_trust(pattern, tmp_path):
         {"ngram_range": (1, 10**9), "analyzer": "char_wb"},
     ],
 )
-def test_long_ngrams_are_refused(params, tmp_path):
+def test_long_ngrams_are_rejected(params, tmp_path):
     model = TextVectorizer(preset="social").fit(TEXTS)
     model.resolved_params_ = VectorizerParams(**params)
     assert "ngram_range" in load_error(forge(model, tmp_path / "model"))
 
 
-def test_terms_that_are_longer_than_the_ngrams_are_refused(tmp_path):
+def test_terms_that_are_longer_than_the_ngrams_are_rejected(tmp_path):
     model = TextVectorizer(analyzer="char_wb", ngram_range=(2, 3)).fit(TEXTS)
     model._vocabulary, model.idf_ = {"x" * 10**6: 0}, None
     assert "longer than its n-grams" in load_error(forge(model, tmp_path / "model"))
@@ -314,7 +314,7 @@ def test_small_file_cannot_declare_large_arrays(saved, tmp_path):
     assert "sizes differ" in load_error(rewrite(saved, tmp_path / "model", tree=change))
 
 
-def test_decompression_bombs_are_refused(saved, tmp_path):
+def test_decompression_bombs_are_rejected(saved, tmp_path):
     file = rewrite(saved, tmp_path / "model", arrays=bytes(2**29))
     assert file.stat().st_size < 2**20
     assert "too large for the size of the file" in load_error(file)
@@ -356,7 +356,7 @@ def test_strings_with_long_prefixes_count_as_memory(tmp_path):
     assert "needs more memory" in load_error(file)
 
 
-def test_deep_trees_are_refused(saved, tmp_path):
+def test_deep_trees_are_rejected(saved, tmp_path):
     load_error(rewrite(saved, tmp_path / "model", model__json=b"[" * 200_000))
     deep = b'{"model":' + b'{"class":"sklearn.Pipeline","params":{},"nested":{"steps":[["a",' * 5000
     load_error(rewrite(saved, tmp_path / "model", model__json=deep))
@@ -370,7 +370,7 @@ def test_deep_trees_are_refused(saved, tmp_path):
     load_error(rewrite(saved, tmp_path / "model", tree=change))
 
 
-def test_many_archive_members_are_refused(saved, tmp_path):
+def test_many_archive_members_are_rejected(saved, tmp_path):
     content = members_of(saved)
     content.update({f"x{i}": b"" for i in range(1000)})
     file = write_members(content, tmp_path / "model")
@@ -400,7 +400,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: name[:30] or "empty")
-def test_other_classes_are_refused(name, saved, tmp_path):
+def test_other_classes_are_rejected(name, saved, tmp_path):
     imported = set(sys.modules)
     node = {"class": name, "params": {}, "fitted": {}}
     trusted_node = {"class": name, "state": {"args": ["true"]}}
@@ -418,7 +418,7 @@ def test_other_classes_are_refused(name, saved, tmp_path):
     assert set(sys.modules) == imported
 
 
-def test_gradient_boosting_is_refused_even_if_trusted(tmp_path):
+def test_gradient_boosting_is_rejected_even_if_trusted(tmp_path):
     """Its compiled predictors do not check their nodes, and are not plain values."""
     model = HistGradientBoostingClassifier(max_iter=2).fit(COUNTS.toarray(), LABELS)
     with pytest.raises(ModelFileError, match="HistGradientBoostingClassifier"):
@@ -455,13 +455,13 @@ def test_pickles_are_never_loaded(saved, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../escape", "/etc/passwd", "a.py", "x\\1"])
-def test_unexpected_archive_members_are_refused(name, saved, tmp_path):
+def test_unexpected_archive_members_are_rejected(name, saved, tmp_path):
     file = write_members({**members_of(saved), name: b""}, tmp_path / "model")
     assert "does not have exactly the members of a model file" in load_error(file)
 
 
 @pytest.mark.parametrize("name", ["model.json", "cordwood.json", "arrays", "sha256"])
-def test_duplicate_and_missing_archive_members_are_refused(name, saved, tmp_path):
+def test_duplicate_and_missing_archive_members_are_rejected(name, saved, tmp_path):
     content = members_of(saved)
     file = write_members(content, tmp_path / "model")
     with warnings.catch_warnings():
@@ -483,7 +483,7 @@ def test_compression_methods_are_limited(saved, tmp_path):
 @pytest.mark.parametrize(
     "tree", [b"", b"null", b"[]", b"{}", b'"x"', b"\xff\xfe", b"1" * 9999, b'{"model":{}}']
 )
-def test_invalid_trees_are_refused(tree, saved, tmp_path):
+def test_invalid_trees_are_rejected(tree, saved, tmp_path):
     assert "cannot load" in load_error(rewrite(saved, tmp_path / "model", model__json=tree))
 
 
@@ -506,7 +506,7 @@ def test_invalid_trees_are_refused(tree, saved, tmp_path):
     ],
     ids=repr,
 )
-def test_invalid_arrays_are_refused(entry, saved, tmp_path):
+def test_invalid_arrays_are_rejected(entry, saved, tmp_path):
     def change(tree):
         tree["arrays"] = [entry]
         tree["model"] = {
@@ -534,7 +534,7 @@ def test_invalid_arrays_are_refused(entry, saved, tmp_path):
     ],
     ids=["svm", "rf", "quick", "union"],
 )
-def test_changed_trees_are_refused_or_predict(model, tmp_path_factory):
+def test_changed_trees_are_rejected_or_predict(model, tmp_path_factory):
     """Any node of the tree is replaced by any value, or by another node."""
     folder = tmp_path_factory.mktemp("models")
     original = model()

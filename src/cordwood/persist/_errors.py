@@ -2,7 +2,7 @@
 
 
 class Rejected(Exception):
-    """The content is refused; the message is the predicate of a sentence about it."""
+    """The content is rejected; the message is the predicate of a sentence about it."""
 
 
 class Damaged(Exception):

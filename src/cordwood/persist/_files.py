@@ -140,8 +140,8 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()) ->
     """Load a model file.
 
     Loading runs no code from the file, and the content is validated: a file of unknown origin
-    cannot crash the process, read or write foreign memory, or take unlimited time or memory. What
-    the model predicts is up to whoever made the file.
+    cannot crash the process, read or write foreign memory, or take unlimited time or memory. It
+    may still contain a model that makes wrong predictions.
 
     Parameters
     ----------

@@ -8,9 +8,9 @@ import numpy as np
 
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._arrays import ArrayReader, ArrayWriter
+from cordwood.persist._class_schema import Interface, Schema
 from cordwood.persist._errors import Rejected, shorten
-from cordwood.persist._schema import Interface, Schema
-from cordwood.persist._values import ValueDecoder, ValueEncoder
+from cordwood.persist._plain_values import ValueDecoder, ValueEncoder
 
 Trusted = Mapping[str, type]
 

@@ -2,9 +2,9 @@
 
 from cordwood.persist._objects import Registry
 from cordwood.persist.schemas import (
+    _bayes,
     _compose,
     _linear,
-    _naive_bayes,
     _neighbors,
     _rules,
     _stacking,
@@ -12,6 +12,6 @@ from cordwood.persist.schemas import (
     _trees,
 )
 
-_FAMILIES = (_compose, _text, _linear, _naive_bayes, _neighbors, _trees, _rules, _stacking)
+_FAMILIES = (_compose, _text, _linear, _bayes, _neighbors, _trees, _rules, _stacking)
 
 REGISTRY = Registry(schema for family in _FAMILIES for schema in family.SCHEMAS)

@@ -7,9 +7,7 @@ from typing import Any
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from cordwood.persist._errors import Rejected
-from cordwood.persist._nested import NamedEstimators
-from cordwood.persist._schema import (
+from cordwood.persist._class_schema import (
     FLOATS,
     MAX_NUMBER,
     Array,
@@ -21,6 +19,8 @@ from cordwood.persist._schema import (
     number,
     scaler_interface,
 )
+from cordwood.persist._errors import Rejected
+from cordwood.persist._nested import NamedEstimators
 
 
 def chain_interface(steps: Sequence[Any], interface_of: InterfaceOf) -> Interface:

@@ -8,9 +8,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.persist._errors import Rejected
-from cordwood.persist._nested import Estimator, EstimatorList
-from cordwood.persist._schema import (
+from cordwood.persist._class_schema import (
     FLOATS,
     MAX_NUMBER,
     Array,
@@ -25,6 +23,8 @@ from cordwood.persist._schema import (
     integer,
     number,
 )
+from cordwood.persist._errors import Rejected
+from cordwood.persist._nested import Estimator, EstimatorList
 
 # Rounding coefficients to multiples of a step changes a margin by a sum of independent errors, with
 # a standard deviation of at most norm * step / sqrt(12), and a probability by at most a quarter of
@@ -66,11 +66,11 @@ SCHEMAS = (
             **_COEFFICIENTS,
             "temperature_": number(1e-100, MAX_NUMBER),
             "coef_": Coefficients(
-                "n_rows",
+                "n_problems",
                 "n_features",
                 find_step=lambda model, norm: _RELATIVE_STEP * float(model.temperature_) / norm,
             ),
-            "intercept_": Array("float64", "n_rows"),
+            "intercept_": Array("float64", "n_problems"),
             "n_iter_": integer(0, 2**31),
         },
         check=_check_rows,
@@ -80,9 +80,9 @@ SCHEMAS = (
         fitted={
             **_COEFFICIENTS,
             "coef_": Coefficients(
-                "n_rows", "n_features", find_step=lambda model, norm: _RELATIVE_STEP / norm
+                "n_problems", "n_features", find_step=lambda model, norm: _RELATIVE_STEP / norm
             ),
-            "intercept_": Array(FLOATS, "n_rows"),
+            "intercept_": Array(FLOATS, "n_problems"),
             "n_iter_": Array("int32", "n_fits", low=0),
         },
         check=_check_rows,

@@ -9,8 +9,7 @@ from cordwood._random import MAX_SEED
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.neighbors.index import METRICS
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
-from cordwood.persist._errors import Rejected
-from cordwood.persist._schema import (
+from cordwood.persist._class_schema import (
     Array,
     FeatureNames,
     InterfaceOf,
@@ -20,6 +19,7 @@ from cordwood.persist._schema import (
     choice,
     integer,
 )
+from cordwood.persist._errors import Rejected
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import Decoder, Encoder

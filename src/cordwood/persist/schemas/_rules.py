@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood.persist._errors import Rejected
-from cordwood.persist._schema import (
+from cordwood.persist._class_schema import (
     MAX_NUMBER,
     Array,
     FeatureNames,
@@ -17,6 +16,7 @@ from cordwood.persist._schema import (
     Sizes,
     choice,
 )
+from cordwood.persist._errors import Rejected
 from cordwood.rules._records import RuleSet, check_rules
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood.persist._errors import Rejected
-from cordwood.persist._nested import Estimator, NamedEstimators
-from cordwood.persist._schema import (
+from cordwood.persist._class_schema import (
     Array,
     FeatureNames,
     Field,
@@ -21,6 +19,8 @@ from cordwood.persist._schema import (
     integer,
     match_sizes,
 )
+from cordwood.persist._errors import Rejected
+from cordwood.persist._nested import Estimator, NamedEstimators
 from cordwood.persist.schemas._compose import chain_interface
 from cordwood.stacking.combiners import (
     SCANN,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood.persist._errors import Rejected, shorten
-from cordwood.persist._schema import (
+from cordwood.persist._class_schema import (
     Array,
     Field,
     Interface,
@@ -18,6 +17,7 @@ from cordwood.persist._schema import (
     match_sizes,
     text,
 )
+from cordwood.persist._errors import Rejected, shorten
 from cordwood.text._analyzer import build_analyzer
 from cordwood.text._counting import build_counter
 from cordwood.text._vectorizer_params import VectorizerParams
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _MAX_N = 32
 
-# A pattern of a file runs on the texts of whoever loads it, and some patterns take exponential
-# time. These take linear time: up to four characters of given kinds, then any number of one kind.
+# A pattern from an untrusted file runs on other texts, and some patterns take exponential time.
+# These take linear time: up to four characters of given kinds, then any number of one kind.
 _CHARACTER = r"(?:\\[wSd]|\[\^?(?:\\[wWsSdD_-]|[^\[\]\\^])+\]|[A-Za-z0-9#@_])"
 _LINEAR_PATTERN = re.compile(
     rf"(?:\(\?u\))?(?:\\b)?{_CHARACTER}{{0,4}}{_CHARACTER}(?:\+|\{{\d,\}})?"

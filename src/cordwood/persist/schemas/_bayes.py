@@ -10,9 +10,7 @@ import numpy as np
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 
 from cordwood.naive_bayes import NaiveBayesClassifier
-from cordwood.persist._errors import Rejected
-from cordwood.persist._nested import Estimator
-from cordwood.persist._schema import (
+from cordwood.persist._class_schema import (
     MAX_NUMBER,
     Array,
     Coefficients,
@@ -23,6 +21,8 @@ from cordwood.persist._schema import (
     Size,
     number,
 )
+from cordwood.persist._errors import Rejected
+from cordwood.persist._nested import Estimator
 
 _VARIANTS = {"multinomial": MultinomialNB, "complement": ComplementNB, "gaussian": GaussianNB}
 
