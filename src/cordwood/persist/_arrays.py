@@ -105,7 +105,9 @@ class ArrayWriter:
             entry["values"] = self.add(values)
             entry["stored"] = flat.dtype.name
         content = _separate_bytes(flat)
-        key = hashlib.sha256(json.dumps(entry).encode() + b"\0" + content).digest()
+        digest = hashlib.sha256(json.dumps(entry).encode() + b"\0")
+        digest.update(content)
+        key = digest.digest()
         if key not in self._known:
             self._known[key] = len(self.table)
             self.table.append(entry)
@@ -214,10 +216,11 @@ class ArrayReader:
         if entry.is_sorted:
             if stored.dtype.kind not in "iu" or entry.dtype.kind not in "iu":
                 raise Rejected("has differences that are not integers")
-            total = int(stored.max(initial=0)) * len(stored)
-            if total >= 2**63 or (len(stored) and stored.min() < 0):
+            if len(stored) and not 0 <= stored.min() <= stored.max() < 2**63:
                 raise Rejected("has differences that are out of range")
             stored = np.cumsum(stored, dtype=np.int64)
+            if (stored < 0).any():  # a sum that exceeds 64 bits is negative first
+                raise Rejected("has differences that are out of range")
         if stored.dtype != entry.dtype:
             if stored.dtype.kind not in "iu" or entry.dtype.kind not in "iu":
                 raise Rejected("has an array whose stored type is not a smaller integer")

@@ -25,6 +25,7 @@ Sizes = dict[str, int]
 # Larger numbers could overflow to infinity when they are multiplied.
 MAX_NUMBER = 1e100
 _MAX_LABEL_LENGTH = 10_000
+_BLOCK = 2**16
 
 
 class Field(ABC):
@@ -279,9 +280,7 @@ def encode_matrix(matrix: NDArray[Any], encoder: "Encoder", step: float | None) 
         matrix = matrix.T
     values = matrix.reshape(-1)
     if step is not None and np.abs(values).max(initial=0.0) / step < 2**31 - 1:
-        rounded = np.rint(values / step).astype(np.int64)
-        # The sign is moved to the lowest bit, so that the high bytes of small numbers are zero.
-        values = ((rounded << 1) ^ (rounded >> 63)).astype(np.uint32)
+        values = _round_to_steps(values, step)
         node["step"] = step
     elif encoder.is_compact and np.abs(values).max(initial=0.0) < np.finfo(np.float32).max:
         values = values.astype(np.float32)
@@ -313,8 +312,7 @@ def decode_matrix(node: Any, decoder: "Decoder") -> NDArray[Any]:
     if values.dtype.kind == "u":
         if not isinstance(step, float) or not 0 < step < MAX_NUMBER:
             raise Rejected("has a matrix with an invalid step")
-        integers = values.astype(np.int64)
-        values = ((integers >> 1) ^ -(integers & 1)) * step
+        values = _multiply_steps(values, step)
     flat = values.astype(dtype, copy=False)
     if "mask" in node:
         packed = decoder.arrays.get(node["mask"])
@@ -328,6 +326,28 @@ def decode_matrix(node: Any, decoder: "Decoder") -> NDArray[Any]:
     if len(flat) != size:
         raise Rejected("has a matrix whose size differs from its shape")
     return flat.reshape(shape[::-1]).T if node.get("fortran") is True else flat.reshape(shape)
+
+
+def _round_to_steps(values: NDArray[Any], step: float) -> NDArray[np.uint32]:
+    """Return numbers as multiples of a step, with the sign in the lowest bit.
+
+    Small negative numbers then have high bytes of zero, like positive ones. Works in blocks,
+    because the integers of a whole matrix would take as much memory as the matrix.
+    """
+    out = np.empty(len(values), np.uint32)
+    for start in range(0, len(values), _BLOCK):
+        rounded = np.rint(values[start : start + _BLOCK] / step).astype(np.int64)
+        out[start : start + _BLOCK] = (rounded << 1) ^ (rounded >> 63)
+    return out
+
+
+def _multiply_steps(values: NDArray[np.uint32], step: float) -> NDArray[np.float64]:
+    """Return the numbers that `_round_to_steps` rounded."""
+    out = np.empty(len(values))
+    for start in range(0, len(values), _BLOCK):
+        integers = values[start : start + _BLOCK].astype(np.int64)
+        out[start : start + _BLOCK] = ((integers >> 1) ^ -(integers & 1)) * step
+    return out
 
 
 class Labels(Field):
