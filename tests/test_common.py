@@ -229,7 +229,7 @@ def test_sparse_equals_dense(estimator, problem, container):
 def test_save_and_load_preserve_predictions(estimator, problem, tmp_path):
     X, y = PROBLEMS[problem]
     model = clone(estimator).fit(X, y)
-    loaded = load(save(model, tmp_path / "model"))
+    loaded = load(save(model, tmp_path / "model", precision="full"))
     assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     assert np.array_equal(loaded.predict(X), model.predict(X))
     # The base estimators of a stack do not define equality.

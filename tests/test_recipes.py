@@ -84,8 +84,12 @@ def test_savable_recipes_can_be_saved(name, input_type, tmp_path):
         with pytest.raises(ModelFileError):
             save(model, tmp_path / "model")
         return
-    loaded = load(save(model, tmp_path / "model"))
-    assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    expected = model.predict_proba(X)
+    exact = load(save(model, tmp_path / "full", precision="full"))
+    assert exact.predict_proba(X).tobytes() == expected.tobytes()
+    compact = load(save(model, tmp_path / "compact"))
+    np.testing.assert_allclose(compact.predict_proba(X), expected, rtol=0, atol=1e-3)
+    assert compact.predict(X).tolist() == model.predict(X).tolist()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -491,7 +495,7 @@ def test_combiner_can_be_fitted_and_saved(combiner, tmp_path):
         "quick", input="numeric", members=["nb", "knn"], combiner=combiner, random_state=0, n_jobs=1
     ).fit(X, y)
     assert model.score(X, y) > 0.85
-    loaded = load(save(model, tmp_path / "model"))
+    loaded = load(save(model, tmp_path / "model", precision="full"))
     assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
 
 

@@ -7,7 +7,7 @@ from cordwood import recipes
 from cordwood.cli import commands
 from cordwood.cli.main import COMMANDS, load_command, main
 
-HEAVY = ("numba", "numpy", "pandas", "scipy", "sklearn", "skops")
+HEAVY = ("numba", "numpy", "pandas", "scipy", "sklearn")
 
 
 def test_help_imports_nothing_heavy():

@@ -267,7 +267,7 @@ def test_named_estimators():
     [
         lambda model, _: pickle.loads(pickle.dumps(model)),
         lambda model, _: copy.deepcopy(model),
-        lambda model, folder: load(save(model, folder / "model")),
+        lambda model, folder: load(save(model, folder / "model", precision="full")),
     ],
     ids=["pickle", "deepcopy", "file"],
 )

@@ -1,5 +1,7 @@
 """`cordwood evaluate`: evaluate a model on labelled samples."""
 
+from joblib import parallel_config
+
 from cordwood import api
 from cordwood.cli.commands import Evaluate
 from cordwood.cli.console import Console
@@ -18,7 +20,9 @@ def evaluate(args: Evaluate) -> None:
     is_training_data = samples.fingerprint() == card.fingerprint
     if is_training_data:
         console.field("warning", "evaluated on the training data; the scores are optimistic")
-    with console.progress("evaluating"), model_errors(args.model):
+    # Model files do not contain n_jobs.
+    all_cores = parallel_config("threading", n_jobs=-1)
+    with all_cores, console.progress("evaluating"), model_errors(args.model):
         evaluation = api.evaluate(model, samples)
     show_scores(console, evaluation)
     console.print_json(

@@ -8,6 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from joblib import parallel_config
+
 from cordwood import api
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console, count
@@ -34,7 +36,9 @@ def predict(args: Predict) -> None:
     source = Source(data=args.data, options=args)
     model, card = load_model(args.model)
     start = time.perf_counter()
-    with console.progress(f"predicting {args.data}") as progress:
+    # Model files do not contain n_jobs.
+    all_cores = parallel_config("threading", n_jobs=-1)
+    with all_cores, console.progress(f"predicting {args.data}") as progress:
         samples = source.with_columns(card.columns).open(progress)
         counts = _write_predictions(args, model, samples, target)
     seconds = time.perf_counter() - start

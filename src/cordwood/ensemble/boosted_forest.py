@@ -332,6 +332,8 @@ class BoostedForestClassifier(BaseTreeEnsemble):
     def oob_decision_function_(self) -> NDArray[np.float64]:
         """Out-of-bag probabilities of the training samples; NaN if never out of bag."""
         check_is_fitted(self)
+        if not hasattr(self, "_oob_votes"):
+            raise AttributeError("a model file does not contain oob_decision_function_")
         proba = np.full(self._oob_votes.shape, np.nan)
         total = self._oob_votes.sum(axis=1, keepdims=True)
         np.divide(self._oob_votes, total, where=total > 0, out=proba)
@@ -545,6 +547,11 @@ class BoostedForestClassifier(BaseTreeEnsemble):
 
     def _can_add_rounds(self, data_hash: int) -> bool:
         """Return whether warm_start has rounds to add; validate that they can be added."""
+        if not hasattr(self, "_boosting_weights"):
+            raise ValueError(
+                "warm_start cannot continue a model from a file, which does not contain the weights"
+                " of the training samples; set warm_start=False"
+            )
         n_rounds = len(self.estimator_weights_)
         n_trees = self.forest_.n_trees // n_rounds
         if data_hash != self._data_hash:

@@ -362,7 +362,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         if "resolved_params_" in state:
-            # skops stores two arrays much faster than a dict of a hundred thousand strings.
+            # Two arrays are pickled much faster than a dict of a hundred thousand strings.
             for name in ("_vocabulary", "_count_terms"):
                 del state[name]
             state["_packed_terms"] = pack_strings(self.vocabulary_)

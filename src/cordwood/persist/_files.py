@@ -1,0 +1,312 @@
+"""Write and load model files."""
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from cordwood import _atomic as atomic
+from cordwood.exceptions import ModelFileError
+from cordwood.persist._archive import (
+    ARRAYS,
+    CARD,
+    TREE,
+    ArchiveWriter,
+    memory_limit,
+    read_card,
+    read_content,
+)
+from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
+from cordwood.persist._errors import Damaged, Rejected, describe_error, shorten
+from cordwood.persist._objects import Decoder, Encoder, resolve_trusted
+from cordwood.persist.model_card import ModelCard, format_card, make_card, parse_card
+from cordwood.persist.schemas import REGISTRY
+
+_T = TypeVar("_T")
+
+PRECISIONS = ("compact", "full")
+
+
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    precision: str = "compact",
+    trusted: Iterable[type | str] = (),
+    fingerprint: str | None = None,
+    recipe: str | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a fitted model to a file.
+
+    The file contains what predictions need and the constructor parameters, but nothing that only
+    training uses, such as out-of-bag predictions. The file is replaced atomically: an error leaves
+    an existing file unchanged.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted estimator or pipeline of the classes that the recipes use, see docs/model-files.md.
+    path : str or path-like
+        File to create or replace.
+    precision : {"compact", "full"}, default="compact"
+        "compact" rounds the coefficients of linear models, which changes probabilities by less
+        than 0.001; "full" keeps every bit.
+    trusted : iterable of type or str, default=()
+        Further classes that the model may contain, or their full names. Their attributes must be
+        numbers, strings, lists, tuples, dicts, sets, arrays, sparse matrices or estimators. `load`
+        needs the same list.
+    fingerprint : str, optional
+        Hash of the training data, as returned by `Corpus.fingerprint`.
+    recipe : str, optional
+        Name of the recipe.
+    columns : mapping, optional
+        Columns of the training file, as JSON-serializable values.
+
+    Returns
+    -------
+    Path
+        `path`.
+
+    Raises
+    ------
+    ModelFileError
+        If `load` would reject the file. Nothing is written.
+
+    See Also
+    --------
+    load : Load a model file.
+    read_model_card : Read the metadata of a model file.
+
+    Notes
+    -----
+    Parameters that a file cannot contain are replaced by their defaults: `n_jobs`, `verbose` and
+    `memory`, a `random_state` that is not an integer, a `cv` that is not a number, and a callable
+    `oob_score`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cordwood import LinearSVMClassifier
+    >>> model = LinearSVMClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = save(model, Path(folder, "model.cordwood"))
+    ...     read_model_card(file).classes, load(file).predict([[2.0]])
+    (('no', 'yes'), array(['yes'], dtype='<U3'))
+    """
+    target = Path(path)
+    if target.is_dir() or not target.parent.is_dir():
+        reason = (
+            "it is a directory" if target.is_dir() else f"directory {target.parent} does not exist"
+        )
+        raise ModelFileError(f"cannot write {path}: {reason}")
+    if precision not in PRECISIONS:
+        raise ModelFileError(f"precision must be 'compact' or 'full'; got {precision!r}")
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError(
+            f"cannot write {path}: model must be a fitted estimator; got {type(model).__name__}"
+        )
+    classes = resolve_trusted(trusted)
+    check_is_fitted(model, msg="this %(name)s is not fitted; fit it before saving it")
+    card = make_card(
+        model, precision=precision, fingerprint=fingerprint, recipe=recipe, columns=columns
+    )
+    try:
+        card_content = format_card(card)
+    except Rejected as reason:
+        raise ModelFileError(f"cannot write {path}: {reason}") from None
+    try:
+        with atomic.write(target, "wb") as file:
+            _write(file, model, card_content, classes, is_compact=precision == "compact")
+    except Rejected as problem:
+        raise ModelFileError(f"cannot write {path}: the model {problem}") from None
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        # The checks may call code of any estimator.
+        raise ModelFileError(
+            f"cannot write {path}: the model is not valid ({describe_error(error)})"
+        ) from error
+    return target
+
+
+def load(path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()) -> Any:
+    """Load a model file.
+
+    Loading runs no code from the file, and the content is validated: a file of unknown origin
+    cannot crash the process, read or write foreign memory, or take unlimited time or memory. It
+    may still contain a model that makes wrong predictions.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File written by `save`.
+    trusted : iterable of type or str, default=()
+        Classes that are accepted in addition to those of the recipes, or their full names, which
+        are imported. Only name classes if you trust the file: their attributes are not validated.
+
+    Returns
+    -------
+    estimator
+        Fitted model with `n_jobs=None`. If it was saved with ``precision="full"``, its predictions
+        are bit-identical to those of the saved model for the same versions of the packages.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, contains something that a model may not
+        contain, or was written by a newer version of cordwood.
+
+    Warns
+    -----
+    UserWarning
+        If the file was written with another minor version of scikit-learn.
+
+    See Also
+    --------
+    save : Write a model file.
+    load_with_card : Load a model and its metadata.
+    """
+    classes = resolve_trusted(trusted)
+    card, model = _open(path, lambda file: _read(file, classes))
+    _check_sklearn_version(card, path)
+    return model
+
+
+def load_with_card(
+    path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()
+) -> tuple[Any, ModelCard]:
+    """Load a model file together with its metadata, reading the file once.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File written by `save`.
+    trusted : iterable of type or str, default=()
+        Further classes that are accepted, as in `load`.
+
+    Returns
+    -------
+    model : estimator
+        Fitted model, as returned by `load`.
+    card : ModelCard
+        Versions, classes and origin of the model, as stated in the file.
+
+    Raises
+    ------
+    ModelFileError
+        If `load` raises it.
+
+    Warns
+    -----
+    UserWarning
+        If the file was written with another minor version of scikit-learn.
+    """
+    classes = resolve_trusted(trusted)
+    card, model = _open(path, lambda file: _read(file, classes))
+    _check_sklearn_version(card, path)
+    return model, card
+
+
+def read_model_card(path: str | os.PathLike[str]) -> ModelCard:
+    """Read the metadata of a model file without loading the model.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File written by `save`.
+
+    Returns
+    -------
+    ModelCard
+        Versions, classes and origin of the model, as stated in the file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, its card is damaged, or it was written by a newer version
+        of cordwood.
+    """
+    return _open(path, lambda file: parse_card(read_card(file)))
+
+
+def _write(
+    file: IO[bytes],
+    model: Any,
+    card_content: bytes,
+    trusted: Mapping[str, type],
+    *,
+    is_compact: bool,
+) -> None:
+    """Write all members, one array at a time."""
+    budget = MemoryBudget()
+    with ArchiveWriter(file) as archive:
+        with archive.open(ARRAYS) as member:
+            arrays = ArrayWriter(member, budget)
+            encoder = Encoder(REGISTRY, arrays, is_compact=is_compact, trusted=trusted)
+            tree = {"model": encoder.encode(model), "arrays": arrays.table}
+        archive.write(TREE, json.dumps(tree, separators=(",", ":")).encode())
+        archive.write(CARD, card_content)
+        archive.write_digests()
+    budget.check(memory_limit(file.tell()))
+
+
+def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]:
+    """Verify the digests, then parse and build the model."""
+    content = read_content(file)
+    card = parse_card(content.card)
+    try:
+        tree = json.loads(content.tree)
+        if not isinstance(tree, dict) or set(tree) != {"model", "arrays"}:
+            raise Rejected("has an object tree of the wrong structure")
+        budget = MemoryBudget(memory_limit(content.file_size))
+        arrays = ArrayReader(tree["arrays"], content.arrays, budget)
+        model = Decoder(REGISTRY, arrays, trusted=trusted).decode(tree["model"])
+        if not isinstance(model, BaseEstimator):
+            raise Rejected(f"contains no estimator, but an object of type {type(model).__name__}")
+        check_is_fitted(model)
+    except (Rejected, MemoryError):
+        raise
+    except Exception as error:
+        # The digests match, so that the file was written like this.
+        raise Rejected(f"is not a valid model ({describe_error(error)})") from error
+    return card, model
+
+
+def _open(path: str | os.PathLike[str], read: Callable[[IO[bytes]], _T]) -> _T:
+    """Apply `read` to a file and convert any error to a `ModelFileError`."""
+    if not Path(path).is_file():
+        reason = "is not a file" if Path(path).exists() else "does not exist"
+        raise ModelFileError(f"{path} {reason}; give a model file written by cordwood")
+    try:
+        with open(path, "rb") as file:
+            return read(file)
+    except Rejected as reason:
+        raise ModelFileError(f"cannot load {path}: it {reason}") from None
+    except OSError as error:
+        raise ModelFileError(f"cannot read {path}: {error.strerror or error}") from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        # A damaged file may raise anything in zipfile, zlib or json.
+        detail = shorten(error) if isinstance(error, Damaged) else describe_error(error)
+        raise ModelFileError(
+            f"{path} is damaged or truncated ({detail}); copy or save it again"
+        ) from error
+
+
+def _check_sklearn_version(card: ModelCard, path: str | os.PathLike[str]) -> None:
+    """Warn the caller of the calling function if scikit-learn has another minor version."""
+    saved, installed = shorten(card.versions.get("scikit-learn", "?")), version("scikit-learn")
+    if saved.split(".")[:2] != installed.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {saved}, but {installed} is installed; its "
+            "predictions may differ: retrain the model, or install that version",
+            stacklevel=3,
+        )

@@ -1,0 +1,273 @@
+"""Estimators as JSON: by the schema of their class, or as plain values if the caller trusts it."""
+
+from collections.abc import Iterable, Mapping, Set
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from cordwood.exceptions import ModelFileError
+from cordwood.persist._arrays import ArrayReader, ArrayWriter
+from cordwood.persist._class_schema import Interface, Schema
+from cordwood.persist._errors import Rejected, shorten
+from cordwood.persist._plain_values import ValueDecoder, ValueEncoder
+
+Trusted = Mapping[str, type]
+
+_MAX_NAME_LENGTH = 150
+
+
+def resolve_trusted(trusted: Iterable[type | str]) -> dict[str, type]:
+    """Return the classes by full name; import those that are given by name."""
+    if isinstance(trusted, str | type):
+        raise ModelFileError(
+            f"trusted must be a list of classes or of their names; got {trusted!r}"
+        )
+    classes = [_import_class(each) if isinstance(each, str) else each for each in trusted]
+    for each in classes:
+        if not isinstance(each, type):
+            raise ModelFileError(f"trusted must contain classes or their names; got {each!r}")
+    return {full_name(each): each for each in classes}
+
+
+def full_name(kind: type) -> str:
+    """Return the name of a class with its module."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _import_class(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ModelFileError(
+            f"trusted contains {name!r}, which cannot be imported; give the class or its full name,"
+            " such as 'sklearn.svm.LinearSVC'"
+        ) from error
+
+
+class Registry:
+    """The schemas by class and by name.
+
+    Parameters
+    ----------
+    schemas : iterable of Schema
+        One for each class that a model file may contain.
+    """
+
+    def __init__(self, schemas: Iterable[Schema]) -> None:
+        self.by_class = {schema.cls: schema for schema in schemas}
+        self.by_name = {schema.name: schema for schema in self.by_class.values()}
+
+    def interface(self, model: Any) -> Interface:
+        """Return the interface of an object; that of other classes and unfitted ones is unknown."""
+        schema = self.by_class.get(type(model))
+        if schema is None or not schema.is_fitted(model):
+            return Interface(is_fitted=None if schema is None else False)
+        interface = schema.interface(model, self.interface)
+        return interface._replace(is_fitted=True) if schema.fitted else interface
+
+
+class Encoder:
+    """Converts a fitted estimator to JSON and arrays, after checking it.
+
+    Parameters
+    ----------
+    registry : Registry
+        Schemas of the classes that a file may contain.
+    arrays : ArrayWriter
+        Stores the arrays.
+    is_compact : bool
+        Whether coefficients may be stored in lower precision.
+    trusted : mapping of str to type
+        Further classes.
+    """
+
+    def __init__(
+        self, registry: Registry, arrays: ArrayWriter, *, is_compact: bool, trusted: Trusted
+    ) -> None:
+        self.registry = registry
+        self.arrays = arrays
+        self.budget = arrays.budget
+        self.is_compact = is_compact
+        self.values = ValueEncoder(arrays, self.encode)
+        # Largest Euclidean norm of the samples of the estimator that is being encoded.
+        self.input_norm: float | None = None
+        self._trusted = trusted
+
+    def encode(self, model: Any) -> dict[str, Any]:
+        """Convert an estimator; raise Rejected if `load` would not accept it."""
+        schema = self.registry.by_class.get(type(model))
+        if schema is None:
+            return self._encode_trusted(model)
+        is_trusted = full_name(schema.cls) in self._trusted
+        params = schema.params(model)
+        _check_params(schema, params, model, is_trusted)
+        defaults = schema.defaults()
+        node: dict[str, Any] = {
+            "class": schema.name,
+            "params": {
+                name: self._encode_param(schema, name, value)
+                for name, value in params.items()
+                if not _is_default(value, defaults[name])
+            },
+        }
+        for name, each in schema.nested.items():
+            node.setdefault("nested", {})[name] = each.encode(getattr(model, name), self, model)
+        if schema.is_fitted(model):
+            schema.check_fitted(model, self.registry.interface)
+            node["fitted"] = {
+                name: each.encode(getattr(model, name), self, model)
+                for name, each in schema.fitted.items()
+                if name in vars(model)
+            }
+        return node
+
+    def _encode_param(self, schema: Schema, name: str, value: Any) -> Any:
+        try:
+            return self.values.encode(value)
+        except Rejected as reason:
+            raise Rejected(f"has a {schema.cls.__name__} whose parameter {name} {reason}") from None
+
+    def _encode_trusted(self, model: Any) -> dict[str, Any]:
+        name = full_name(type(model))
+        if name not in self._trusted:
+            raise Rejected(_explain_unknown(name, "to save and to load"))
+        if not hasattr(model, "__dict__"):
+            raise Rejected(f"contains a {name}, which has no attributes that could be stored")
+        state = {
+            attribute: _drop_generator(attribute, value)
+            for attribute, value in vars(model).items()
+            if attribute != "n_jobs"
+        }
+        if "n_jobs" in vars(model):
+            state["n_jobs"] = None
+        return {
+            "class": name,
+            "state": {attribute: self.values.encode(value) for attribute, value in state.items()},
+        }
+
+
+class Decoder:
+    """Builds estimators from JSON and arrays of an untrusted file.
+
+    Parameters
+    ----------
+    registry : Registry
+        Schemas of the classes that a file may contain.
+    arrays : ArrayReader
+        Contains the arrays.
+    trusted : mapping of str to type
+        Further classes.
+    """
+
+    def __init__(self, registry: Registry, arrays: ArrayReader, *, trusted: Trusted) -> None:
+        self.registry = registry
+        self.arrays = arrays
+        self.budget = arrays.budget
+        self.values = ValueDecoder(arrays, self.decode)
+        self._trusted = trusted
+
+    def trusts(self, kind: type) -> bool:
+        """Return whether the caller trusts a class."""
+        return full_name(kind) in self._trusted
+
+    def decode(self, node: Any) -> Any:
+        """Build an estimator; raise an exception if it is not valid."""
+        if not isinstance(node, dict) or not isinstance(name := node.get("class"), str):
+            raise Rejected("has an object without a class")
+        schema = self.registry.by_name.get(name)
+        if schema is None:
+            return self._decode_trusted(name, node)
+        _check_keys(node, {"class", "params"}, {"nested", "fitted"})
+        params = schema.defaults()
+        stored = _expect_mapping(node["params"])
+        if unknown := set(stored) - set(params):
+            raise Rejected(f"has a {schema.cls.__name__} with a parameter {shorten(min(unknown))}")
+        params.update({param: self.values.decode(value) for param, value in stored.items()})
+        model = _make_bare(schema.cls)
+        nested = _expect_mapping(node.get("nested", {}))
+        if set(nested) != set(schema.nested):
+            raise Rejected(f"has a {schema.cls.__name__} with invalid parameters")
+        vars(model).update(params)
+        for param, each in schema.nested.items():
+            value = each.decode(nested[param], self, model)
+            if problem := each.check(value, {}):
+                raise Rejected(f"has a {schema.cls.__name__} whose {param} must be {problem}")
+            vars(model)[param] = value
+        # Values that a file does not contain, such as n_jobs, are replaced as in `save`.
+        params = schema.params(model)
+        vars(model).update(params)
+        _check_params(schema, params, model, full_name(schema.cls) in self._trusted)
+        if "fitted" in node:
+            self._decode_fitted(schema, model, _expect_mapping(node["fitted"]))
+        return model
+
+    def _decode_fitted(self, schema: Schema, model: Any, fitted: Mapping[str, Any]) -> None:
+        required = {name for name, each in schema.fitted.items() if not each.optional}
+        _check_keys(fitted, required, set(schema.fitted))
+        for name, each in schema.fitted.items():
+            if name in fitted:
+                vars(model)[name] = each.decode(fitted[name], self, model)
+        schema.check_fitted(model, self.registry.interface)
+        schema.finish(model)
+
+    def _decode_trusted(self, name: str, node: Mapping[str, Any]) -> Any:
+        kind = self._trusted.get(name)
+        if kind is None:
+            raise Rejected(_explain_unknown(name, "if you trust the file"))
+        _check_keys(node, {"class", "state"})
+        state = _expect_mapping(node["state"])
+        model = _make_bare(kind)
+        vars(model).update({key: self.values.decode(value) for key, value in state.items()})
+        return model
+
+
+def _make_bare(kind: Any) -> Any:
+    """Make an object without calling its constructor."""
+    return kind.__new__(kind)
+
+
+def _check_params(schema: Schema, params: Mapping[str, Any], model: Any, is_trusted: bool) -> None:
+    """Validate the parameters that are stored, on an object that has nothing else."""
+    probe = _make_bare(schema.cls)
+    nested = {name: getattr(model, name) for name in schema.nested}
+    vars(probe).update({**nested, **params})
+    schema.check_params(probe, is_trusted)
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (
+        type(value) is type(default)
+        and isinstance(value, bool | int | float | str | tuple)
+        and bool(value == default)
+    )
+
+
+def _drop_generator(attribute: str, value: Any) -> Any:
+    """Replace a random generator, which a file cannot contain, by None."""
+    is_generator = isinstance(value, np.random.RandomState | np.random.Generator)
+    return None if attribute == "random_state" and is_generator else value
+
+
+def _explain_unknown(name: str, when: str) -> str:
+    shown = shorten(name, _MAX_NAME_LENGTH)
+    return (
+        f"contains {shown}, which is not one of the classes that a model file may contain; {when},"
+        f" pass trusted=[{shown!r}]"
+    )
+
+
+def _expect_mapping(node: Any) -> Mapping[str, Any]:
+    if not isinstance(node, dict):
+        raise Rejected("has a value of the wrong structure")
+    return node
+
+
+def _check_keys(
+    node: Mapping[str, Any], required: Set[str], optional: Set[str] = frozenset()
+) -> None:
+    keys = set(node)
+    if not required <= keys <= required | optional:
+        different = min(keys ^ required)
+        raise Rejected(f"has an object with a missing or unexpected entry {shorten(different)}")

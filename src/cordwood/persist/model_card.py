@@ -1,0 +1,105 @@
+"""The model card: metadata of a model file."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from platform import python_version
+from typing import Any
+
+from cordwood.persist._errors import Rejected, shorten
+
+PROTOCOL = 1
+
+_PACKAGES = ("cordwood", "numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCard:
+    """Metadata of a model file.
+
+    Parameters
+    ----------
+    protocol : int
+        Version of the file format.
+    versions : dict of str to str
+        Versions of Python and of the packages that wrote the file.
+    created : str
+        Time of writing in UTC, in ISO 8601 format.
+    precision : {"compact", "full"}, default="compact"
+        Precision of the coefficients.
+    classes : tuple of str, default=()
+        Labels as text, in the order of `classes_` of the model; empty if it has none.
+    fingerprint : str, optional
+        Hash of the training data, as returned by `Corpus.fingerprint`.
+    recipe : str, optional
+        Name of the recipe.
+    columns : dict, default={}
+        Columns of the training file, such as ``{"text": ["title", "body"]}``.
+    """
+
+    protocol: int
+    versions: dict[str, str]
+    created: str
+    precision: str = "compact"
+    classes: tuple[str, ...] = ()
+    fingerprint: str | None = None
+    recipe: str | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
+
+
+def make_card(
+    model: Any,
+    *,
+    precision: str,
+    fingerprint: str | None,
+    recipe: str | None,
+    columns: Mapping[str, Any] | None,
+) -> ModelCard:
+    """Make the card of a model that is about to be written."""
+    return ModelCard(
+        protocol=PROTOCOL,
+        versions={"python": python_version(), **{name: version(name) for name in _PACKAGES}},
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        precision=precision,
+        classes=tuple(str(label) for label in getattr(model, "classes_", ())),
+        fingerprint=fingerprint,
+        recipe=recipe,
+        columns=dict(columns or {}),
+    )
+
+
+def format_card(card: ModelCard) -> bytes:
+    """Convert a card to JSON.
+
+    Raises
+    ------
+    Rejected
+        If `columns` are not JSON-serializable.
+    """
+    try:
+        return json.dumps(asdict(card), indent=2).encode()
+    except (TypeError, ValueError) as error:
+        raise Rejected(f"columns must be JSON-serializable ({shorten(error)})") from None
+
+
+def parse_card(content: bytes) -> ModelCard:
+    """Parse and validate the card of an untrusted file."""
+    fields = json.loads(content)
+    protocol = fields["protocol"]
+    if type(protocol) is not int or protocol < 1:
+        raise Rejected(f"has no valid protocol number: {shorten(protocol)}")
+    if protocol > PROTOCOL:
+        raise Rejected(
+            f"has protocol {protocol}, but cordwood {version('cordwood')} supports protocols up to "
+            f"{PROTOCOL}; upgrade cordwood"
+        )
+    card = ModelCard(**{**fields, "classes": tuple(fields["classes"])})
+    texts = (*card.versions, *card.versions.values(), card.created, card.precision, *card.classes)
+    optional = [text for text in (card.fingerprint, card.recipe) if text is not None]
+    if not all(isinstance(text, str) for text in (*texts, *optional)):
+        raise Rejected("has a model card with a value of the wrong type")
+    if not isinstance(card.columns, dict):
+        raise Rejected("has a model card whose columns are not a mapping")
+    return card

@@ -1,0 +1,17 @@
+"""Schemas of all classes that a model file may contain, by family."""
+
+from cordwood.persist._objects import Registry
+from cordwood.persist.schemas import (
+    _bayes,
+    _compose,
+    _linear,
+    _neighbors,
+    _rules,
+    _stacking,
+    _text,
+    _trees,
+)
+
+_FAMILIES = (_compose, _text, _linear, _bayes, _neighbors, _trees, _rules, _stacking)
+
+REGISTRY = Registry(schema for family in _FAMILIES for schema in family.SCHEMAS)

@@ -1,0 +1,96 @@
+"""Schemas of naive Bayes classifiers.
+
+Multinomial and complement naive Bayes are stored as counts, from which the log probabilities are
+computed again: most counts are zero, no log probability is.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
+
+from cordwood.naive_bayes import NaiveBayesClassifier
+from cordwood.persist._class_schema import (
+    MAX_NUMBER,
+    Array,
+    Coefficients,
+    FeatureNames,
+    InterfaceOf,
+    Labels,
+    Schema,
+    Size,
+    number,
+)
+from cordwood.persist._errors import Rejected
+from cordwood.persist._nested import Estimator
+
+_VARIANTS = {"multinomial": MultinomialNB, "complement": ComplementNB, "gaussian": GaussianNB}
+
+_SAMPLES = {
+    "classes_": Labels(),
+    "n_features_in_": Size("n_features"),
+    "feature_names_in_": FeatureNames(),
+}
+_COUNTS = {
+    **_SAMPLES,
+    "feature_count_": Coefficients("n_classes", "n_features", low=0),
+    "class_count_": Array("float64", "n_classes", low=0),
+    "class_log_prior_": Array("float64", "n_classes", low=-np.inf, high=0),
+}
+
+
+def _check_counts(model: Any, interface_of: InterfaceOf) -> None:
+    if not isinstance(model.alpha, int | float):
+        raise Rejected(f"has a {type(model).__name__} whose alpha is not a number")
+    if not np.isfinite(model.class_log_prior_).any():
+        raise Rejected(f"has a {type(model).__name__} without any class of positive prior")
+
+
+def _compute_multinomial(model: Any) -> None:
+    counts = model.feature_count_ + model.alpha
+    totals = counts.sum(axis=1)
+    with np.errstate(divide="ignore"):
+        model.feature_log_prob_ = np.log(counts) - np.log(totals.reshape(-1, 1))
+
+
+def _compute_complement(model: Any) -> None:
+    model.feature_all_ = model.feature_count_.sum(axis=0)
+    counts = model.feature_all_ + model.alpha - model.feature_count_
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logged = np.log(counts / counts.sum(axis=1, keepdims=True))
+    if model.norm:
+        model.feature_log_prob_ = logged / logged.sum(axis=1, keepdims=True)
+    else:
+        model.feature_log_prob_ = -logged
+
+
+def _check_variant(model: Any, interface_of: InterfaceOf) -> None:
+    if type(model.model_) is not _VARIANTS[model.variant]:
+        raise Rejected("has a NaiveBayesClassifier whose variant does not match its model_")
+    inner = model.model_
+    if inner.n_features_in_ != model.n_features_in_ or not np.array_equal(
+        inner.classes_, model.classes_
+    ):
+        raise Rejected("has a NaiveBayesClassifier whose model_ has other features or classes")
+
+
+SCHEMAS = (
+    Schema(cls=MultinomialNB, fitted=_COUNTS, check=_check_counts, finish=_compute_multinomial),
+    Schema(cls=ComplementNB, fitted=_COUNTS, check=_check_counts, finish=_compute_complement),
+    Schema(
+        cls=GaussianNB,
+        fitted={
+            **_SAMPLES,
+            "theta_": Array("float64", "n_classes", "n_features"),
+            "var_": Array("float64", "n_classes", "n_features", low=1e-200),
+            "class_count_": Array("float64", "n_classes", low=0),
+            "class_prior_": Array("float64", "n_classes", low=1e-300, high=1),
+            "epsilon_": number(0, MAX_NUMBER),
+        },
+    ),
+    Schema(
+        cls=NaiveBayesClassifier,
+        fitted={**_SAMPLES, "model_": Estimator()},
+        check=_check_variant,
+    ),
+)

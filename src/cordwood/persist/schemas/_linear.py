@@ -1,0 +1,111 @@
+"""Schemas of linear classifiers."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import LabelBinarizer
+
+from cordwood.linear_model.linear_svm import LinearSVMClassifier
+from cordwood.persist._class_schema import (
+    FLOATS,
+    MAX_NUMBER,
+    Array,
+    Coefficients,
+    FeatureNames,
+    Interface,
+    InterfaceOf,
+    Labels,
+    Schema,
+    Size,
+    choice,
+    integer,
+    number,
+)
+from cordwood.persist._errors import Rejected
+from cordwood.persist._nested import Estimator, EstimatorList
+
+# Rounding coefficients to multiples of a step changes a margin by a sum of independent errors, with
+# a standard deviation of at most norm * step / sqrt(12), and a probability by at most a quarter of
+# the change of the margin, divided by the temperature. This step limits five standard deviations
+# of the difference of two margins to 0.0005.
+_RELATIVE_STEP = 4 * 0.0005 / (5 * np.sqrt(2 / 12))
+
+
+def _check_rows(model: Any, interface_of: InterfaceOf) -> None:
+    n_classes = len(model.classes_)
+    if n_classes < 2 or len(model.coef_) != (1 if n_classes == 2 else n_classes):
+        raise Rejected(f"has a {type(model).__name__} whose coef_ does not match its classes_")
+
+
+def _check_one_vs_rest(model: Any, interface_of: InterfaceOf) -> None:
+    classes = model.label_binarizer_.classes_
+    if not np.array_equal(classes, model.classes_):
+        raise Rejected("has a OneVsRestClassifier with two different lists of classes")
+    if len(model.estimators_) != (1 if len(classes) == 2 else len(classes)):
+        raise Rejected("has a OneVsRestClassifier without one estimator for each class")
+    for estimator in model.estimators_:
+        interface = interface_of(estimator)
+        if interface.n_features not in (None, model.n_features_in_):
+            raise Rejected("has a OneVsRestClassifier with estimators of other features")
+        if interface.classes is not None and interface.classes.tolist() != [0, 1]:
+            raise Rejected("has a OneVsRestClassifier with estimators that are not binary")
+
+
+_COEFFICIENTS = {
+    "classes_": Labels(),
+    "n_features_in_": Size("n_features"),
+    "feature_names_in_": FeatureNames(),
+}
+
+SCHEMAS = (
+    Schema(
+        cls=LinearSVMClassifier,
+        fitted={
+            **_COEFFICIENTS,
+            "temperature_": number(1e-100, MAX_NUMBER),
+            "coef_": Coefficients(
+                "n_problems",
+                "n_features",
+                find_step=lambda model, norm: _RELATIVE_STEP * float(model.temperature_) / norm,
+            ),
+            "intercept_": Array("float64", "n_problems"),
+            "n_iter_": integer(0, 2**31),
+        },
+        check=_check_rows,
+    ),
+    Schema(
+        cls=LogisticRegression,
+        fitted={
+            **_COEFFICIENTS,
+            "coef_": Coefficients(
+                "n_problems", "n_features", find_step=lambda model, norm: _RELATIVE_STEP / norm
+            ),
+            "intercept_": Array(FLOATS, "n_problems"),
+            "n_iter_": Array("int32", "n_fits", low=0),
+        },
+        check=_check_rows,
+    ),
+    Schema(
+        cls=LabelBinarizer,
+        fitted={
+            "classes_": Labels(),
+            "y_type_": choice("binary", "multiclass"),
+            "sparse_input_": choice(True, False),
+        },
+        interface=lambda model, interface_of: Interface(classes=model.classes_),
+    ),
+    Schema(
+        cls=OneVsRestClassifier,
+        fitted={
+            "estimators_": EstimatorList(),
+            "label_binarizer_": Estimator(),
+            "classes_": Labels(),
+            "n_features_in_": Size("n_features", optional=True),
+            "feature_names_in_": FeatureNames(),
+        },
+        nested={"estimator": Estimator()},
+        check=_check_one_vs_rest,
+    ),
+)

@@ -1,0 +1,130 @@
+"""Schemas of the rule ensembles."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cordwood.persist._class_schema import (
+    MAX_NUMBER,
+    Array,
+    FeatureNames,
+    Field,
+    InterfaceOf,
+    Labels,
+    Schema,
+    Size,
+    Sizes,
+    choice,
+)
+from cordwood.persist._errors import Rejected
+from cordwood.rules._records import RuleSet, check_rules
+from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
+
+if TYPE_CHECKING:
+    from cordwood.persist._objects import Decoder, Encoder
+
+_BYTES_PER_FEATURE = 16
+
+
+class _RuleSets(Field):
+    """One list of rule sets, whose arrays are concatenated."""
+
+    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+        """Store the arrays."""
+        lengths = np.array([len(rules.feature) for rules in value], np.int64)
+        node = {"lengths": encoder.arrays.add(lengths)}
+        for name, dtype in _DTYPES.items():
+            arrays = [getattr(rules, name) for rules in value]
+            node[name] = encoder.arrays.add(np.concatenate([np.empty(0, dtype), *arrays]))
+        encoder.budget.spend(500 * len(value))
+        return node
+
+    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+        """Divide the arrays."""
+        if not isinstance(node, dict) or set(node) != {"lengths", *_DTYPES}:
+            raise Rejected("has rules of the wrong structure")
+        lengths = decoder.arrays.get(node["lengths"])
+        arrays = [decoder.arrays.get(node[name]) for name in _DTYPES]
+        decoder.budget.spend(500 * lengths.size)
+        n_rules = len(arrays[0]) if arrays[0].ndim == 1 else -1
+        is_valid = lengths.ndim == 1 and lengths.dtype == np.int64
+        if not is_valid or any(array.shape != (n_rules,) for array in arrays):
+            raise Rejected("has rules of the wrong structure")
+        if ((lengths < 0) | (lengths > n_rules)).any() or lengths.sum() != n_rules:
+            raise Rejected("has rules of the wrong structure")
+        ends = np.cumsum(lengths)
+        return [
+            RuleSet._make(array[start:end] for array in arrays)
+            for start, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+        ]
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check that features exist and votes are bounded."""
+        if not isinstance(value, list):
+            return "a list of rules"
+        for rules in value:
+            check_rules(rules, sizes["n_features"])
+            if any((np.abs(array) > MAX_NUMBER).any() for array in rules[1:]):
+                return "rules with votes and weights that are not too large"
+        return None
+
+
+class _Stages(_RuleSets):
+    """For each class, a list of rule sets."""
+
+    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+        """Store the rule sets of all classes together."""
+        flat = [rules for stages in value for rules in stages]
+        return [[len(stages) for stages in value], super().encode(flat, encoder, owner)]
+
+    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+        """Divide the rule sets."""
+        if not isinstance(node, list) or len(node) != 2 or not isinstance(node[0], list):
+            raise Rejected("has rules of the wrong structure")
+        sizes, flat = node[0], super().decode(node[1], decoder, owner)
+        if not all(type(n) is int and n >= 0 for n in sizes) or sum(sizes) != len(flat):
+            raise Rejected("has rules of the wrong structure")
+        ends = np.cumsum([0, *sizes]).tolist()
+        return [flat[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check all rule sets."""
+        if not isinstance(value, list) or not all(isinstance(stages, list) for stages in value):
+            return "a list of lists of rules"
+        return super().check([rules for stages in value for rules in stages], sizes)
+
+
+_DTYPES = {"feature": "int32", "present": "float64", "absent": "float64", "weight": "float64"}
+
+
+def _check_problems(model: Any, interface_of: InterfaceOf) -> None:
+    n_classes = len(model.classes_)
+    n_problems = 1 if n_classes == 2 and not model.multilabel_ else n_classes
+    if {len(model._rule_sets), len(model._stages), len(model.temperatures_)} != {n_problems}:
+        raise Rejected(f"has a {type(model).__name__} without one list of rules for each class")
+
+
+_RULES = {
+    "classes_": Labels(),
+    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
+    "feature_names_in_": FeatureNames(),
+    "multilabel_": choice(True, False),
+    "_rule_sets": _RuleSets(),
+    "_stages": _Stages(),
+    "n_iter_": Array("int64", "n_problems", low=0, high=10**6),
+    "converged_": Array("bool", "n_problems"),
+    "temperatures_": Array("float64", "n_problems", 2, low=1e-100, high=np.inf),
+}
+
+SCHEMAS = (
+    Schema(cls=AdaUBoostClassifier, fitted=_RULES, check=_check_problems),
+    Schema(
+        cls=LPUBoostClassifier,
+        fitted={
+            **_RULES,
+            "margin_": Array("float64", "n_problems", allow_nan=True),
+            "duality_gap_": Array("float64", "n_problems", allow_nan=True),
+        },
+        check=_check_problems,
+    ),
+)

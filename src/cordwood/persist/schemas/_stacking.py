@@ -1,0 +1,296 @@
+"""Schemas of the stack and of its final estimators."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from cordwood.persist._class_schema import (
+    Array,
+    FeatureNames,
+    Field,
+    Interface,
+    InterfaceOf,
+    Labels,
+    Plain,
+    Schema,
+    Size,
+    Sizes,
+    integer,
+    match_sizes,
+)
+from cordwood.persist._errors import Rejected
+from cordwood.persist._nested import Estimator, NamedEstimators
+from cordwood.persist.schemas._compose import chain_interface
+from cordwood.stacking.combiners import (
+    SCANN,
+    DecisionTemplates,
+    LogarithmicPool,
+    MultiResponseRegression,
+    VariationalGaussian,
+    Voting,
+)
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
+
+if TYPE_CHECKING:
+    from cordwood.persist._objects import Decoder, Encoder
+
+_DEFAULT_CV = 5
+
+
+class _SharedSteps(Field):
+    """Lists of steps, each shared by several members."""
+
+    _steps = NamedEstimators(is_chain=True)
+
+    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+        """Convert the steps."""
+        return [self._steps.encode(steps, encoder, owner) for steps in value]
+
+    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+        """Build the steps."""
+        if not isinstance(node, list):
+            raise Rejected("has a value of the wrong structure")
+        return [self._steps.decode(steps, decoder, owner) for steps in node]
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check all steps."""
+        if not isinstance(value, list) or not value or value[0]:
+            return "a list of lists of steps, the first of which is empty"
+        problems = [self._steps.check(steps, sizes) for steps in value]
+        return next((problem for problem in problems if problem), None)
+
+
+class _Members(Field):
+    """The members: whole estimators, or the last step after some shared steps."""
+
+    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+        """Convert what the members do not share."""
+        outer_norm, nodes = encoder.input_norm, []
+        for member, position in zip(value, owner._step_index, strict=True):
+            if position:
+                name, last = member.steps[-1]
+                shared = [step for _, step in owner._shared_steps[position]]
+                encoder.input_norm = chain_interface(shared, encoder.registry.interface).norm
+                nodes.append([name, encoder.encode(last)])
+            else:
+                nodes.append([None, encoder.encode(member)])
+            encoder.input_norm = outer_norm
+        return nodes
+
+    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+        """Build the members."""
+        index, shared = owner._step_index, owner._shared_steps
+        if not isinstance(node, list) or len(node) != len(index):
+            raise Rejected("has a stack without one member for each name")
+        members = []
+        for pair, position in zip(node, index, strict=True):
+            if not isinstance(pair, list) or len(pair) != 2 or not 0 <= position < len(shared):
+                raise Rejected("has a stack with a member of the wrong structure")
+            name, member = pair[0], decoder.decode(pair[1])
+            if position:
+                if not isinstance(name, str):
+                    raise Rejected("has a stack with a member of the wrong structure")
+                member = Pipeline([*shared[position], (name, member)])
+            members.append(member)
+        return members
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check the number of members."""
+        if not isinstance(value, list) or not value:
+            return "a list of estimators"
+        return match_sizes(("n_members",), (len(value),), sizes)
+
+
+class _Gaussians(Field):
+    """A list of arrays, one for each class, whose last dimensions may be features.
+
+    Parameters
+    ----------
+    has_features : bool
+        Whether the arrays have a second dimension, the features.
+    low : float
+        Lower bound of the numbers.
+    """
+
+    def __init__(self, *, has_features: bool, low: float) -> None:
+        super().__init__()
+        self._has_features = has_features
+        self._low = low
+
+    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+        """Store the arrays."""
+        return [encoder.arrays.add(array) for array in value]
+
+    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+        """Read the arrays."""
+        if not isinstance(node, list):
+            raise Rejected("has a value of the wrong structure")
+        return [decoder.arrays.get(number) for number in node]
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check the shape and range of each array."""
+        if not isinstance(value, list):
+            return "a list of arrays"
+        if problem := match_sizes(("n_classes",), (len(value),), sizes):
+            return problem
+        features = ("n_features",) if self._has_features else ()
+        for code, array in enumerate(value):
+            axes = Array("float64", f"n_axes_{code}", *features, low=self._low)
+            if problem := axes.check(array, sizes):
+                return problem
+        return None
+
+
+def _check_stack(model: Any, interface_of: InterfaceOf) -> None:
+    classes, n_classes = model.classes_, len(model.classes_)
+    names = model._names
+    lengths = {len(names), len(model.estimators_), len(model._step_index), len(model.stack_method_)}
+    if len(lengths) > 1 or n_classes < 2:
+        raise Rejected("has a stack without one name for each member")
+    inputs = {_check_member(member, classes, interface_of) for member in model.estimators_}
+    inputs.discard((None, False))
+    if len(inputs) > 1:
+        raise Rejected("has a stack whose members take different features")
+    n_features = getattr(model, "n_features_in_", None)
+    # A stack that was fitted on a list has no number of features.
+    if n_features is not None and inputs - {(n_features, False)}:
+        raise Rejected("has a stack whose members take other features than the stack")
+    final = interface_of(model.final_estimator_)
+    if final.is_fitted is None:
+        return
+    if final.classes is None:
+        raise Rejected("has a stack whose final estimator is not a fitted classifier")
+    n_meta_features = len(names) * n_classes + (n_features or 0 if model.passthrough else 0)
+    if final.n_features != n_meta_features or not np.array_equal(final.classes, classes):
+        raise Rejected("has a stack whose final estimator has other features or classes")
+
+
+def _check_member(member: Any, classes: Any, interface_of: InterfaceOf) -> tuple[int | None, bool]:
+    """Check the classes of a member and return what it takes."""
+    interface = interface_of(member)
+    if interface.is_fitted is False:
+        raise Rejected("has a stack with a member that is not fitted")
+    is_classifier = interface.classes is not None and np.isin(interface.classes, classes).all()
+    if interface.is_fitted and not is_classifier:
+        raise Rejected("has a stack with a member that predicts other classes")
+    return interface.n_features, interface.takes_text
+
+
+def _stack_interface(model: Any, interface_of: InterfaceOf) -> Interface:
+    n_features = getattr(model, "n_features_in_", None)
+    takes_text = any(interface_of(member).takes_text for member in model.estimators_)
+    return Interface(n_features=n_features, takes_text=takes_text, classes=model.classes_)
+
+
+def _check_blocks(model: Any, interface_of: InterfaceOf) -> None:
+    if model.n_features_in_ % len(model.classes_):
+        raise Rejected(f"has a {type(model).__name__} without a block of features for each member")
+
+
+def _check_pool(model: Any, interface_of: InterfaceOf) -> None:
+    if model.coef_.size != model.n_features_in_:
+        raise Rejected("has a LogarithmicPool whose coef_ does not match its features")
+
+
+def _check_regression(model: Any, interface_of: InterfaceOf) -> None:
+    if model.features == "same_class":
+        _check_blocks(model, interface_of)
+
+
+def _is_string_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_string_mapping(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+def _is_index_list(value: Any) -> bool:
+    return isinstance(value, list) and all(type(each) is int for each in value)
+
+
+def _to_storable_cv(cv: Any) -> Any:
+    return cv if isinstance(cv, str) or type(cv) is int else _DEFAULT_CV
+
+
+def _to_storable_names(use_oob: Any) -> Any:
+    return use_oob if isinstance(use_oob, bool | str) else list(use_oob)
+
+
+_COMBINER = {
+    "classes_": Labels(),
+    "n_features_in_": Size("n_features"),
+    "feature_names_in_": FeatureNames(),
+    "class_prior_": Array("float64", "n_classes", low=0, high=1),
+}
+_STRINGS = Plain("a list of strings", _is_string_list)
+_MAPPING = Plain("a mapping of names", _is_string_mapping)
+
+SCHEMAS = (
+    Schema(
+        cls=OOBStackingClassifier,
+        fitted={
+            "classes_": Labels(),
+            "n_features_in_": Size("n_features", optional=True),
+            "feature_names_in_": FeatureNames(),
+            "_names": _STRINGS,
+            "stack_method_": _STRINGS,
+            "oof_source_": _MAPPING,
+            "n_imputed_": _MAPPING,
+            "oof_optimism_": _MAPPING,
+            "_shared_steps": _SharedSteps(),
+            "_step_index": Plain("a list of integers", _is_index_list),
+            "estimators_": _Members(),
+            "final_estimator_": Estimator(),
+        },
+        nested={"estimators": NamedEstimators(), "final_estimator": Estimator(nullable=True)},
+        storable={"cv": _to_storable_cv, "use_oob": _to_storable_names},
+        check=_check_stack,
+        interface=_stack_interface,
+    ),
+    Schema(
+        cls=LogarithmicPool,
+        fitted={
+            **_COMBINER,
+            "coef_": Array("float64", "n_members", "n_classes", low=-1e30, high=1e30),
+            "intercept_": Array("float64", "n_classes", low=-1e30, high=1e30),
+        },
+        check=_check_pool,
+    ),
+    Schema(
+        cls=MultiResponseRegression,
+        fitted={**_COMBINER, "coef_": Array("float64", "n_classes", "n_features")},
+        check=_check_regression,
+    ),
+    Schema(
+        cls=DecisionTemplates,
+        fitted={
+            **_COMBINER,
+            "templates_": Array("float64", "n_classes", "n_features", low=-0.1, high=1.1),
+        },
+    ),
+    Schema(
+        cls=SCANN,
+        fitted={
+            **_COMBINER,
+            "singular_values_": Array("float64", "n_axes", low=0),
+            "decisions_": Array("float64", "n_features", "n_axes"),
+            "prototypes_": Array("float64", "n_classes", "n_axes"),
+        },
+        check=_check_blocks,
+    ),
+    Schema(cls=Voting, fitted=_COMBINER, check=_check_blocks),
+    Schema(
+        cls=VariationalGaussian,
+        fitted={
+            **_COMBINER,
+            "class_weight_": Array("float64", "n_classes", low=0),
+            "means_": Array("float64", "n_classes", "n_features"),
+            "axes_": _Gaussians(has_features=True, low=-1.1),
+            "variances_": _Gaussians(has_features=False, low=1e-100),
+            "residual_variances_": Array("float64", "n_classes", low=1e-100),
+            "n_iter_": integer(0, 2**31),
+        },
+    ),
+)

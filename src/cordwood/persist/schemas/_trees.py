@@ -1,0 +1,138 @@
+"""Schemas of tree ensembles."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze
+from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
+from cordwood.ensemble.boosted_forest import BoostedForestClassifier
+from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.persist._class_schema import (
+    Array,
+    FeatureNames,
+    Field,
+    InterfaceOf,
+    Labels,
+    Plain,
+    Schema,
+    Size,
+    Sizes,
+    match_sizes,
+    text,
+)
+from cordwood.persist._errors import Rejected
+
+if TYPE_CHECKING:
+    from cordwood.persist._objects import Decoder, Encoder
+
+# Of each thread, see `apply.RowBlock`.
+_BYTES_PER_FEATURE = 20
+
+
+class _Trees(Field):
+    """The trees: exact arrays, with the far child relative to its node."""
+
+    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+        """Store the arrays."""
+        arrays = value._asdict()
+        arrays["far_child"] = _make_relative(value.far_child, value.node_start, -1)
+        return {name: encoder.arrays.add(array) for name, array in arrays.items()}
+
+    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+        """Read the arrays."""
+        if not isinstance(node, dict) or set(node) != set(Forest._fields):
+            raise Rejected("has a forest of the wrong structure")
+        arrays = {name: decoder.arrays.get(node[name]) for name in Forest._fields}
+        start, far_child = arrays["node_start"], arrays["far_child"]
+        is_valid = start.ndim == far_child.ndim == 1 and start.dtype == np.int64 and len(start)
+        if not is_valid or far_child.dtype.kind != "i":
+            raise Rejected("has a forest of the wrong structure")
+        if start[0] != 0 or start[-1] != len(far_child) or (np.diff(start) < 0).any():
+            raise Rejected("has a forest of the wrong structure")
+        arrays["far_child"] = _make_relative(far_child, start, 1)
+        return freeze(Forest(**arrays))
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check that no path leaves the arrays and that leaves have samples."""
+        check_forest(value, sizes["n_classes"], sizes["n_features"])
+        if len(value.impure_weight):
+            totals = np.add.reduceat(value.impure_weight, value.impure_entry_start[:-1])
+            if not (totals > 0).all():
+                return "a forest without empty leaves"
+        return match_sizes(("n_trees", "n_leaves"), (value.n_trees, value.n_leaves), sizes)
+
+
+def _make_relative(far_child: Any, node_start: Any, sign: int) -> Any:
+    """Add or subtract the position of each node in its tree, except for leaves."""
+    position = np.arange(len(far_child)) - np.repeat(node_start[:-1], np.diff(node_start))
+    moved = np.where(far_child >= 0, far_child + sign * position, far_child)
+    limits = np.iinfo(far_child.dtype)
+    if len(moved) and not limits.min <= moved.min() <= moved.max() <= limits.max:
+        raise Rejected("has a forest whose far_child is out of range")
+    return moved.astype(far_child.dtype)
+
+
+def _check_rounds(model: Any, interface_of: InterfaceOf) -> None:
+    n_rounds = len(model.estimator_weights_)
+    if not n_rounds or model.forest_.n_trees % n_rounds:
+        raise Rejected("has a BoostedForestClassifier whose rounds have different numbers of trees")
+
+
+def _check_plausible(model: Any, interface_of: InterfaceOf) -> None:
+    n_classes = len(model.classes_)
+    if model.plausible_.shape[1] != -(-n_classes // 8):
+        raise Rejected("has an AdaBoostM2Classifier whose plausible_ does not match its classes_")
+    bits = np.unpackbits(model.plausible_, axis=1, bitorder="little")
+    if not bits[:, :n_classes].any(axis=1).all() or bits[:, n_classes:].any():
+        raise Rejected("has an AdaBoostM2Classifier with leaves without a plausible class")
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(type(n) is int for n in value)
+
+
+_FOREST = {
+    "classes_": Labels(),
+    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
+    "feature_names_in_": FeatureNames(),
+    "forest_": _Trees(),
+}
+_BAGGED = {
+    **_FOREST,
+    # `warm_start` continues from them.
+    "_bootstrap_seeds": Array("int64", "n_trees", low=0, nullable=True),
+    "_bootstrap_shape": Plain("a pair of integers", _is_pair),
+    "oob_score_": Plain("a float", lambda value: isinstance(value, float), optional=True),
+}
+
+SCHEMAS = (
+    *(
+        Schema(cls=cls, fitted=_BAGGED, storable={"oob_score": bool})
+        for cls in (RandomForestClassifier, ExtraTreesClassifier)
+    ),
+    Schema(
+        cls=BoostedForestClassifier,
+        fitted={
+            **_FOREST,
+            "tree_weights_": Array("float64", "n_trees", low=1e-100),
+            "estimator_weights_": Array("float64", "n_rounds"),
+            "estimator_errors_": Array("float64", "n_rounds", allow_nan=True),
+            "staged_oob_score_": Array("float64", "n_rounds", allow_nan=True),
+            "stop_reason_": text(),
+            "_importances": Array("float64", "n_features", low=0),
+        },
+        check=_check_rounds,
+    ),
+    Schema(
+        cls=AdaBoostM2Classifier,
+        fitted={
+            **_FOREST,
+            "plausible_": Array("uint8", "n_leaves", "n_bytes"),
+            "estimator_weights_": Array("float64", "n_trees", low=1e-100),
+            "estimator_errors_": Array("float64", "n_trees"),
+            "stop_reason_": text(),
+        },
+        check=_check_plausible,
+    ),
+)
