@@ -2,6 +2,7 @@ from . import (
     api,
     compare,
     datasets,
+    encoders,
     ensemble,
     exceptions,
     linear_model,
@@ -26,6 +27,7 @@ from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import load, save
 from .rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from .stacking.oob_stacking import OOBStackingClassifier
+from .text.embedding import EmbeddingVectorizer
 from .text.vectorizer import TextVectorizer
 
 __version__: str
@@ -37,6 +39,7 @@ __all__ = [
     "CordwoodError",
     "Corpus",
     "DataError",
+    "EmbeddingVectorizer",
     "ExtraTreesClassifier",
     "FeatureMatrix",
     "LPUBoostClassifier",
@@ -50,6 +53,7 @@ __all__ = [
     "api",
     "compare",
     "datasets",
+    "encoders",
     "ensemble",
     "evaluate",
     "exceptions",

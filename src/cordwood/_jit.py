@@ -50,6 +50,7 @@ _SOURCES = (
     "_jit.py",
     "_intrinsics.py",
     "_random.py",
+    "encoders/_activations.py",
     "ensemble/_tree_engine/*.py",
     "linear_model/_dual_solver.py",
     "neighbors/_knn.py",
