@@ -9,7 +9,6 @@ import hashlib
 import logging
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -33,13 +32,15 @@ _TIMEOUT = 60.0
 _QUERY_SIZE = 900
 # Fraction of the vectors of an encoder that are deleted when the cache is full.
 _EVICTED_FRACTION = 0.25
+# Bytes of a row besides the vector, with those of the index.
+_ROW_BYTES = 80
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (
-    key INTEGER PRIMARY KEY,  -- first half of the digest of the text
+    id INTEGER PRIMARY KEY,  -- increasing: deleting the oldest rows frees whole pages
+    key INTEGER NOT NULL UNIQUE,  -- first half of the digest of the text
     check_key INTEGER NOT NULL,  -- second half
     truncated INTEGER NOT NULL,
-    written INTEGER NOT NULL,  -- seconds since 1970
     vector BLOB NOT NULL  -- float16, little-endian
 );
 CREATE TABLE IF NOT EXISTS encoder (
@@ -146,9 +147,8 @@ class EmbeddingCache:
     def write(self, keys: Sequence[Key], encoded: EncodedTexts) -> None:
         """Add vectors, whose elements must be representable as float16."""
         vectors = encoded.vectors.astype("<f2")
-        now = int(time.time())
         rows = [
-            (key, check_key, bool(truncated), now, vector.tobytes())
+            (key, check_key, bool(truncated), vector.tobytes())
             for (key, check_key), truncated, vector in zip(
                 keys, encoded.truncated, vectors, strict=True
             )
@@ -157,11 +157,11 @@ class EmbeddingCache:
             self.path.mkdir(parents=True, exist_ok=True)
             with self._connect() as database:
                 self._initialize(database)
-                self._make_space(database, vectors.nbytes)
+                self._make_space(database, vectors.nbytes + len(rows) * _ROW_BYTES)
                 with database:
                     database.execute("BEGIN IMMEDIATE")
                     database.executemany(
-                        "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", rows
+                        "INSERT OR REPLACE INTO vectors VALUES (NULL, ?, ?, ?, ?)", rows
                     )
 
     @contextmanager
@@ -194,15 +194,12 @@ class EmbeddingCache:
             if delete_cache(file.parent):
                 excess -= size
         if excess > 0:
-            (n_vectors,) = database.execute("SELECT COUNT(*) FROM vectors").fetchone()
-            share = max(_EVICTED_FRACTION, excess / self._max_bytes)
-            with database:
-                database.execute("BEGIN IMMEDIATE")
-                database.execute(
-                    "DELETE FROM vectors WHERE key IN "
-                    "(SELECT key FROM vectors ORDER BY written LIMIT ?)",
-                    (int(share * n_vectors) + 1,),
-                )
+            share = min(max(_EVICTED_FRACTION, excess / self._max_bytes), 1.0)
+            database.execute(
+                "DELETE FROM vectors WHERE id <= (SELECT MIN(id) + (MAX(id) - MIN(id)) * ? "
+                "FROM vectors)",
+                (share,),
+            )
 
     @contextmanager
     def _report_errors(self, done: str) -> Iterator[None]:

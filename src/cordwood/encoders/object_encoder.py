@@ -24,7 +24,7 @@ class ObjectEncoder(Encoder):
     ----------
     model : object
         If it has an attribute `fingerprint`, a string that changes whenever vectors do, its vectors
-        may be cached.
+        may be cached. If it has no attribute `dimension`, a text is encoded to find it.
     """
 
     def __init__(self, model: Any) -> None:
@@ -35,7 +35,7 @@ class ObjectEncoder(Encoder):
                 f"got {model!r}"
             )
         self.model = model
-        self._dimension: int | None = None
+        self._dimension: int | None = getattr(model, "dimension", None)
 
     @property
     def dimension(self) -> int:

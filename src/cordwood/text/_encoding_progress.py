@@ -50,7 +50,7 @@ def show_progress(total: int, verbose: bool | None) -> Iterator[Callable[[int], 
         if _callback is not None:
             _callback(done, total)
         elif is_shown and time.monotonic() - start >= delay and (bar or done < total):
-            bar = bar or _start_bar(total, start)
+            bar = bar or _start_bar(total, is_transient=verbose is None)
             bar.update(bar.task_ids[0], completed=done)
 
     try:
@@ -60,7 +60,7 @@ def show_progress(total: int, verbose: bool | None) -> Iterator[Callable[[int], 
             bar.stop()
 
 
-def _start_bar(total: int, start: float) -> Any:
+def _start_bar(total: int, *, is_transient: bool) -> Any:
     rich = import_module("rich.progress")
     bar = rich.Progress(
         rich.TextColumn("encoding texts"),
@@ -69,7 +69,7 @@ def _start_bar(total: int, start: float) -> Any:
         rich.TimeRemainingColumn(),
         console=import_module("rich.console").Console(stderr=True),
         speed_estimate_period=24 * 3600.0,
-        transient=True,
+        transient=is_transient,
     )
     bar.add_task("encoding texts", total=total)
     bar.start()
