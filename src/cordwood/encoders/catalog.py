@@ -1,5 +1,6 @@
 """Encoders by name: which are installed, and how to load one."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -121,9 +122,10 @@ def find_encoder(name: str, fingerprint: str, max_tokens: int) -> Encoder:
     except CordwoodError as error:
         problem = error
     for other, folder in installed_folders().items():
-        candidate = _load_folder(folder, max_tokens, name=other)
-        if candidate.fingerprint == fingerprint:
-            return candidate
+        with suppress(CordwoodError):  # of no interest, unless it is the one that is needed
+            candidate = _load_folder(folder, max_tokens, name=other)
+            if candidate.fingerprint == fingerprint:
+                return candidate
     if problem is not None:
         raise CordwoodError(
             f"the model was fitted with encoder {name!r}, which cannot be loaded: {problem}"
@@ -157,11 +159,10 @@ def list_encoders() -> list[EncoderInfo]:
             )
         )
     for name, folder in folders.items():
-        kind = "static token vectors" if is_static(ModelFolder(folder)) else "transformer"
         found.append(
             EncoderInfo(
                 name=name,
-                description="all-MiniLM-L6-v2" if name == "minilm" else f"{kind} in {folder}",
+                description="all-MiniLM-L6-v2" if name == "minilm" else str(folder),
                 languages="en" if name == "minilm" else TransformerEncoder.languages,
                 install=None,
             )

@@ -7,7 +7,6 @@ stored. SQLite makes it safe to use from several processes, and to kill a proces
 
 import hashlib
 import logging
-import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -246,7 +245,10 @@ def list_caches(root: Path) -> list[CacheInfo]:
 
 def delete_cache(path: Path) -> bool:
     """Delete the cache of one encoder; return False if another process prevents that."""
-    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):  # on Windows, if the file is open
+        for file in (path / _FILE, path / f"{_FILE}-journal"):
+            file.unlink(missing_ok=True)
+        path.rmdir()
     return not (path / _FILE).exists()
 
 

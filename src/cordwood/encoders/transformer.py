@@ -109,13 +109,13 @@ class TransformerEncoder(Encoder):
         """Encode texts, and return which of them were truncated."""
         prepared = [self._prompt + (text.lower() if self._lowercase else text) for text in texts]
         # One by one: batches are tokenized by threads of the library, one per processor.
-        encodings = [self._tokenizer.encode(text) for text in prepared]
+        encodings = [self.tokenizer.encode(text) for text in prepared]
         token_ids = [np.array(encoding.ids, np.int64) for encoding in encodings]
         truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
-        return EncodedTexts(self.encode_token_ids(token_ids), truncated)
+        return EncodedTexts(normalize_rows(self.pool_token_ids(token_ids)), truncated)
 
-    def encode_token_ids(self, token_ids: Sequence[TokenIds]) -> Floats:
-        """Encode texts that are given as token ids, with their special tokens."""
+    def pool_token_ids(self, token_ids: Sequence[TokenIds]) -> Floats:
+        """Return the pooled hidden states of texts, given as token ids, before normalization."""
         vectors = np.empty((len(token_ids), self.dimension), np.float32)
         pool = _POOLING[self._pooling]
         # Groups of texts of similar length are of similar size.
@@ -125,10 +125,11 @@ class TransformerEncoder(Encoder):
             for group in _group_by_tokens(order, token_ids, limit):
                 states = self._transformer.hidden_states([token_ids[i] for i in group])
                 vectors[group] = [pool(text) for text in states]
-        return normalize_rows(vectors)
+        return vectors
 
     @cached_property
-    def _tokenizer(self) -> Any:
+    def tokenizer(self) -> Any:
+        """Tokenizer of the library tokenizers."""
         tokenizer = self._folder.read_tokenizer(TOKENIZER)
         special = tokenizer.num_special_tokens_to_add(False)
         if self._length <= special:
