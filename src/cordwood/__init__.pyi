@@ -2,6 +2,7 @@ from . import (
     api,
     compare,
     datasets,
+    encoders,
     ensemble,
     exceptions,
     inspection,
@@ -28,6 +29,7 @@ from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import load, save
 from .rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from .stacking.oob_stacking import OOBStackingClassifier
+from .text.embedding import EmbeddingVectorizer
 from .text.vectorizer import TextVectorizer
 
 __version__: str
@@ -39,6 +41,7 @@ __all__ = [
     "CordwoodError",
     "Corpus",
     "DataError",
+    "EmbeddingVectorizer",
     "ExtraTreesClassifier",
     "FeatureMatrix",
     "LPUBoostClassifier",
@@ -53,6 +56,7 @@ __all__ = [
     "check_dataset",
     "compare",
     "datasets",
+    "encoders",
     "ensemble",
     "evaluate",
     "exceptions",

@@ -16,7 +16,6 @@ import pickle
 import platform
 import shutil
 import stat
-import sys
 import tempfile
 import threading
 import time
@@ -29,6 +28,8 @@ import llvmlite
 import numba
 from numba import config
 from numba.core import compiler, serialize
+
+from cordwood._user_dirs import user_cache_dir
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ _SOURCES = (
     "_kernel_cache.py",
     "_intrinsics.py",
     "_random.py",
+    "encoders/_activations.py",
     "ensemble/_tree_engine/*.py",
     "linear_model/_dual_solver.py",
     "neighbors/_knn.py",
@@ -87,20 +89,12 @@ def _candidate_dirs() -> Iterator[Path]:
     if configured := vars(config)["CACHE_DIR"]:
         yield Path(configured)
     with suppress(RuntimeError):  # no home directory
-        yield _user_cache_dir() / "cordwood"
+        yield user_cache_dir()
     # Cached files are executed, and other users can write to the shared temporary directory: use a
     # subdirectory that only this user can write to.
     private = Path(tempfile.gettempdir(), f"cordwood-{_user_id()}")
     if _is_private_dir(private):
         yield private
-
-
-def _user_cache_dir() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home())
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def _is_private_dir(path: Path) -> bool:

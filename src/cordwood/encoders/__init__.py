@@ -1,0 +1,17 @@
+"""Sentence encoders, which map texts to dense vectors.
+
+`load_encoder` loads an encoder by name or from a folder, `list_encoders` lists those that are
+available. `cordwood.text.EmbeddingVectorizer` is the scikit-learn transformer that uses them.
+"""
+
+from cordwood.encoders.catalog import EncoderInfo, find_encoder, list_encoders, load_encoder
+from cordwood.encoders.encoder import EncodedTexts, Encoder
+
+__all__ = [
+    "EncodedTexts",
+    "Encoder",
+    "EncoderInfo",
+    "find_encoder",
+    "list_encoders",
+    "load_encoder",
+]

@@ -1,0 +1,266 @@
+"""Cache of vectors on disk, so that a text is encoded once.
+
+A folder per fingerprint of an encoder contains a SQLite database with one row per text: the digest
+of the text, the vector as float16, and whether the text was truncated. The text itself is not
+stored. SQLite makes it safe to use from several processes, and to kill a process at any time.
+"""
+
+import hashlib
+import logging
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood._user_dirs import user_cache_dir
+from cordwood.encoders.encoder import EncodedTexts, Encoder
+
+logger = logging.getLogger(__name__)
+
+MAX_BYTES = 2_000_000_000
+"""Size of the cache of all encoders above which vectors that were not used recently are deleted."""
+
+_FILE = "vectors.sqlite"
+# Seconds to wait for another process that is writing.
+_TIMEOUT = 60.0
+# Keys per query; SQLite allows at least 999 parameters.
+_QUERY_SIZE = 900
+# Fraction of the vectors of an encoder that are deleted when the cache is full.
+_EVICTED_FRACTION = 0.25
+# Bytes of a row besides the vector, with those of the index.
+_ROW_BYTES = 80
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors (
+    id INTEGER PRIMARY KEY,  -- increasing: deleting the oldest rows frees whole pages
+    key INTEGER NOT NULL UNIQUE,  -- first half of the digest of the text
+    check_key INTEGER NOT NULL,  -- second half
+    truncated INTEGER NOT NULL,
+    vector BLOB NOT NULL  -- float16, little-endian
+);
+CREATE TABLE IF NOT EXISTS encoder (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    name TEXT NOT NULL, fingerprint TEXT NOT NULL, dimension INTEGER NOT NULL,
+    max_tokens INTEGER NOT NULL
+);
+"""
+
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheInfo:
+    """Cached vectors of one encoder.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the cache.
+    name : str
+        Name of the encoder.
+    fingerprint : str
+    dimension : int
+    max_tokens : int
+    n_vectors : int
+    n_bytes : int
+        Size on disk.
+    used : float
+        Time of last use, in seconds since 1970.
+    """
+
+    path: Path
+    name: str
+    fingerprint: str
+    dimension: int
+    max_tokens: int
+    n_vectors: int
+    n_bytes: int
+    used: float
+
+
+def text_key(text: str) -> Key:
+    """Return the digest of a text as two signed 64-bit integers."""
+    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return int.from_bytes(digest[:8], signed=True), int.from_bytes(digest[8:], signed=True)
+
+
+def default_cache_dir() -> Path:
+    """Return the folder of the caches of all encoders."""
+    return user_cache_dir() / "embeddings"
+
+
+class EmbeddingCache:
+    """Cached vectors of one encoder.
+
+    A cache that cannot be read or written is not an error: a warning is logged, and texts are
+    encoded again.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of the caches of all encoders.
+    encoder : Encoder
+        An encoder that has a fingerprint.
+    max_bytes : int, default=MAX_BYTES
+        Maximum size of the caches of all encoders in `root`.
+    """
+
+    def __init__(self, root: Path, encoder: Encoder, max_bytes: int = MAX_BYTES) -> None:
+        if encoder.fingerprint is None:
+            raise ValueError("the encoder has no fingerprint")
+        self._root = root
+        self._encoder = encoder
+        self._max_bytes = max_bytes
+        self.path = root / encoder.fingerprint[:32]
+        self._has_warned = False
+
+    def read(self, keys: Sequence[Key]) -> tuple[NDArray[np.intp], EncodedTexts]:
+        """Return the positions of the keys that are cached, and their vectors as float16."""
+        found: dict[int, tuple[int, bool, bytes]] = {}
+        if (self.path / _FILE).is_file():
+            with self._report_errors("read"), self._connect() as database:
+                for first in range(0, len(keys), _QUERY_SIZE):
+                    numbers = [key for key, _ in keys[first : first + _QUERY_SIZE]]
+                    query = (
+                        "SELECT key, check_key, truncated, vector FROM vectors WHERE key IN "
+                        f"({','.join('?' * len(numbers))})"
+                    )
+                    for key, check_key, truncated, vector in database.execute(query, numbers):
+                        found[key] = check_key, bool(truncated), vector
+                (self.path / _FILE).touch()
+        size = 2 * self._encoder.dimension
+        hits = [
+            i
+            for i, (key, check_key) in enumerate(keys)
+            if key in found and found[key][0] == check_key and len(found[key][2]) == size
+        ]
+        data = b"".join(found[keys[i][0]][2] for i in hits)
+        vectors = np.frombuffer(data, "<f2").reshape(len(hits), self._encoder.dimension)
+        truncated = np.array([found[keys[i][0]][1] for i in hits], np.bool_)
+        return np.array(hits, np.intp), EncodedTexts(vectors.astype(np.float32), truncated)
+
+    def write(self, keys: Sequence[Key], encoded: EncodedTexts) -> None:
+        """Add vectors, whose elements must be representable as float16."""
+        vectors = encoded.vectors.astype("<f2")
+        rows = [
+            (key, check_key, bool(truncated), vector.tobytes())
+            for (key, check_key), truncated, vector in zip(
+                keys, encoded.truncated, vectors, strict=True
+            )
+        ]
+        with self._report_errors("written"):
+            self.path.mkdir(parents=True, exist_ok=True)
+            with self._connect() as database:
+                self._initialize(database)
+                self._make_space(database, vectors.nbytes + len(rows) * _ROW_BYTES)
+                with database:
+                    database.execute("BEGIN IMMEDIATE")
+                    database.executemany(
+                        "INSERT OR REPLACE INTO vectors VALUES (NULL, ?, ?, ?, ?)", rows
+                    )
+
+    @contextmanager
+    def _connect(self) -> Iterator[sqlite3.Connection]:
+        # A connection per call: connections are not shared between threads and processes.
+        with closing(
+            sqlite3.connect(self.path / _FILE, timeout=_TIMEOUT, isolation_level=None)
+        ) as database:
+            yield database
+
+    def _initialize(self, database: sqlite3.Connection) -> None:
+        # Vectors have up to several kilobytes; with the default of 4 KB, a quarter is unused.
+        database.execute("PRAGMA page_size = 16384")
+        database.executescript(_SCHEMA)
+        encoder = self._encoder
+        database.execute(
+            "INSERT OR IGNORE INTO encoder VALUES (1, ?, ?, ?, ?)",
+            (encoder.name, encoder.fingerprint, encoder.dimension, encoder.max_tokens),
+        )
+
+    def _make_space(self, database: sqlite3.Connection, n_bytes: int) -> None:
+        """Delete the caches of other encoders, then vectors of this one, the oldest first."""
+        files = [file for file in self._root.glob(f"*/{_FILE}") if file.parent != self.path]
+        others = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in files)
+        excess = _used_bytes(database) + sum(size for _, size, _ in others) + n_bytes
+        excess -= self._max_bytes
+        for _, size, file in others:
+            if excess <= 0:
+                return
+            if delete_cache(file.parent):
+                excess -= size
+        if excess > 0:
+            share = min(max(_EVICTED_FRACTION, excess / self._max_bytes), 1.0)
+            database.execute(
+                "DELETE FROM vectors WHERE id <= (SELECT MIN(id) + (MAX(id) - MIN(id)) * ? "
+                "FROM vectors)",
+                (share,),
+            )
+
+    @contextmanager
+    def _report_errors(self, done: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            if isinstance(error, sqlite3.DatabaseError) and _is_damaged(error):
+                logger.warning("The embedding cache %s is damaged and is deleted.", self.path)
+                delete_cache(self.path)
+            elif not self._has_warned:
+                logger.warning(
+                    "The embedding cache %s cannot be %s: %s. Texts are encoded again.",
+                    self.path,
+                    done,
+                    error,
+                )
+            self._has_warned = True
+
+
+def list_caches(root: Path) -> list[CacheInfo]:
+    """List the caches of all encoders."""
+    found = []
+    for file in sorted(root.glob(f"*/{_FILE}")):
+        with suppress(OSError, sqlite3.Error), closing(sqlite3.connect(file)) as database:
+            described = database.execute(
+                "SELECT name, fingerprint, dimension, max_tokens FROM encoder"
+            ).fetchone()
+            (n_vectors,) = database.execute("SELECT COUNT(*) FROM vectors").fetchone()
+            status = file.stat()
+            found.append(
+                CacheInfo(
+                    path=file.parent,
+                    name=described[0],
+                    fingerprint=described[1],
+                    dimension=described[2],
+                    max_tokens=described[3],
+                    n_vectors=n_vectors,
+                    n_bytes=status.st_size,
+                    used=status.st_mtime,
+                )
+            )
+    return found
+
+
+def delete_cache(path: Path) -> bool:
+    """Delete the cache of one encoder; return False if another process prevents that."""
+    with suppress(OSError):  # on Windows, if the file is open
+        for file in (path / _FILE, path / f"{_FILE}-journal"):
+            file.unlink(missing_ok=True)
+        path.rmdir()
+    return not (path / _FILE).exists()
+
+
+def _used_bytes(database: sqlite3.Connection) -> int:
+    """Return the size of a database without the space that deleted rows have left."""
+    size, count, free = (
+        database.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_size", "page_count", "freelist_count")
+    )
+    return int(size * (count - free))
+
+
+def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+    codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return getattr(error, "sqlite_errorcode", None) in codes

@@ -1,0 +1,169 @@
+"""Static encoders in the folder layout of model2vec: the mean of the vectors of the tokens."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood.encoders.encoder import (
+    EncodedTexts,
+    Encoder,
+    compute_fingerprint,
+    normalize_rows,
+)
+from cordwood.encoders.model_folder import ModelFolder
+from cordwood.exceptions import CordwoodError
+
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+
+
+class TokenTable(NamedTuple):
+    """Vectors of tokens.
+
+    Parameters
+    ----------
+    vectors : float32 array of shape (n_vectors, dimension)
+    weights : float32 array of shape (n_tokens,) or None
+    mapping : int array of shape (n_tokens,) or None
+        The vector of each token, if several tokens share one.
+    """
+
+    vectors: NDArray[np.float32]
+    weights: NDArray[np.float32] | None
+    mapping: NDArray[np.int64] | None
+
+
+class StaticEncoder(Encoder):
+    """Mean of static token vectors, in a local folder in the layout of model2vec.
+
+    About a hundred times faster than a transformer, and less accurate.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Folder with ``config.json``, ``tokenizer.json`` and ``model.safetensors``.
+    max_tokens : int, default=256
+        Number of tokens at which texts are truncated.
+    name : str, optional
+        Name of the encoder. If None, the absolute path of the folder.
+
+    Raises
+    ------
+    CordwoodError
+        If a file is missing or invalid.
+
+    Notes
+    -----
+    A text without known tokens has a vector of zeros. model2vec additionally limits the number of
+    characters of a text, to `max_tokens` times the median length of a token.
+    """
+
+    def __init__(
+        self, folder: str | Path, max_tokens: int = 256, *, name: str | None = None
+    ) -> None:
+        self._folder = ModelFolder(Path(folder).expanduser().resolve())
+        super().__init__(name or str(self._folder.path), max_tokens)
+        for file in (WEIGHTS, TOKENIZER):
+            self._folder.file(file)
+
+    @property
+    def dimension(self) -> int:
+        """Number of elements of a vector."""
+        return int(self._table.vectors.shape[1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of everything that vectors depend on."""
+        return compute_fingerprint(
+            kind="static",
+            weights=self._folder.digest(WEIGHTS),
+            tokenizer=self._folder.digest(TOKENIZER),
+            max_tokens=self.max_tokens,
+            precision="float32",
+        )
+
+    def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
+        """Encode texts, and return which of them were truncated."""
+        # One by one: batches are tokenized by threads of the library, one per processor.
+        encodings = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
+        unknown = self._unknown_id
+        token_ids = [
+            np.array([i for i in encoding.ids if i != unknown], np.int64) for encoding in encodings
+        ]
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        for row, ids in zip(vectors, token_ids, strict=True):
+            if len(ids):
+                row[:] = self._mean(ids)
+        return EncodedTexts(normalize_rows(vectors), truncated)
+
+    def _mean(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        table = self._table
+        vectors = table.vectors[ids if table.mapping is None else table.mapping[ids]]
+        if table.weights is not None:
+            vectors = vectors * table.weights[ids][:, None]
+        mean: NDArray[np.float32] = vectors.mean(axis=0)
+        return mean
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        tokenizer = self._folder.read_tokenizer(TOKENIZER)
+        tokenizer.enable_truncation(self.max_tokens)
+        return tokenizer
+
+    @cached_property
+    def _unknown_id(self) -> int | None:
+        """Id of the token for unknown words, which the mean ignores."""
+        model = self._folder.read_json(TOKENIZER)["model"]
+        token = model.get("unk_token")
+        if token is None:
+            unknown = model.get("unk_id")
+            return None if unknown is None else int(unknown)
+        found = self._tokenizer.token_to_id(token)
+        return None if found is None else int(found)
+
+    @cached_property
+    def _table(self) -> TokenTable:
+        tensors = self._folder.read_tensors(WEIGHTS)
+        where = self._folder.path / WEIGHTS
+        vectors = tensors.get("embeddings", tensors.get("embedding.weight"))
+        if vectors is None or vectors.ndim != 2:
+            raise CordwoodError(f"{where} has no two-dimensional array 'embeddings'")
+        weights, mapping = tensors.get("weights"), tensors.get("mapping")
+        table = TokenTable(
+            vectors.astype(np.float32),
+            None if weights is None else weights.astype(np.float32),
+            None if mapping is None else mapping.astype(np.int64),
+        )
+        n_tokens = self._tokenizer.get_vocab_size()
+        n_vectors = [len(vectors) if mapping is None else len(mapping)]
+        n_vectors += [] if weights is None else [len(weights)]
+        if min(n_vectors) < n_tokens:
+            raise CordwoodError(
+                f"{where} has vectors of {min(n_vectors)} tokens, but the tokenizer has {n_tokens}"
+            )
+        return table
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Vectors are read from the folder again instead of being pickled.
+        return _restore, (str(self._folder.path), self.max_tokens, self.name, self.fingerprint)
+
+
+def is_static(folder: ModelFolder) -> bool:
+    """Return whether a folder contains a static model instead of a transformer."""
+    config = folder.read_json("config.json", {})
+    if config.get("model_type") == "model2vec":
+        return True
+    modules = folder.read_json("modules.json", [])
+    return any(str(module.get("type", "")).endswith("StaticEmbedding") for module in modules)
+
+
+def _restore(folder: str, max_tokens: int, name: str, fingerprint: str) -> StaticEncoder:
+    encoder = StaticEncoder(folder, max_tokens, name=name)
+    if encoder.fingerprint != fingerprint:
+        raise CordwoodError(f"encoder {name!r} has changed since it was pickled")
+    return encoder

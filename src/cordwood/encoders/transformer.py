@@ -1,0 +1,240 @@
+"""Encoders in the folder layout of sentence-transformers, computed by numpy."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cordwood.encoders._architectures import (
+    Floats,
+    TokenIds,
+    Transformer,
+    build_transformer,
+    check_config,
+    max_length,
+)
+from cordwood.encoders._blas import single_threaded_blas
+from cordwood.encoders.encoder import (
+    EncodedTexts,
+    Encoder,
+    compute_fingerprint,
+    normalize_rows,
+)
+from cordwood.encoders.model_folder import ModelFolder
+from cordwood.exceptions import CordwoodError
+
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+
+# Tokens that are encoded together. Larger groups are not faster, and need more memory.
+_GROUP_TOKENS = 512
+
+_POOLING: dict[str, Callable[[Floats], Floats]] = {
+    "cls": lambda states: states[0],
+    "mean": lambda states: states.mean(axis=0),
+    "max": lambda states: states.max(axis=0),
+    "mean_sqrt_len_tokens": lambda states: states.sum(axis=0) / np.float32(len(states) ** 0.5),
+}
+_FORMER_POOLING = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+}
+
+
+class TransformerEncoder(Encoder):
+    """Transformer in a local folder in the layout of sentence-transformers.
+
+    Supports BERT, DistilBERT, RoBERTa, XLM-RoBERTa and MPNet, such as all-MiniLM, all-mpnet, BGE,
+    E5 and GTE in their small and base sizes. Pooling, maximum length, lower-casing and the default
+    prompt are those of the folder's own files.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Folder with ``config.json``, ``tokenizer.json`` and ``model.safetensors``.
+    max_tokens : int, default=256
+        Number of tokens at which texts are truncated, including special tokens. The limit of the
+        model applies if it is smaller.
+    name : str, optional
+        Name of the encoder. If None, the absolute path of the folder.
+
+    Raises
+    ------
+    CordwoodError
+        If a file is missing or invalid, or if the model is of an unsupported kind.
+    """
+
+    def __init__(
+        self, folder: str | Path, max_tokens: int = 256, *, name: str | None = None
+    ) -> None:
+        top = ModelFolder(Path(folder).expanduser().resolve())
+        super().__init__(name or str(top.path), max_tokens)
+        modules = _list_modules(top)
+        self._folder = ModelFolder(top.path / modules["Transformer"])
+        self._config = self._folder.read_json("config.json")
+        check_config(self._config, str(self._folder.path / "config.json"))
+        self._pooling = _read_pooling(top, modules.get("Pooling"))
+        settings = self._folder.read_json("sentence_bert_config.json", {})
+        self._lowercase = bool(settings.get("do_lower_case", False))
+        self._prompt = _read_prompt(top)
+        self._root = top.path
+        limits = (settings.get("max_seq_length"), self._tokenizer_limit(), max_tokens)
+        self._length = min(limit for limit in (max_length(self._config), *limits) if limit)
+
+    @property
+    def dimension(self) -> int:
+        """Number of elements of a vector."""
+        return int(self._config.get("hidden_size") or self._config["dim"])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of everything that vectors depend on."""
+        return compute_fingerprint(
+            kind="transformer",
+            config=self._config,
+            weights=self._folder.digest(WEIGHTS),
+            tokenizer=self._folder.digest(TOKENIZER),
+            pooling=self._pooling,
+            lowercase=self._lowercase,
+            prompt=self._prompt,
+            max_tokens=self._length,
+            precision="float32",
+        )
+
+    def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
+        """Encode texts, and return which of them were truncated."""
+        prepared = [self._prompt + (text.lower() if self._lowercase else text) for text in texts]
+        # One by one: batches are tokenized by threads of the library, one per processor.
+        encodings = [self.tokenizer.encode(text) for text in prepared]
+        token_ids = [np.array(encoding.ids, np.int64) for encoding in encodings]
+        truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
+        return EncodedTexts(normalize_rows(self.pool_token_ids(token_ids)), truncated)
+
+    def pool_token_ids(self, token_ids: Sequence[TokenIds]) -> Floats:
+        """Return the pooled hidden states of texts, given as token ids, before normalization."""
+        vectors = np.empty((len(token_ids), self.dimension), np.float32)
+        pool = _POOLING[self._pooling]
+        # Groups of texts of similar length are of similar size.
+        order = sorted(range(len(token_ids)), key=lambda i: len(token_ids[i]))
+        with single_threaded_blas():
+            limit = _GROUP_TOKENS if self._is_batch_invariant else 0
+            for group in _group_by_tokens(order, token_ids, limit):
+                states = self._transformer.hidden_states([token_ids[i] for i in group])
+                vectors[group] = [pool(text) for text in states]
+        return vectors
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """Tokenizer of the library tokenizers."""
+        tokenizer = self._folder.read_tokenizer(TOKENIZER)
+        special = tokenizer.num_special_tokens_to_add(False)
+        if self._length <= special:
+            raise CordwoodError(
+                f"max_tokens must be greater than {special}, the number of special tokens of the "
+                f"encoder; got {self.max_tokens}"
+            )
+        tokenizer.enable_truncation(self._length)
+        return tokenizer
+
+    @cached_property
+    def _transformer(self) -> Transformer:
+        where = str(self._folder.path / WEIGHTS)
+        return build_transformer(self._config, self._folder.read_tensors(WEIGHTS), where)
+
+    @cached_property
+    def _is_batch_invariant(self) -> bool:
+        """Whether the BLAS library computes each row of a product independently of the others.
+
+        OpenBLAS does. With a library that does not, texts are encoded one by one.
+        """
+        limit = len(self._transformer.tokens)
+        probes = [np.arange(length) * 7919 % limit for length in (3, 17, 40, 60)]
+        together = self._transformer.hidden_states(probes)
+        return all(
+            np.array_equal(self._transformer.hidden_states([probe])[0], states)
+            for probe, states in zip(probes, together, strict=True)
+        )
+
+    def _tokenizer_limit(self) -> int | None:
+        limit = self._folder.read_json("tokenizer_config.json", {}).get("model_max_length")
+        # Tokenizers without a limit have an extremely large one.
+        return int(limit) if limit is not None and limit < 1_000_000 else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Weights are read from the folder again instead of being pickled.
+        return _restore, (str(self._root), self.max_tokens, self.name, self.fingerprint)
+
+
+def _restore(folder: str, max_tokens: int, name: str, fingerprint: str) -> TransformerEncoder:
+    encoder = TransformerEncoder(folder, max_tokens, name=name)
+    if encoder.fingerprint != fingerprint:
+        raise CordwoodError(f"encoder {name!r} has changed since it was pickled")
+    return encoder
+
+
+def _list_modules(top: ModelFolder) -> dict[str, str]:
+    """Return the subfolder of each module of the model."""
+    default = [{"type": "Transformer", "path": ""}]
+    modules = {
+        str(module["type"]).rpartition(".")[2]: str(module["path"])
+        for module in top.read_json("modules.json", default)
+    }
+    unsupported = sorted(set(modules) - {"Transformer", "Pooling", "Normalize"})
+    if unsupported or "Transformer" not in modules:
+        found = unsupported[0] if unsupported else "other than a Transformer"
+        raise CordwoodError(
+            f"{top.path / 'modules.json'}: module {found} is not supported; supported are "
+            "Transformer, Pooling and Normalize"
+        )
+    return modules
+
+
+def _read_pooling(top: ModelFolder, subfolder: str | None) -> str:
+    """Return the pooling mode; like sentence-transformers, the mean if there is no module."""
+    if subfolder is None:
+        return "mean"
+    file = f"{subfolder}/config.json"
+    config = top.read_json(file)
+    mode = config.get("pooling_mode")
+    if mode is None:  # written by sentence-transformers before version 6
+        mode = [_FORMER_POOLING.get(key, key) for key in config if _is_pooling_flag(config, key)]
+    modes = [mode] if isinstance(mode, str) else list(mode)
+    if len(modes) != 1 or modes[0] not in _POOLING:
+        raise CordwoodError(
+            f"{top.path / file}: pooling mode {' and '.join(modes) or 'none'} is not supported; "
+            f"supported are {', '.join(_POOLING)}"
+        )
+    if not config.get("include_prompt", True) and _read_prompt(top):
+        raise CordwoodError(f"{top.path / file}: include_prompt=false is not supported")
+    return modes[0]
+
+
+def _is_pooling_flag(config: dict[str, Any], key: str) -> bool:
+    return key.startswith("pooling_mode_") and bool(config[key])
+
+
+def _read_prompt(top: ModelFolder) -> str:
+    """Return the default prompt, which is put before each text."""
+    config = top.read_json("config_sentence_transformers.json", {})
+    name = config.get("default_prompt_name")
+    return "" if name is None else str(config["prompts"][name])
+
+
+def _group_by_tokens(
+    order: Sequence[int], token_ids: Sequence[TokenIds], limit: int
+) -> Iterator[list[int]]:
+    """Split texts into groups of at most `limit` tokens, or of one text."""
+    group: list[int] = []
+    n_tokens = 0
+    for i in order:
+        if group and n_tokens + len(token_ids[i]) > limit:
+            yield group
+            group, n_tokens = [], 0
+        group.append(i)
+        n_tokens += len(token_ids[i])
+    if group:
+        yield group

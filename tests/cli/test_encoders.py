@@ -1,0 +1,95 @@
+"""The commands `encoders` and `cache`."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cordwood.cli import encoders as command
+from cordwood.cli.main import main
+from cordwood.encoders import catalog
+from cordwood.text import EmbeddingVectorizer
+
+pytest.importorskip("tokenizers")
+
+MODEL = Path(__file__).parents[1] / "encoders" / "models" / "bert"
+
+
+@pytest.fixture(autouse=True)
+def user_dirs(monkeypatch, tmp_path):
+    monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(tmp_path / "user-cache"))
+    monkeypatch.setenv("CORDWOOD_DATA_DIR", str(tmp_path / "user-data"))
+    monkeypatch.setattr(command, "_MIN_SECONDS", 0.01)
+
+
+@pytest.fixture
+def installed():
+    shutil.copytree(MODEL, catalog.encoders_dir() / "mine")
+
+
+@pytest.fixture
+def call(capsys):
+    def run(*arguments, code=0):
+        assert main(arguments) == code
+        captured = capsys.readouterr()
+        return captured.err if code else captured.out
+
+    return run
+
+
+def test_list(call, installed):
+    lines = call("encoders").splitlines()
+    assert lines[0].split() == [
+        "name", "installed", "dimension", "texts/s", "languages", "description",
+    ]  # fmt: skip
+    (mine,) = (line.split() for line in lines if line.startswith("mine"))
+    assert mine[1:3] == ["yes", "16"]
+    assert "Install minilm: cordwood encoders install minilm" in lines
+
+
+def test_list_as_json(call, installed):
+    records = {r["name"]: r for r in json.loads(call("encoders", "--json"))["encoders"]}
+    assert records["mine"]["dimension"] == 16
+    assert records["mine"]["texts_per_second"] > 0
+    assert records["minilm"]["installed"] is False
+
+
+def test_damaged_encoder_is_listed_with_the_reason(call, installed):
+    (catalog.encoders_dir() / "mine" / "config.json").write_text("{")
+    assert "mine cannot be used: " in call("encoders")
+
+
+def test_distill(call, tmp_path):
+    target = tmp_path / "static"
+    out = call("encoders", "distill", str(MODEL), "-o", str(target))
+    assert f"EmbeddingVectorizer('{target}')" in out
+    assert EmbeddingVectorizer(target).fit_transform(["a tree"]).shape == (1, 16)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["install"], 2, "install requires the name of an encoder"),
+        (["install", "nonsense"], 1, "those that can are: minilm"),
+        (["distill", "nonsense", "-o", "x"], 1, "encoder 'nonsense' is neither"),
+        (["distill", "nonsense"], 2, "give it with -o"),
+        (["-o", "x"], 2, "--output requires the action distill"),
+        (["remove"], 2, "remove"),
+    ],
+)
+def test_invalid_calls_are_one_line(call, arguments, code, message):
+    error = call("encoders", *arguments, code=code)
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_cache_is_shown_and_cleared(call):
+    assert "0.0 MB of at most" in call("cache")
+    EmbeddingVectorizer(MODEL).fit(["a tree", "a dog"])
+    assert str(MODEL) in call("cache")
+    (shown,) = json.loads(call("cache", "--json"))["caches"]
+    assert (shown["n_vectors"], shown["dimension"], shown["max_tokens"]) == (2, 16, 256)
+    assert "no vectors of encoder 'other'" in call("cache", "clear", "--encoder", "other", code=1)
+    assert "deleted   2 vectors" in call("cache", "clear", "--encoder", str(MODEL))
+    assert json.loads(call("cache", "--json"))["caches"] == []
