@@ -84,6 +84,8 @@ def _make_plan(console: Console, args: Compare) -> Plan:
         for key in _READ_KEYS
         if (value := getattr(args, key)) != getattr(defaults, key, None)
     }
+    if args.language is not None:
+        given["language"] = args.language
     if args.plan is not None:
         if given:
             option = "--" + next(iter(given)).replace("_", "-")
@@ -96,10 +98,12 @@ def _make_plan(console: Console, args: Compare) -> Plan:
         raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
     source.show(console, source.read(console, two_classes=True))
     dataset = {"path": source.data} if source.dataset is None else {"name": source.dataset}
+    vectorizer = {"language": given.pop("language")} if "language" in given else {}
     return parse_plan(
         {
             "name": "quick",
             "evaluation": {"folds": QUICK_FOLDS},
+            "vectorizer": vectorizer,
             "datasets": [{**dataset, **given}],
             "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
         },
