@@ -25,7 +25,6 @@ from cordwood.text._scripts import is_unspaced, split_characters
 from cordwood.text.ngrams import NgramIndex, Sequences, count_ngrams
 from cordwood.text.vocabulary import UNKNOWN, ColumnLookup
 
-
 # Lengths of the n-grams in scripts without spaces.
 _UNSPACED_RANGE = (1, 3)
 

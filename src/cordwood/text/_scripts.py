@@ -25,7 +25,7 @@ _UNSPACED = "".join(
         "\u1780-\u17d3\u17d7\u17dc\u17dd\u17e0-\u17e9",  # Khmer
         "\u1950-\u1974\u1980-\u19da\u1a20-\u1a99\uaa80-\uaadd",  # Tai
         "\ua980-\ua9c0\ua9cf-\ua9d9\u1b00-\u1b4c\u1b50-\u1b59",  # Javanese, Balinese
-        "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f",  # kana
+        "\u3041-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f",  # kana
         "\u3105-\u312f\u31a0-\u31bf",  # Bopomofo
         "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",  # Han
     ]
