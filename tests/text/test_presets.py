@@ -25,6 +25,12 @@ def test_choice_depends_on_the_median_length():
     assert choose_preset(["x" * 10] * 49 + ["x" * 400] * 51)[0] == "sigir17"
 
 
+def test_east_asian_characters_count_as_three():
+    assert choose_preset(["字" * 116] * 100)[0] == "social"
+    assert choose_preset(["かな" * 58 + "カ"] * 100)[0] == "sigir17"
+    assert choose_preset(["ไทย" * 100] * 100)[0] == "social"
+
+
 LONG, SHORT = ["word " * 80] * 100, ["word"] * 100
 
 
@@ -124,8 +130,21 @@ def test_html_is_detected():
 
 
 def test_share_of_scripts_without_spaces_is_reported():
-    _, reason, _ = choose_params(["日本語 abc"], "trees", {})
+    _, reason, params = choose_params(["日本語 abc"], "trees", {})
     assert reason.endswith(
-        "n-grams of 1 to 3 characters for the 50% of the letters that are of scripts without spaces"
+        "; n-grams of 1 to 3 characters, where 50% of the letters are of scripts without spaces"
     )
-    assert "letters" not in choose_params(["日本語 abc"], "trees", {"analyzer": "char"})[1]
+    assert not params
+    assert "letters" not in choose_params(["日本語" + "abc" * 300], "trees", {})[1]
+
+
+def test_character_ngrams_are_short_in_scripts_without_spaces():
+    given = {"analyzer": "char_wb"}
+    _, reason, params = choose_params(["日本語 abc"], "trees", given)
+    assert params == {**given, "ngram_range": (1, 3)}
+    assert reason.endswith(
+        "; ngram_range=(1, 3), because 50% of the letters are of scripts without spaces"
+    )
+    assert choose_params(["日本語 abcd"], "trees", given)[2] == given
+    given["ngram_range"] = (2, 4)
+    assert choose_params(["日本語 abc"], "trees", given)[2] == given

@@ -61,10 +61,10 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
           stemmer, ``min_df=4``, binary term presence.
         - "social": no stop words, term counts, tokens that include emoticons, emoji and
           punctuation; for short, informal texts.
-        - "auto": "social" if the median text has fewer than 350 characters or if there are fewer
-          than 100 texts, otherwise "sigir17" with the changes of `auto_for` and the stop words of
-          the language. Removes HTML if a fifth of the texts contain it. The choice is logged and
-          in `preset_reason_`.
+        - "auto": "social" if the median text has fewer than 350 characters (Han characters and
+          kana count as three) or if there are fewer than 100 texts, otherwise "sigir17" with the
+          changes of `auto_for` and the stop words of the language. Removes HTML if a fifth of the
+          texts contain it. The choice is logged and in `preset_reason_`.
     auto_for : {"trees", "linear", "naive_bayes", "neighbors"}, default="trees"
         Kind of the classifier that the terms are for. With ``preset="auto"`` and long texts,
         "linear" keeps stop words and all terms (``stop_words=False, min_df=1``), "naive_bayes" and
@@ -107,7 +107,8 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         is the word.
     ngram_range : tuple (min_n, max_n), default=None
         Smallest and largest n of the n-grams. If None, (1, 1) for words; for characters, (3, 5)
-        with the preset "social" and (4, 4) with the others.
+        with the preset "social", (4, 4) with the others, and (1, 3) with "auto" if most letters
+        are of scripts without spaces.
     min_df : int or float, default=None
         Ignore terms with a lower document frequency: a number of training texts if int, a
         fraction of them if float.
