@@ -19,6 +19,7 @@ from cordwood._labels import check_n_classes, check_no_missing
 from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.text.languages import check_language
 
 __all__ = ["ClassScores", "Evaluation", "Predictions", "evaluate", "predict", "score", "train"]
 
@@ -28,6 +29,7 @@ def train(
     labels: ArrayLike | None = None,
     *,
     recipe: str = recipes.DEFAULT,
+    language: str | None = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
     **params: Any,
@@ -42,6 +44,9 @@ def train(
         Label of each text. Required if `data` is a sequence of texts.
     recipe : str, default="quick"
         Name of a recipe, one of `cordwood.recipes.names()`.
+    language : str, optional
+        Language of the texts as ISO 639-1 code, such as "de" or "de+fr", which selects the stop
+        words. By default it is detected.
     random_state : int or None, default=0
         Seed of the random number generators. The default is a fixed seed, so that the same data
         give the same model. Recipes without randomness ignore it.
@@ -76,8 +81,17 @@ def train(
         # Sparse features are usually term weights, which are on comparable scales.
         params.setdefault("scale", not sp.issparse(data.X))
     input_type: recipes.InputType = "numeric" if isinstance(data, FeatureMatrix) else "text"
+    if language is not None:
+        check_language(language)
+        if input_type == "numeric":
+            raise CordwoodError("language requires texts, but the samples are numeric; omit it")
     model = recipes.make(
-        recipe, input=input_type, random_state=random_state, n_jobs=n_jobs, **params
+        recipe,
+        input=input_type,
+        language=language,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        **params,
     )
     try:
         return model.fit(X, y)

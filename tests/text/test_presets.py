@@ -1,28 +1,13 @@
-import re
-
 import pytest
 
 from cordwood.exceptions import CordwoodError
-from cordwood.text.presets import PRESETS, choose_params, choose_preset, resolve_params
-
-
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("so good!!! ...", ["so", "good", "!!!", "..."]),
-        (":d ;-p :) :'( <3 </3 ^_^", [":d", ";-p", ":)", ":'(", "<3", "</3", "^_^"]),
-        (
-            "http://a.b 10:30 re:do",
-            ["http", "://", "a", ".", "b", "10", ":", "30", "re", ":", "do"],
-        ),
-        ("😀😀👍🏽!", ["😀", "😀", "👍🏽", "!"]),
-        ("👨\u200d👩\u200d👧 ❤\ufe0f", ["👨\u200d👩\u200d👧", "❤\ufe0f"]),
-        ("🇩🇪🇫🇷", ["🇩🇪", "🇫🇷"]),
-        ("don't", ["don", "'", "t"]),
-    ],
+from cordwood.text.presets import (
+    PRESETS,
+    apply_language,
+    choose_params,
+    choose_preset,
+    resolve_params,
 )
-def test_social_token_pattern(text, tokens):
-    assert re.findall(PRESETS["social"].token_pattern, text) == tokens
 
 
 @pytest.mark.parametrize(
@@ -38,6 +23,12 @@ def test_choice_by_length_and_number_of_texts(n_texts, length, preset):
 def test_choice_depends_on_the_median_length():
     assert choose_preset(["x" * 10] * 51 + ["x" * 100_000] * 49)[0] == "social"
     assert choose_preset(["x" * 10] * 49 + ["x" * 400] * 51)[0] == "sigir17"
+
+
+def test_east_asian_characters_count_as_three():
+    assert choose_preset(["字" * 116] * 100)[0] == "social"
+    assert choose_preset(["かな" * 58 + "カ"] * 100)[0] == "sigir17"
+    assert choose_preset(["ไทย" * 100] * 100)[0] == "social"
 
 
 LONG, SHORT = ["word " * 80] * 100, ["word"] * 100
@@ -81,3 +72,79 @@ def test_custom_stop_words_are_sorted_and_unique():
     assert resolve_params("social", {"stop_words": ["b", "b"]}).stop_words == ("b",)
     with pytest.raises(CordwoodError, match="stop_words"):
         resolve_params("social", {"stop_words": ["a", 1]})
+
+
+GERMAN = ["Das ist nicht so einfach, wie es auf den ersten Blick aussieht. " * 8] * 100
+
+
+def test_stop_words_are_of_the_detected_language():
+    preset, reason, params = choose_params(GERMAN, "trees", {})
+    assert (preset, params) == ("sigir17", {"stop_words": "de"})
+    assert reason.endswith("350 or more; stop_words='de' for German")
+    french = ["Ce n'est pas aussi simple que cela, mais vous avez le temps. " * 8] * 100
+    _, reason, params = choose_params([*GERMAN, *french], "naive_bayes", {})
+    assert params == {"min_df": 2, "stop_words": "de+fr"}
+    assert reason.endswith("min_df=2 for naive_bayes; stop_words='de+fr' for German and French")
+
+
+def test_given_language_takes_precedence_over_detection():
+    assert choose_params(GERMAN, "trees", {}, "nl")[2] == {"stop_words": "nl"}
+    assert choose_params(GERMAN, "trees", {}, "en")[2] == {}
+    # There are no stop words of Khmer.
+    assert choose_params(GERMAN, "trees", {}, "km")[2] == {"stop_words": False}
+    assert choose_params(GERMAN, "trees", {}, "km+de")[2] == {"stop_words": "de"}
+
+
+@pytest.mark.parametrize("params", [{"stop_words": "smart"}, {"stop_words": False}])
+def test_given_stop_words_take_precedence_over_the_language(params):
+    assert choose_params(GERMAN, "trees", params)[2] == params
+    assert apply_language("icml03", [], {**params, "stemmer": False}, "de")[1] == []
+
+
+def test_language_is_not_detected_if_it_has_no_effect(monkeypatch):
+    def fail(texts):
+        raise AssertionError
+
+    monkeypatch.setattr("cordwood.text.presets.detect_language", fail)
+    choose_params(SHORT, "trees", {})
+    choose_params(LONG, "linear", {})
+    choose_params(LONG, "trees", {"analyzer": "char"})
+    with pytest.raises(AssertionError):
+        choose_params(LONG, "trees", {})
+
+
+def test_automatic_stemmer_is_that_of_the_language():
+    assert apply_language("social", GERMAN, {"stemmer": "auto"}, None)[0] == {"stemmer": "de"}
+    assert apply_language("social", LONG, {"stemmer": "auto"}, None)[0] == {"stemmer": "en"}
+    assert apply_language("social", [], {"stemmer": "auto"}, "zh")[0] == {"stemmer": False}
+    assert apply_language("icml03", [], {}, "fr")[0] == {"stop_words": "fr", "stemmer": "fr"}
+
+
+def test_html_is_detected():
+    pages = [f"<p>page&nbsp;{number}</p>" for number in range(20)]
+    _, reason, params = choose_params([*pages, *["plain"] * 80], "trees", {})
+    assert params == {"strip_html": True}
+    assert reason.endswith("strip_html=True, because 20% of the texts contain HTML")
+    assert choose_params([*pages, *["plain"] * 81], "trees", {})[2] == {}
+    assert choose_params(pages, "trees", {"strip_html": False})[2] == {"strip_html": False}
+
+
+def test_share_of_scripts_without_spaces_is_reported():
+    _, reason, params = choose_params(["日本語 abc"], "trees", {})
+    assert reason.endswith(
+        "; n-grams of 1 to 3 characters, where 50% of the letters are of scripts without spaces"
+    )
+    assert not params
+    assert "letters" not in choose_params(["日本語" + "abc" * 300], "trees", {})[1]
+
+
+def test_character_ngrams_are_short_in_scripts_without_spaces():
+    given = {"analyzer": "char_wb"}
+    _, reason, params = choose_params(["日本語 abc"], "trees", given)
+    assert params == {**given, "ngram_range": (1, 3)}
+    assert reason.endswith(
+        "; ngram_range=(1, 3), because 50% of the letters are of scripts without spaces"
+    )
+    assert choose_params(["日本語 abcd"], "trees", given)[2] == given
+    given["ngram_range"] = (2, 4)
+    assert choose_params(["日本語 abc"], "trees", given)[2] == given

@@ -2,7 +2,7 @@ from importlib.resources import files
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from cordwood.text.stop_words import get_stop_words
+from cordwood.text.stop_words import get_stop_words, has_stop_words
 
 
 def test_smart_has_the_published_sizes():
@@ -23,3 +23,15 @@ def test_smart523_is_smart_without_contractions():
 
 def test_english_equals_scikit_learn():
     assert get_stop_words("english") == ENGLISH_STOP_WORDS
+
+
+def test_lists_of_languages():
+    assert {"und", "nicht", "die"} < get_stop_words("de")
+    assert get_stop_words("de+fr") == get_stop_words("de") | get_stop_words("fr")
+    assert get_stop_words("en") == get_stop_words("smart")
+    assert all(word == word.lower() for word in get_stop_words("de+fr+tr"))
+
+
+def test_names_of_lists():
+    assert all(map(has_stop_words, ["smart", "english", "de", "en+zh"]))
+    assert not any(map(has_stop_words, ["", "xx", "de+", "km", "de+km", True, False, 7, None]))

@@ -4,6 +4,9 @@ import logging
 import os
 import pickle
 import random
+import re
+import unicodedata
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -343,6 +346,11 @@ def test_unfitted_raises():
         {"weighting": "TF"},
         {"norm": True},
         {"stemmer": "english"},
+        {"stemmer": "zh"},
+        {"stemmer": True},
+        {"language": "german"},
+        {"stop_words": "km"},
+        {"strip_html": 1},
         {"stop_words": "smrt"},
         {"stop_words": True},
         {"stop_words": [1]},
@@ -389,6 +397,134 @@ def test_character_analyzer_ignores_word_parameters_of_the_preset():
     assert vectorizer.resolved_params_.weighting == "binary"
 
 
+def count_by_oracle(text):
+    """Count words of two or more letters, and n-grams of characters between other characters."""
+    counts = Counter()
+    for run in re.findall("[\u3040-\u30ff\u4e00-\u9fff]+", text):
+        for n in (1, 2, 3):
+            counts.update(run[i : i + n] for i in range(len(run) - n + 1))
+    counts.update(re.findall("[a-z]{2,}", text))
+    return counts
+
+
+east_asian = st.lists(st.text("東京都はミa b。", max_size=12), min_size=1, max_size=6)
+
+
+@quickly
+@given(east_asian, east_asian)
+def test_scripts_without_spaces_are_counted_by_ngrams(train, test):
+    assume(any(len(count_by_oracle(text)) for text in train))
+    vectorizer = TextVectorizer(preset="social", token_pattern="word")
+    expected = [count_by_oracle(text) for text in train]
+    X = vectorizer.fit_transform(train)
+    check_format(X)
+    terms = sorted(set().union(*expected))
+    assert vectorizer.get_feature_names_out().tolist() == terms
+    assert X.toarray().tolist() == [[counts[term] for term in terms] for counts in expected]
+    loaded = pickle.loads(pickle.dumps(vectorizer))
+    for model in (vectorizer, loaded):
+        assert (model.transform(train) != X).nnz == 0
+        Y = model.transform(test)
+        check_format(Y)
+        assert Y.toarray().tolist() == [
+            [count_by_oracle(text)[term] for term in terms] for text in test
+        ]
+
+
+def test_scripts_without_spaces_do_not_take_part_in_word_ngrams():
+    vectorizer = TextVectorizer(preset="social", ngram_range=(1, 2)).fit(["new york 東京 is big"])
+    assert set(vectorizer.vocabulary_) == {
+        *("new", "york", "is", "big", "new york", "york is", "is big", "東", "京", "東京")
+    }
+    loaded = pickle.loads(pickle.dumps(vectorizer))
+    new = ["京東京 new york", "is 東 big"]
+    assert (loaded.transform(new) != vectorizer.transform(new)).nnz == 0
+    assert vectorizer.transform(new)[0, vectorizer.vocabulary_["京"]] == 2
+
+
+@pytest.mark.parametrize("min_df", [1, 3])
+def test_other_scripts_do_not_change_the_features_of_english_texts(min_df):
+    english, foreign = [*PETS, "dog cat the"], ["東京都 の 天気", "หนังสือ", "हिन्दी किताब"]
+    alone = TextVectorizer(preset="social", min_df=min_df).fit(english)
+    mixed = TextVectorizer(preset="social", min_df=min_df).fit([*english, *foreign])
+    assert set(alone.vocabulary_) == {term for term in mixed.vocabulary_ if term.isascii()}
+    columns = [mixed.vocabulary_[term] for term in alone.get_feature_names_out()]
+    assert (mixed.transform(english)[:, columns] != alone.transform(english)).nnz == 0
+
+
+@pytest.mark.parametrize("preset", ["sigir15", "sigir17", "icml03", "social", "auto"])
+def test_every_preset_keeps_emoji_marks_and_scripts_without_spaces(preset):
+    corpus = ["आधुनिक मानक हिन्दी 👍🏽 東京 ไทย"] * 6
+    vectorizer = TextVectorizer(preset=preset, min_df=2, stemmer=False).fit(corpus)
+    expected = {
+        "आधुनिक",
+        "मानक",
+        "हिन्दी",
+        "👍🏽",
+        "東",
+        "京",
+        "東京",
+        "ไ",
+        "ท",
+        "ย",
+        "ไท",
+        "ทย",
+        "ไทย",
+    }
+    assert set(vectorizer.vocabulary_) == expected
+
+
+def test_decomposed_characters_are_composed():
+    for options in ({}, {"analyzer": "char_wb", "ngram_range": (2, 3)}):
+        vectorizer = TextVectorizer(**options).fit(["café 한국어"])
+        decomposed = vectorizer.transform([unicodedata.normalize("NFD", "café 한국어")])
+        assert (decomposed != vectorizer.transform(["café 한국어"])).nnz == 0
+
+
+def test_html_is_removed():
+    pages = ['<p class="x">Zürich&nbsp;&amp; Bern</p><br>', "<!-- no --> &#26085;"]
+    vectorizer = TextVectorizer(preset="social", strip_html=True).fit(pages)
+    assert set(vectorizer.vocabulary_) == {"zürich", "bern", "&", "日"}
+    assert set(TextVectorizer().fit(pages).vocabulary_) == set(vectorizer.vocabulary_)
+    assert "nbsp" in TextVectorizer(strip_html=False).fit(pages).vocabulary_
+    assert "nbsp" in TextVectorizer(preset="social").fit(pages).vocabulary_
+    characters = TextVectorizer(analyzer="char", ngram_range=(1, 1), strip_html=True).fit(pages)
+    assert "<" not in characters.vocabulary_
+
+
+@pytest.mark.parametrize(("code", "algorithm"), [("de", "german"), ("ru", "russian")])
+def test_stemmers_match_snowball(code, algorithm):
+    words = "häuser laufen gelaufen книга книги книгами kochbücher".split()
+    vectorizer = TextVectorizer(**PLAIN, stemmer=code).fit([" ".join(words)])
+    expected = set(snowballstemmer.stemmer(algorithm).stemWords(words))
+    assert set(vectorizer.vocabulary_) == expected
+
+
+def test_language_selects_stop_words_and_stemmer():
+    corpus = ["Die Häuser und die Gärten sind nicht alt"] * 4
+    vectorizer = TextVectorizer(preset="icml03", language="de").fit(corpus)
+    assert set(vectorizer.vocabulary_) == {"haus", "gart", "alt"}
+    assert vectorizer.preset_reason_ == (
+        "preset icml03: set by the user; stop_words='de', stemmer='de' for German"
+    )
+    assert "und" in TextVectorizer(preset="icml03").fit(corpus).vocabulary_
+    stemmed = TextVectorizer(stemmer="auto").fit(corpus)
+    assert (stemmed.resolved_params_.stemmer, stemmed.resolved_params_.stop_words) == ("de", False)
+
+
+def test_presets_set_by_the_user_detect_nothing(monkeypatch):
+    def fail(*args):
+        raise AssertionError
+
+    for name in ("detect_language", "html_share", "unspaced_share"):
+        monkeypatch.setattr(f"cordwood.text.presets.{name}", fail)
+    corpus = ["<p>Das ist nicht so, und das 東京</p>"] * 100
+    for preset in PRESETS:
+        vectorizer = TextVectorizer(preset=preset).fit(corpus)
+        assert vectorizer.resolved_params_ == PRESETS[preset]
+        assert vectorizer.preset_reason_ == f"preset {preset}: set by the user"
+
+
 def test_auto_logs_the_chosen_preset(caplog):
     short, long = ["so good :)"] * 100, ["a very long document " * 30] * 100
     with caplog.at_level(logging.INFO, logger="cordwood"):
@@ -419,10 +555,12 @@ def test_auto_logs_the_chosen_preset(caplog):
         {"ngram_range": (1, 3)},
         {"ngram_range": (1, 2), "stemmer": "porter", "max_features": 7},
         {"analyzer": "char_wb", "ngram_range": (2, 4), "max_features": 30},
+        {"stop_words": "de+fr", "stemmer": "de", "strip_html": True},
+        {"language": "de", "preset": "icml03", "min_df": 1},
     ],
 )
 def test_serialization_round_trip(file_format, parameters, tmp_path):
-    corpus = [*PETS, "naïve 東京 😀 \ud800"]
+    corpus = [*PETS, "naïve 東京都 😀 \ud800 हिन्दी ที่นี่ cat"]
     vectorizer = TextVectorizer(**parameters).fit(corpus)
     if file_format == "pickle":
         loaded = pickle.loads(pickle.dumps(vectorizer))

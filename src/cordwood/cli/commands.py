@@ -95,6 +95,7 @@ class Train(options.LabelledReadOptions):
             + ".",
         ),
     ] = DEFAULT_RECIPE
+    language: options.Language = None
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -212,6 +213,7 @@ class Compare(options.LabelledReadOptions):
             show_default=False,
         ),
     ] = None
+    language: options.Language = None
     ledger: Annotated[
         Path | None,
         typer.Option(

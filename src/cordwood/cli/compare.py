@@ -24,6 +24,7 @@ from cordwood.compare.runner.run import RunSummary, collect, run
 from cordwood.compare.stats.comparison import Comparison, learning_curves
 from cordwood.compare.stats.comparison import compare as tabulate
 from cordwood.datasets._lines import STANDARD_INPUT
+from cordwood.datasets.corpus import FeatureMatrix
 from cordwood.exceptions import CordwoodError
 
 # Recipes that take seconds on a few thousand texts.
@@ -98,6 +99,8 @@ def _make_plan(console: Console, args: Compare) -> Plan:
         for key in _READ_KEYS
         if (value := getattr(args, key)) != getattr(defaults, key, None)
     }
+    if args.language is not None:
+        given["language"] = args.language
     if args.plan is not None:
         if given:
             option = "--" + next(iter(given)).replace("_", "-")
@@ -108,12 +111,17 @@ def _make_plan(console: Console, args: Compare) -> Plan:
     source = Source(data=str(args.quick), options=args)
     if source.data == STANDARD_INPUT:
         raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
-    source.show(console, source.read(console, two_classes=True))
+    samples = source.read(console, two_classes=True)
+    if args.language is not None and isinstance(samples, FeatureMatrix):
+        raise typer.BadParameter("--language requires texts, but the samples are numeric; omit it")
+    source.show(console, samples)
     dataset = {"path": source.data} if source.dataset is None else {"name": source.dataset}
+    vectorizer = {"language": given.pop("language")} if "language" in given else {}
     return parse_plan(
         {
             "name": "quick",
             "evaluation": {"folds": QUICK_FOLDS},
+            "vectorizer": vectorizer,
             "datasets": [{**dataset, **given}],
             "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
         },

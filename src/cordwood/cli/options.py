@@ -58,6 +58,16 @@ EscapeFormulas = Annotated[
         "numbers, because spreadsheets would evaluate them as formulas.",
     ),
 ]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="CODE",
+        help="Language of the texts as ISO 639-1 code, such as de, or several as in de+fr; selects "
+        "the stop words. [default: detected]",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 

@@ -17,6 +17,7 @@ from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.exceptions import CordwoodError
+from cordwood.text.languages import check_language
 from cordwood.text.vectorizer import TextVectorizer
 
 SUFFIX = ".cordwood"
@@ -30,7 +31,14 @@ def train(args: Train) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
     check_target(target, inputs=[args.data])
-    params = {"random_state": args.seed, "n_jobs": args.jobs, **parse_settings(args.set)}
+    if args.language is not None:
+        check_language(args.language)
+    params = {
+        "random_state": args.seed,
+        "n_jobs": args.jobs,
+        "language": args.language,
+        **parse_settings(args.set),
+    }
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
     start = time.perf_counter()

@@ -113,6 +113,7 @@ def make(
     input: InputType = "text",
     scale: bool = True,
     vectorizer_params: Mapping[str, Any] | None = None,
+    language: str | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
     **params: Any,
@@ -130,6 +131,9 @@ def make(
         for features on comparable scales, such as term weights. `nb` can scale dense input only.
     vectorizer_params : mapping, optional
         Parameters of the `TextVectorizer`, in recipes that do not fix them.
+    language : str, optional
+        Language of the texts as ISO 639-1 code, such as "de" or "de+fr", which selects the stop
+        words. By default it is detected.
     random_state : int, optional
         Seed of every step that has a `random_state`. Deterministic recipes ignore it.
     n_jobs : int, optional
@@ -168,7 +172,7 @@ def make(
     10
     """
     recipe = find(name)
-    settings = _Settings(input, scale, vectorizer_params, random_state, n_jobs)
+    settings = _Settings(input, scale, vectorizer_params, language, random_state, n_jobs)
     if recipe.members:
         stack_params = {param: params.pop(param, None) for param in _STACK_PARAMS}
         pipeline = _make_stack(name, recipe, settings, **stack_params)
@@ -249,6 +253,7 @@ class _Settings(NamedTuple):
     input: InputType
     scale: bool
     vectorizer_params: Mapping[str, Any] | None
+    language: str | None
     random_state: int | None
     n_jobs: int | None
 
@@ -277,6 +282,8 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
         # members of a stack from sharing a vectorizer.
         if recipe.vectorizer is None and vectorizer.preset == "auto" and "auto_for" not in given:
             vectorizer.set_params(auto_for=recipe.auto_for)
+    if settings.language is not None:
+        pipeline.set_params(**dict.fromkeys(_ending(step_params, "language"), settings.language))
     if settings.random_state is not None:
         pipeline.set_params(
             **dict.fromkeys(_ending(step_params, "random_state"), settings.random_state)

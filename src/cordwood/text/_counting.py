@@ -1,12 +1,18 @@
 """Count the terms of texts, while fitting a vocabulary and with a fitted vocabulary.
 
-There is one implementation for each kind of term: tokens, n-grams of words, and n-grams of the
-characters of a word. The latter processes each distinct word once, however often it occurs.
+There is one implementation for each kind of term: tokens, n-grams of words, n-grams of the
+characters of a word, and n-grams of characters in scripts that are written without spaces. The
+third processes each distinct word once, however often it occurs. The last are counted in addition
+to tokens or n-grams of words.
+
+Without spaces, there are n-grams of 1 to 3 characters. A character is a letter with its marks, as
+in Thai and Khmer. N-grams of 4 characters were not better (docs/languages.md).
 """
 
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,8 +21,12 @@ from numpy.typing import NDArray
 
 from cordwood.text._analyzer import Analyzer
 from cordwood.text._count_matrix import count_tokens, remap_columns
+from cordwood.text._scripts import is_unspaced, split_characters
 from cordwood.text.ngrams import NgramIndex, Sequences, count_ngrams
 from cordwood.text.vocabulary import UNKNOWN, ColumnLookup
+
+# Lengths of the n-grams in scripts without spaces.
+_UNSPACED_RANGE = (1, 3)
 
 
 class TermCounter(Protocol):
@@ -69,15 +79,38 @@ def count_terms(texts: Sequence[str], analyzer: Analyzer) -> TermCounts:
     >>> found.term_names(np.arange(2)), found.counts.toarray()
     (['a b', 'b a'], array([[2., 1.]], dtype=float32))
     """
-    if analyzer.ngram_range is None:
-        return _count_token_terms(texts, analyzer)
-    if analyzer.char_ngrams:
+    if analyzer.char_ngrams and analyzer.ngram_range is not None:
         return _count_char_ngrams(texts, analyzer, analyzer.ngram_range)
-    return _count_word_ngrams(texts, analyzer, analyzer.ngram_range)
+    if analyzer.ngram_range is None:
+        spaced = _count_token_terms(texts, analyzer)
+    else:
+        spaced = _count_word_ngrams(texts, analyzer, analyzer.ngram_range)
+    if analyzer.find_unspaced is None:
+        return spaced
+    runs = list(map(analyzer.find_unspaced, texts))
+    return _combine(spaced, _count_unspaced(runs, analyzer.find_unspaced)) if any(runs) else spaced
 
 
 def build_counter(vocabulary: dict[str, int], analyzer: Analyzer) -> TermCounter:
     """Build a counter for the terms of a vocabulary, which maps terms to columns."""
+    if analyzer.find_unspaced is None:
+        return _build_spaced_counter(vocabulary, analyzer)
+    unspaced = {term: column for term, column in vocabulary.items() if is_unspaced(term)}
+    if not unspaced:
+        return _build_spaced_counter(vocabulary, analyzer)
+    spaced = {term: column for term, column in vocabulary.items() if term not in unspaced}
+    order = sorted(unspaced, key=unspaced.__getitem__)
+    characters = _make_numbering()
+    index = NgramIndex(_encode_tokens(order, split_characters, characters.__getitem__))
+    return _CombinedCounter(
+        _build_spaced_counter(_renumber(spaced), analyzer),
+        _UnspacedCounter(index, dict(characters), analyzer.find_unspaced),
+        _columns(spaced),
+        _columns(unspaced),
+    )
+
+
+def _build_spaced_counter(vocabulary: dict[str, int], analyzer: Analyzer) -> TermCounter:
     if analyzer.ngram_range is None:
         return _TokenCounter(vocabulary, analyzer, {})
     terms = sorted(vocabulary, key=vocabulary.__getitem__)
@@ -104,7 +137,9 @@ def _count_token_terms(texts: Sequence[str], analyzer: Analyzer) -> TermCounts:
     def make_counter(vocabulary: dict[str, int], new_column: NDArray[np.intp]) -> TermCounter:
         # The extra entry at the end is where UNKNOWN (-1) points.
         columns = np.append(new_column, UNKNOWN)[term_of_token].tolist()
-        stemmed = dict(zip(token_numbers, columns, strict=True)) if analyzer.stem else {}
+        stemmed = (
+            dict(zip(token_numbers, columns, strict=True)) if analyzer.stemmer is not None else {}
+        )
         return _TokenCounter(vocabulary, analyzer, stemmed)
 
     return TermCounts(
@@ -138,7 +173,7 @@ def _count_word_ngrams(
     token_numbers = _make_numbering()
     sequences = _encode_tokens(texts, analyzer.tokenize, token_numbers.__getitem__)
     words = list(token_numbers)
-    if analyzer.stem:
+    if analyzer.stemmer is not None:
         stem_numbers = _make_numbering()
         stem = np.array([stem_numbers[str(term)] for term in analyzer.to_terms(words)], np.int64)
         sequences = sequences._replace(symbols=stem[sequences.symbols])
@@ -207,6 +242,117 @@ class _CharNgramCounter:
         counts = sp.csr_matrix(word_counts @ ngram_counts)
         counts.sort_indices()
         return counts
+
+
+def _count_unspaced(
+    runs: Sequence[list[str]], find_unspaced: Callable[[str], list[str]]
+) -> TermCounts:
+    """Count n-grams in the given sequences of letters of each text."""
+    numbers = _make_numbering()
+    sequences = _encode_tokens(chain(*runs), split_characters, numbers.__getitem__)
+    characters = list(numbers)
+    ngrams = count_ngrams(sequences, *_UNSPACED_RANGE)
+
+    def term_names(columns: NDArray[np.intp]) -> list[str]:
+        ends = ngrams.start + ngrams.length
+        return [
+            "".join([characters[symbol] for symbol in sequences.symbols[start:end].tolist()])
+            for start, end in zip(ngrams.start[columns], ends[columns], strict=True)
+        ]
+
+    def make_counter(vocabulary: dict[str, int], new_column: NDArray[np.intp]) -> TermCounter:
+        known = ngrams.extract(sequences, _columns_in_new_order(new_column))
+        return _UnspacedCounter(NgramIndex(known), dict(numbers), find_unspaced)
+
+    return TermCounts(_sum_runs(runs, ngrams.counts), term_names, make_counter)
+
+
+class _UnspacedCounter:
+    """Counts n-grams of characters in scripts that are written without spaces.
+
+    `numbers` maps characters to the symbols of the index.
+    """
+
+    def __init__(
+        self,
+        index: NgramIndex,
+        numbers: dict[str, int],
+        find_unspaced: Callable[[str], list[str]],
+    ) -> None:
+        self._index = index
+        self._numbers = numbers
+        self._find_unspaced = find_unspaced
+
+    def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
+        runs = list(map(self._find_unspaced, texts))
+        sequences = _encode_tokens(
+            chain(*runs), split_characters, lambda character: self._numbers.get(character, UNKNOWN)
+        )
+        return _sum_runs(runs, self._index.count(sequences))
+
+
+def _sum_runs(runs: Sequence[list[str]], counts: sp.csr_matrix) -> sp.csr_matrix:
+    """Sum the rows of each text, given one row for each of its sequences of letters."""
+    ends = np.cumsum([0, *map(len, runs)])
+    ones = np.ones(ends[-1], np.float32)
+    shape = (len(runs), int(ends[-1]))
+    return sp.csr_matrix(sp.csr_matrix((ones, np.arange(ends[-1]), ends), shape=shape) @ counts)
+
+
+def _combine(spaced: TermCounts, unspaced: TermCounts) -> TermCounts:
+    """Combine the counts of different terms of the same texts."""
+    n_spaced = spaced.counts.shape[1]
+
+    def term_names(columns: NDArray[np.intp]) -> list[str]:
+        # Columns are in ascending order.
+        split = int(np.searchsorted(columns, n_spaced))
+        rest = unspaced.term_names(columns[split:] - n_spaced)
+        return [*spaced.term_names(columns[:split]), *rest]
+
+    def make_counter(vocabulary: dict[str, int], new_column: NDArray[np.intp]) -> TermCounter:
+        counters, parts = [], []
+        for found, columns in ((spaced, new_column[:n_spaced]), (unspaced, new_column[n_spaced:])):
+            kept = np.sort(columns[columns != UNKNOWN])
+            own_column = np.full(len(columns), UNKNOWN)
+            own_column[columns != UNKNOWN] = np.searchsorted(kept, columns[columns != UNKNOWN])
+            is_kept = set(kept.tolist())
+            own = {term: column for term, column in vocabulary.items() if column in is_kept}
+            counters.append(found.make_counter(_renumber(own), own_column))
+            parts.append(kept)
+        return _CombinedCounter(*counters, *parts)
+
+    counts = sp.csr_matrix(sp.hstack([spaced.counts, unspaced.counts], format="csr"))
+    return TermCounts(counts, term_names, make_counter)
+
+
+class _CombinedCounter:
+    """Counts the terms of two counters, whose columns are moved to the given columns."""
+
+    def __init__(
+        self,
+        spaced: TermCounter,
+        unspaced: TermCounter,
+        spaced_columns: NDArray[np.intp],
+        unspaced_columns: NDArray[np.intp],
+    ) -> None:
+        self._parts = ((spaced, spaced_columns), (unspaced, unspaced_columns))
+        self._n_terms = len(spaced_columns) + len(unspaced_columns)
+
+    def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
+        first, second = (
+            remap_columns(count(texts), columns, self._n_terms) for count, columns in self._parts
+        )
+        return sp.csr_matrix(first + second)
+
+
+def _renumber(vocabulary: dict[str, int]) -> dict[str, int]:
+    """Number the columns of a part of a vocabulary from 0, in the same order."""
+    rank = {column: number for number, column in enumerate(sorted(vocabulary.values()))}
+    return {term: rank[column] for term, column in vocabulary.items()}
+
+
+def _columns(vocabulary: dict[str, int]) -> NDArray[np.intp]:
+    return np.array(sorted(vocabulary.values()), dtype=np.intp)
 
 
 def _count_words(texts: Sequence[str], analyzer: Analyzer) -> tuple[list[str], sp.csr_matrix]:

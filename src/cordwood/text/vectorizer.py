@@ -21,7 +21,14 @@ from cordwood.text._analyzer import build_analyzer
 from cordwood.text._count_matrix import document_frequency, remap_columns
 from cordwood.text._counting import build_counter, count_terms
 from cordwood.text._vectorizer_params import VectorizerParams
-from cordwood.text.presets import PRESETS, check_auto_for, choose_params, resolve_params
+from cordwood.text.languages import check_language
+from cordwood.text.presets import (
+    PRESETS,
+    apply_language,
+    check_auto_for,
+    choose_params,
+    resolve_params,
+)
 from cordwood.text.vocabulary import UNKNOWN, build_vocabulary, pack_strings, unpack_strings
 
 logger = logging.getLogger(__name__)
@@ -36,8 +43,8 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
 ):
     """Convert texts to a sparse matrix of term counts, tf-idf values or term presence.
 
-    Does the work of scikit-learn's `CountVectorizer` and `TfidfVectorizer`, with stemming, the
-    SMART stop words and presets for common kinds of text.
+    Does the work of scikit-learn's `CountVectorizer` and `TfidfVectorizer`, with stemming, stop
+    words of many languages and presets for common kinds of text, in any script.
 
     Every parameter except `preset` and `auto_for` is None by default, which means the value of the
     preset. False disables a step that the preset enables. The resulting values are in
@@ -54,14 +61,21 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
           stemmer, ``min_df=4``, binary term presence.
         - "social": no stop words, term counts, tokens that include emoticons, emoji and
           punctuation; for short, informal texts.
-        - "auto": "social" if the median text has fewer than 350 characters or if there are fewer
-          than 100 texts, otherwise "sigir17" with the changes of `auto_for`. The choice is logged
-          and in `preset_reason_`.
+        - "auto": "social" if the median text has fewer than 350 characters (Han characters and
+          kana count as three) or if there are fewer than 100 texts, otherwise "sigir17" with the
+          changes of `auto_for` and the stop words of the language. Removes HTML if a fifth of the
+          texts contain it. The choice is logged and in `preset_reason_`.
     auto_for : {"trees", "linear", "naive_bayes", "neighbors"}, default="trees"
         Kind of the classifier that the terms are for. With ``preset="auto"`` and long texts,
         "linear" keeps stop words and all terms (``stop_words=False, min_df=1``), "naive_bayes" and
         "neighbors" keep rarer terms than "trees" does (``min_df=2`` instead of 6). Other presets
         ignore it. `cordwood.recipes` set it.
+    language : str, default=None
+        Language of the texts as ISO 639-1 code, such as "de", or several joined by "+", such as
+        "de+fr". If the preset removes stop words or stems words, it uses the stop words of these
+        languages and the stemmer of the first one, and none for a language without them. If None,
+        the presets "auto" and ``stemmer="auto"`` detect the language, and other presets are for
+        English.
     weighting : {"tf", "tfidf", "binary"}, default=None
         Values of the matrix: the number of occurrences of a term in the text (term frequency,
         tf), tf times the inverse document frequency (idf) of the term, or 1 for each term of the
@@ -75,21 +89,26 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     norm : {"l1", "l2", "max", False}, default=None
         Norm to which each row is scaled. If None, "l2" for ``weighting="tfidf"`` and False
         otherwise.
-    stop_words : {"smart", "smart523", "english", False} or collection of str, default=None
+    stop_words : {"smart", "smart523", "english", False}, str or collection of str, default=None
         Words to remove: the SMART list with or without its 47 contractions, the list of
-        scikit-learn, or the given words. Words are compared before stemming. If a stop word
+        scikit-learn, the lists of languages such as "de" or "de+fr", or the given words. Words are
+        compared before stemming. If a stop word
         contains an apostrophe, the parts into which the tokenizer splits it are removed as well.
-    stemmer : {"porter", False}, default=None
-        Porter's stemming algorithm. Ten times faster if PyStemmer is installed, with the same
-        stems.
+    stemmer : {"porter", "auto", False} or str, default=None
+        Porter's stemming algorithm, or the Snowball stemmer of a language such as "de"; "auto" is
+        that of `language`. Ten times faster if PyStemmer is installed, with the same stems.
     analyzer : {"word", "char", "char_wb"}, default=None
         Whether terms are n-grams of words, of characters, or of characters inside word boundaries
         (n-grams at the edges of words are padded with space).
     token_pattern : str, default=None
-        Regular expression of a word. If it has a capturing group, the group is the word.
+        Name of a pattern: "word" (two or more letters or digits, and emoji), "letters" or "social";
+        see `cordwood.text.token_patterns`. They are for texts in any script, which are normalized
+        to NFC. Otherwise, the regular expression of a word; if it has a capturing group, the group
+        is the word.
     ngram_range : tuple (min_n, max_n), default=None
         Smallest and largest n of the n-grams. If None, (1, 1) for words; for characters, (3, 5)
-        with the preset "social" and (4, 4) with the others.
+        with the preset "social", (4, 4) with the others, and (1, 3) with "auto" if most letters
+        are of scripts without spaces.
     min_df : int or float, default=None
         Ignore terms with a lower document frequency: a number of training texts if int, a
         fraction of them if float.
@@ -107,6 +126,9 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         Number of characters after which a word is truncated; 10,000 in all presets. It bounds the
         memory for words that are no words, such as encoded files: without it, the memory of
         character n-grams is about 100 bytes per character.
+    strip_html : bool, default=None
+        Whether to remove HTML tags, comments and scripts, and to replace entities such as
+        ``&nbsp;`` by characters. The preset "auto" does if a fifth of the texts contain HTML.
 
     Attributes
     ----------
@@ -135,6 +157,10 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     Texts are counted with the steps in this order: stop words, stemming, n-grams, `min_df` and
     `max_df`, `max_features`.
 
+    In scripts that are written without spaces, such as Chinese, Japanese and Thai, the terms of the
+    word analyzer are n-grams of 1 to 3 characters, whatever `ngram_range`; other words of the same
+    text are words. A regular expression as `token_pattern` disables this.
+
     Examples
     --------
     >>> vectorizer = TextVectorizer(preset="social", stop_words="smart", stemmer="porter")
@@ -159,6 +185,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         *,
         preset: str = "auto",
         auto_for: str = "trees",
+        language: str | None = None,
         weighting: str | None = None,
         sublinear_tf: bool | None = None,
         smooth_idf: bool | None = None,
@@ -174,9 +201,11 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         lowercase: bool | None = None,
         strip_accents: str | bool | None = None,
         max_token_length: int | None = None,
+        strip_html: bool | None = None,
     ) -> None:
         self.preset = preset
         self.auto_for = auto_for
+        self.language = language
         self.weighting = weighting
         self.sublinear_tf = sublinear_tf
         self.smooth_idf = smooth_idf
@@ -192,6 +221,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         self.lowercase = lowercase
         self.strip_accents = strip_accents
         self.max_token_length = max_token_length
+        self.strip_html = strip_html
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn the vocabulary and the idf values.
@@ -333,9 +363,11 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     def _choose_params(self, texts: Sequence[str]) -> tuple[str, str, VectorizerParams]:
         """Return the preset, the reason for it, and the values of all parameters."""
         check_auto_for(self.auto_for)
+        if self.language is not None:
+            check_language(self.language)
         params = {name: getattr(self, name) for name in _PARAMS}
         if self.preset == "auto":
-            preset, reason, params = choose_params(texts, self.auto_for, params)
+            preset, reason, params = choose_params(texts, self.auto_for, params, self.language)
             logger.info(reason)
             return preset, reason, resolve_params(preset, params)
         if self.preset not in tuple(PRESETS):
@@ -343,8 +375,12 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
             raise CordwoodError(
                 f"preset must be 'auto', {', '.join(first)} or {last}; got {self.preset!r}"
             )
-        reason = f"preset {self.preset}: set by the user"
-        return self.preset, reason, resolve_params(self.preset, params)
+        reasons = [f"preset {self.preset}: set by the user"]
+        # Without a given language, the texts must not change a preset that was set by the user.
+        if self.language is not None or self.stemmer == "auto":
+            params, changes = apply_language(self.preset, texts, params, self.language)
+            reasons += changes
+        return self.preset, "; ".join(reasons), resolve_params(self.preset, params)
 
     def _apply_weighting(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Replace counts by the values of the weighting, in place."""

@@ -42,13 +42,13 @@ class ColumnLookup(dict[str, int]):
         self._analyzer = analyzer
         # About half of the words of a text are stop words: a hit is faster than `__missing__`.
         super().__init__(dict.fromkeys(analyzer.stop_words, UNKNOWN))
-        if not analyzer.stem:
+        if analyzer.stemmer is None:
             # With stemming, a token may equal the stem of a different word: "abus" is the stem of
             # "abuse", but the stem of the token "abus" is "abu".
             self.update(vocabulary)
 
     def __missing__(self, token: str) -> int:
-        if not self._analyzer.stem:
+        if self._analyzer.stemmer is None:
             return UNKNOWN
         [term] = self._analyzer.to_terms([token])
         column = UNKNOWN if term is None else self._vocabulary.get(term, UNKNOWN)

@@ -29,7 +29,8 @@ from cordwood.compare.config.schema import (
 from cordwood.datasets.readers import detect_format
 from cordwood.datasets.registry import DatasetInfo, list_datasets
 from cordwood.exceptions import CordwoodError
-from cordwood.text.presets import PRESETS, check_auto_for, resolve_params
+from cordwood.text.languages import check_language
+from cordwood.text.presets import PRESETS, apply_language, check_auto_for, resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
 _COLUMNS = ("text", "label", "group", "split")
@@ -299,10 +300,14 @@ def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
     if preset != "auto" and preset not in PRESETS:
         yield f"vectorizer: there is no preset {preset!r}; {recipes.nearest(str(preset), PRESETS)}"
         return
-    given = {name: value for name, value in params.items() if name not in ("preset", "auto_for")}
+    own = ("preset", "auto_for", "language")
+    given = {name: value for name, value in params.items() if name not in own}
+    preset = "sigir17" if preset == "auto" else preset
     try:
         check_auto_for(params.get("auto_for", "trees"))
-        resolve_params("sigir17" if preset == "auto" else preset, given)
+        if (language := params.get("language")) is not None:
+            check_language(language)
+        resolve_params(preset, apply_language(preset, [], given, language)[0])
     except CordwoodError as error:
         yield f"vectorizer: {error}"
 
