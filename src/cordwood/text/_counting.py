@@ -26,7 +26,8 @@ from cordwood.text.ngrams import NgramIndex, Sequences, count_ngrams
 from cordwood.text.vocabulary import UNKNOWN, ColumnLookup
 
 # Lengths of the n-grams in scripts without spaces.
-_UNSPACED_RANGE = (1, 3)
+MAX_UNSPACED = 3
+_UNSPACED_RANGE = (1, MAX_UNSPACED)
 
 
 class TermCounter(Protocol):

@@ -19,9 +19,12 @@ from cordwood.persist._class_schema import (
 )
 from cordwood.persist._errors import Rejected, shorten
 from cordwood.text._analyzer import build_analyzer
-from cordwood.text._counting import build_counter
+from cordwood.text._counting import MAX_UNSPACED, build_counter
+from cordwood.text._scripts import is_unspaced, split_characters
 from cordwood.text._vectorizer_params import VectorizerParams
+from cordwood.text.languages import check_language
 from cordwood.text.presets import PRESETS, check_auto_for
+from cordwood.text.token_patterns import TOKEN_PATTERNS
 from cordwood.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
@@ -111,6 +114,10 @@ class _Vocabulary(Field):
 
 def _check_vectorizer(model: Any, interface_of: InterfaceOf) -> None:
     params = model.resolved_params_
+    if params.analyzer == "word" and params.token_pattern in TOKEN_PATTERNS:
+        unspaced = filter(is_unspaced, model._vocabulary)
+        if any(len(split_characters(term)) > MAX_UNSPACED for term in unspaced):
+            raise Rejected("has a TextVectorizer with terms that are longer than its n-grams")
     if (params.weighting == "tfidf") != (model.idf_ is not None):
         raise Rejected("has a TextVectorizer whose idf_ does not match its weighting")
     # N-grams are indexed level by level, up to the longest of the vocabulary.
@@ -129,6 +136,7 @@ def _check_params(model: Any, is_trusted: bool) -> None:
     if model.preset not in ("auto", *PRESETS):
         raise Rejected(f"has a TextVectorizer with the unknown preset {shorten(model.preset)}")
     check_auto_for(model.auto_for)
+    check_language(model.language)
     names = [each.name for each in fields(VectorizerParams)]
     given = {name: getattr(model, name) for name in names if getattr(model, name) is not None}
     if isinstance(given.get("ngram_range"), list):
