@@ -51,6 +51,7 @@ _SOURCES = (
     "_intrinsics.py",
     "_random.py",
     "ensemble/_tree_engine/*.py",
+    "inspection/_lazy_paths.py",
     "inspection/_tree_shap.py",
     "linear_model/_dual_solver.py",
     "neighbors/_knn.py",

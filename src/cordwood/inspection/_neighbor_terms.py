@@ -23,7 +23,7 @@ def make_neighbors_attributor(estimator: Any) -> Attributor | None:
 
     def attribute(X: sp.csr_matrix) -> Attribution:
         neighbors, distances = find_neighbors(estimator, X)
-        if not len(neighbors):
+        if not len(neighbors) or not len(X.indices):
             return Attribution(X.indices[:0], np.zeros((0, len(start))), start, start, "identity")
         votes = estimator._vote_weights(distances[None])[0]
         found, values = share_votes(estimator, X, neighbors, distances, votes / votes.sum(), start)

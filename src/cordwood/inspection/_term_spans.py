@@ -3,7 +3,7 @@
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -23,6 +23,9 @@ _WORD = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s]+")
 _WHITE_SPACE = re.compile(r"\s\s+")  # as in scikit-learn's character n-grams
 
 Span = tuple[int, int]
+
+# Words of one text by the parameters of their vectorizer: several members often have the same.
+WordCache = dict[Hashable, list[tuple[Span, str]]]
 
 
 class Occurrence(NamedTuple):
@@ -56,20 +59,21 @@ class TermLocator:
         self._offsets = list(accumulate(widths, initial=0))
         self._names: list[list[str]] = [[] for _ in widths]
 
-    def locate(self, text: str) -> list[Occurrence]:
+    def locate(self, text: str, cache: WordCache | None = None) -> list[Occurrence]:
         """Return all occurrences of known terms, in the order of the vectorizers."""
+        cache = {} if cache is None else cache
         return [
             Occurrence(column + offset, term, spans)
             for offset, finder in zip(self._offsets, self._finders, strict=False)
-            for term, spans in finder.find(text)
+            for term, spans in finder.find(text, cache)
             if (column := finder.columns(term, -1)) >= 0
         ]
 
-    def tokens(self, text: str) -> Iterator[Span]:
+    def tokens(self, text: str, cache: WordCache) -> Iterator[Span]:
         """Yield the spans of the words, except those of vectorizers of characters."""
         for finder in self._finders:
             if isinstance(finder, _WordFinder):
-                yield from (span for span, _ in finder.words(text))
+                yield from (span for span, _ in finder.words(text, cache))
 
     def transform(self, text: str) -> sp.csr_matrix:
         """Return the features of one text."""
@@ -115,7 +119,7 @@ class _Finder:
             lowercase=self.params.lowercase, strip_accents=self.params.strip_accents or None
         ).build_preprocessor()
 
-    def find(self, text: str) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
         """Yield terms, which may not be in the vocabulary, with their spans in the text."""
         raise NotImplementedError
 
@@ -135,13 +139,26 @@ class _WordFinder(_Finder):
 
     def __init__(self, vectorizer: TextVectorizer) -> None:
         super().__init__(vectorizer)
-        self._pattern = re.compile(self.params.token_pattern)
+        params = self.params
+        self._pattern = re.compile(params.token_pattern)
+        self._key = (
+            params.token_pattern,
+            params.lowercase,
+            params.strip_accents,
+            params.stop_words,
+            params.stemmer,
+        )
         self._analyzer = build_analyzer(replace(self.params, ngram_range=(1, 1)))
         # Stemming a word takes longer than everything else, and most words occur again.
         self._stems: dict[str, str | None] = {}
 
-    def words(self, text: str) -> list[tuple[Span, str]]:
+    def words(self, text: str, cache: WordCache) -> list[tuple[Span, str]]:
         """Return the words that are not stop words: their spans, and the words as in terms."""
+        if self._key not in cache:
+            cache[self._key] = self._find_words(text)
+        return cache[self._key]
+
+    def _find_words(self, text: str) -> list[tuple[Span, str]]:
         processed, positions = self.preprocess(text)
         group = self._pattern.groups
         matches = self._pattern.finditer(processed)
@@ -154,8 +171,8 @@ class _WordFinder(_Finder):
             if word is not None
         ]
 
-    def find(self, text: str) -> Iterator[tuple[str, tuple[Span, ...]]]:
-        words = self.words(text)
+    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
+        words = self.words(text, cache)
         min_n, max_n = self.params.ngram_range
         for n in range(min_n, max_n + 1):
             if n == 1:
@@ -176,8 +193,9 @@ class _WordFinder(_Finder):
 class _WordCharFinder(_Finder):
     """N-grams of the characters of words that are padded with spaces, ``analyzer="char_wb"``."""
 
-    def find(self, text: str) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
         processed, positions = self.preprocess(text)
+        is_same = isinstance(positions, range)
         min_n, max_n = self.params.ngram_range
         for match in re.finditer(r"\S+", processed):
             first, last = match.span()
@@ -186,9 +204,17 @@ class _WordCharFinder(_Finder):
             for n in range(min_n, max_n + 1):
                 if n > n_chars:
                     continue
+                # The padding belongs to no span, except where it is the whole n-gram.
+                starts = [first, *range(first, last + 2 - n)]
+                ends = [*range(first + n - 1, last + 1), last]
+                if n == 1:
+                    starts[-1], ends[0] = last - 1, first + 1
+                if not is_same:
+                    pairs = zip(starts, ends, strict=True)
+                    ends = [_end(positions, start, end) for start, end in pairs]
+                    starts = [positions[start] for start in starts]
                 for i in range(n_chars - n + 1):
-                    start, end = max(first + i - 1, first), min(first + i - 1 + n, last)
-                    yield padded[i : i + n], ((positions[start], _end(positions, start, end)),)
+                    yield padded[i : i + n], ((starts[i], ends[i]),)
             if n_chars < min_n:
                 yield padded, ((positions[first], _end(positions, first, last)),)
 
@@ -196,7 +222,7 @@ class _WordCharFinder(_Finder):
 class _CharFinder(_Finder):
     """N-grams of all characters, ``analyzer="char"``."""
 
-    def find(self, text: str) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
         processed, positions = self.preprocess(text)
         chars: list[str] = []
         where: list[int] = []

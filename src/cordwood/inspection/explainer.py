@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.pipeline import Pipeline
@@ -27,7 +26,13 @@ from cordwood.inspection._linear_terms import make_linear_attributor
 from cordwood.inspection._neighbor_terms import make_neighbors_attributor
 from cordwood.inspection._occlusion import METHOD, occlude
 from cordwood.inspection._path_integrals import Floats
-from cordwood.inspection._term_spans import FoldedTerms, TermLocator, Words, split_vectorizer
+from cordwood.inspection._term_spans import (
+    FoldedTerms,
+    TermLocator,
+    WordCache,
+    Words,
+    split_vectorizer,
+)
 from cordwood.inspection.explanation import (
     Explanation,
     Explanations,
@@ -163,10 +168,13 @@ class Explainer:
         Explanation
         """
         features = {key: to_csr(locator.transform(text)) for key, locator in self._locators.items()}
-        tokens = (span for locator in self._locators.values() for span in locator.tokens(text))
+        cache: WordCache = {}
+        tokens = {
+            span for locator in self._locators.values() for span in locator.tokens(text, cache)
+        }
         words = Words(text, tokens)
         folded = {
-            key: words.fold(features[key].indices, locator.locate(text))
+            key: words.fold(features[key].indices, locator.locate(text, cache))
             for key, locator in self._locators.items()
         }
         if any(member.attributor is None for member in self._members):
