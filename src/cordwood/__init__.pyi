@@ -4,6 +4,7 @@ from . import (
     datasets,
     ensemble,
     exceptions,
+    inspection,
     linear_model,
     naive_bayes,
     neighbors,
@@ -21,6 +22,8 @@ from .ensemble.boosted_forest import BoostedForestClassifier
 from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
+from .inspection.class_words import explain_classes
+from .inspection.explainer import explain
 from .linear_model.linear_svm import LinearSVMClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import load, save
@@ -53,6 +56,9 @@ __all__ = [
     "ensemble",
     "evaluate",
     "exceptions",
+    "explain",
+    "explain_classes",
+    "inspection",
     "linear_model",
     "load",
     "naive_bayes",

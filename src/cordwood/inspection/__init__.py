@@ -1,5 +1,6 @@
-"""Explanations of predictions."""
+"""Explanations of predictions, which add up to the output of the model."""
 
+from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
 from cordwood.inspection.explainer import Explainer, explain
 from cordwood.inspection.explanation import (
     Explanation,
@@ -9,10 +10,13 @@ from cordwood.inspection.explanation import (
 )
 
 __all__ = [
+    "ClassWord",
+    "ClassWords",
     "Explainer",
     "Explanation",
     "Explanations",
     "MemberExplanation",
     "Neighbor",
     "explain",
+    "explain_classes",
 ]

@@ -26,7 +26,7 @@ class NeighborTerms(NamedTuple):
 
     Parameters
     ----------
-    index : int array of shape (n_neighbors,)
+    samples : int array of shape (n_neighbors,)
         Indices of the training samples.
     class_codes : int array of shape (n_neighbors,)
     similarity : float64 array of shape (n_neighbors,)
@@ -38,7 +38,7 @@ class NeighborTerms(NamedTuple):
         similar first.
     """
 
-    index: NDArray[np.integer[Any]]
+    samples: NDArray[np.integer[Any]]
     class_codes: NDArray[np.integer[Any]]
     similarity: Floats
     values: Floats

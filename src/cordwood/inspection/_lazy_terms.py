@@ -43,9 +43,7 @@ def make_lazy_attributor(estimator: Any) -> Attributor | None:
             estimator.seed_,
             n_classes,
         )
-        found, shared = share_votes(
-            estimator, X, neighbors, distances, paths.sample_weights, start
-        )
+        found, shared = share_votes(estimator, X, neighbors, distances, paths.sample_weights, start)
         columns, row = np.unique(np.concatenate((X.indices, paths.features)), return_inverse=True)
         values = np.zeros((len(columns), n_classes))
         np.add.at(values, row, np.vstack((shared, paths.changes)))

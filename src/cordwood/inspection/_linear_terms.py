@@ -121,7 +121,8 @@ def _make_rules(estimator: BaseRuleEnsemble) -> Attributor:
         (rules.weight * (rules.present - rules.absent), (rules.feature, set_index)),
         shape=(estimator.n_features_in_, n_sets),
     )
-    absent = np.bincount(set_index, rules.weight * rules.absent, minlength=n_sets)
+    votes = rules.weight * rules.absent
+    absent = np.asarray(np.bincount(set_index, votes, n_sets), np.float64)
     temperatures = estimator.temperatures_
 
     def attribute(X: sp.csr_matrix) -> Attribution:

@@ -36,7 +36,7 @@ def make_neighbors_attributor(estimator: Any) -> Attributor | None:
 
 def baseline(estimator: BaseNeighborsClassifier) -> Floats:
     """Return the probabilities of the empty text."""
-    empty = sp.csr_matrix((1, estimator.n_features_in_), dtype=np.float32)
+    empty = sp.csr_matrix(np.zeros((1, estimator.n_features_in_), np.float32))
     return np.asarray(estimator.predict_proba(empty)[0])
 
 
@@ -82,7 +82,7 @@ def share_votes(
     order = np.argsort(-products, axis=1, kind="stable")
     n_shared = (products > 0).sum(axis=1)
     found = NeighborTerms(
-        index=neighbors,
+        samples=neighbors,
         class_codes=codes,
         similarity=1 - distances if is_cosine else -distances,
         values=moves,

@@ -152,7 +152,7 @@ class Explainer:
             )
         self.classes: NDArray[Any] = np.asarray(model.classes_)
         self._output = output
-        self._final_estimator, members = _split_model(model)
+        self._final_estimator, members = split_model(model)
         self._locators: dict[int, TermLocator] = {}
         self._members = [self._make_member(name, member) for name, member in members]
 
@@ -239,7 +239,7 @@ class Explainer:
 
     def _make_member(self, name: str, model: Any) -> "_Member":
         classes = np.asarray(model.classes_)
-        vectorizer, classifier = _split_pipeline(model)
+        vectorizer, classifier = split_pipeline(model)
         attributor = _make_attributor(classifier) if vectorizer is not None else None
         if attributor is None:
             return _Member(name, classes, -1, None, model, METHOD, False)
@@ -299,7 +299,7 @@ def _explain_member(
     attribution: Attribution,
     to_output: OutputMap,
     folded: FoldedTerms,
-    indices: NDArray[np.int32],
+    indices: NDArray[np.integer[Any]],
 ) -> _ExplainedMember:
     """Map the contributions of a member to the output, and fold them back to words."""
     values = to_output.apply(attribution.values)
@@ -336,7 +336,7 @@ def _explain_neighbors(
             shared_terms=tuple([names[row] for row in shared if row in names]),
         )
         for index, code, similarity, contributions, shared in zip(
-            found.index.tolist(),
+            found.samples.tolist(),
             found.class_codes.tolist(),
             found.similarity.tolist(),
             values,
@@ -346,7 +346,7 @@ def _explain_neighbors(
     )
 
 
-def _split_model(model: Any) -> tuple[Any, list[tuple[str, Any]]]:
+def split_model(model: Any) -> tuple[Any, list[tuple[str, Any]]]:
     """Return the final estimator of a stack and its members; None and the model if it is none."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     is_only_step = not isinstance(model, Pipeline) or len(model.steps) == 1
@@ -356,7 +356,7 @@ def _split_model(model: Any) -> tuple[Any, list[tuple[str, Any]]]:
     return None, [(name, model)]
 
 
-def _split_pipeline(model: Any) -> tuple[Any, Any]:
+def split_pipeline(model: Any) -> tuple[Any, Any]:
     """Return the vectorizer and the classifier of a pipeline; None if it is another pipeline."""
     if isinstance(model, Pipeline) and len(model.steps) == 2:
         vectorizer, classifier = model.steps[0][1], model.steps[1][1]

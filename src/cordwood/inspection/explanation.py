@@ -166,11 +166,7 @@ class Explanation:
         """
         if label is None:
             return int(np.argmax(self.probabilities))
-        labels = self.classes.tolist()
-        if label not in labels:
-            shown = ", ".join(map(repr, labels[:10]))
-            raise CordwoodError(f"label must be one of the classes {shown}; got {label!r}")
-        return labels.index(label)
+        return find_class(self.classes, label)
 
     def top_classes(self, n: int = 3) -> list[Any]:
         """Return the most probable classes, the most probable first.
@@ -296,6 +292,15 @@ class Explanations(Sequence[Explanation]):
 
     def _repr_html_(self) -> str:
         return render_list(self._explanations)
+
+
+def find_class(classes: NDArray[Any], label: Any) -> int:
+    """Return the position of a label in the classes; raise an error if it is not one of them."""
+    labels = classes.tolist()
+    if label not in labels:
+        shown = ", ".join(map(repr, labels[:10]))
+        raise CordwoodError(f"label must be one of the classes {shown}; got {label!r}")
+    return int(labels.index(label))
 
 
 def _member_to_dict(member: MemberExplanation) -> dict[str, Any]:
