@@ -1,4 +1,4 @@
-"""Attributions of single classifiers against Shapley values by definition, SHAP and coefficients."""
+"""Attributions of classifiers against Shapley values by definition, SHAP and coefficients."""
 
 from itertools import combinations
 from math import comb
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import log_softmax, logit
-from synthetic_data import make_counts, make_numbers
 
 from cordwood import recipes
 from cordwood._csr import to_csr
@@ -23,6 +22,7 @@ from cordwood.inspection._linear_terms import make_linear_attributor
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.rules.estimators import AdaUBoostClassifier
+from synthetic_data import make_counts, make_numbers
 
 FORESTS = [
     RandomForestClassifier(20, random_state=0),

@@ -28,8 +28,8 @@ def logsumexp(scores: Floats) -> Floats:
 
     Examples
     --------
-    >>> logsumexp(np.array([1000.0, 1000.0])).round(3)
-    1000.693
+    >>> logsumexp(np.array([[1000.0, 1000.0]])).round(3)
+    array([1000.693])
     """
     largest = scores.max(axis=-1, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)

@@ -108,7 +108,7 @@ def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explan
     >>> explanation.prediction, explanation.words
     ('+', ('so', 'very', 'good'))
     >>> explanation.word_contributions[:, 0].round(2)
-    array([0.  , 0.  , 0.96])
+    array([0.  , 0.  , 2.24])
     """
     explainer = Explainer(model, output=output)
     return Explanations(tuple(explainer.explain(text) for text in check_texts(texts)))
