@@ -19,15 +19,16 @@ smallest over the data sets.
 import argparse
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora import load_single_label
 from cordwood import recipes
 from cordwood.inspection import Explainer
 from cordwood.inspection._term_spans import Words
+from corpora import load_single_label
 from options import at_least
 from stopwatch import measure, print_head, print_row, print_run
 
@@ -50,9 +51,11 @@ class Text:
 
     @property
     def words(self) -> list[str]:
+        """The distinct words, in lower case."""
         return list(self.occurrences)
 
     def without(self, removed: set[str]) -> str:
+        """Return the text without some words."""
         parts, end = [], 0
         spans = sorted(span for word in removed for span in self.occurrences[word])
         for start, stop in spans:
@@ -92,12 +95,12 @@ def explain_at_random(model: Any) -> Callable[[Text, int], Scores]:
 
 
 def explain_with_lime(model: Any) -> Callable[[Text, int], Scores]:
-    from lime.lime_text import LimeTextExplainer
-
     def split(text: str) -> list[str]:
         return [text[start:end] for start, end in Words(text).spans]
 
-    explainer = LimeTextExplainer(split_expression=split, random_state=SEED)
+    explainer = import_module("lime.lime_text").LimeTextExplainer(
+        split_expression=split, random_state=SEED
+    )
 
     def explain(text: Text, column: int) -> Scores:
         found = explainer.explain_instance(
@@ -112,25 +115,26 @@ def explain_with_lime(model: Any) -> Callable[[Text, int], Scores]:
 
 
 def explain_with_shap(model: Any) -> Callable[[Text, int], Scores]:
-    import shap
-
-    def tokenize(text: str, return_offsets_mapping: bool = True) -> dict[str, Any]:
-        spans = Words(text).spans
-        return {
-            "input_ids": [text[start:end] for start, end in spans],
-            "offset_mapping": spans,
-        }
-
-    masker = shap.maskers.Text(tokenize, mask_token="", collapse_mask_token=True)
+    shap = import_module("shap")
+    # The masker of SHAP's examples of TF-IDF models; masked tokens become "...".
+    masker = shap.maskers.Text(r"\W+")
     explainer = shap.Explainer(lambda texts: model.predict_proba(list(texts)), masker, seed=SEED)
 
     def explain(text: Text, column: int) -> Scores:
         found = explainer([text.text], silent=True)
         scores = dict.fromkeys(text.words, 0.0)
-        for (start, end), value in zip(
-            Words(text.text).spans, found.values[0][:, column], strict=False
-        ):
-            scores[text.text[start:end].lower()] += float(value)
+        start = 0
+        for token, value in zip(found.data[0], found.values[0][:, column], strict=True):
+            end = start + len(token)
+            covered = [
+                word
+                for word, spans in text.occurrences.items()
+                for span in spans
+                if span[0] < end and span[1] > start
+            ]
+            for word in covered:
+                scores[word] += float(value) / len(covered)
+            start = end
         return scores
 
     return explain

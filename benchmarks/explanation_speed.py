@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora import load_single_label
 from cordwood import recipes
 from cordwood.inspection import Explainer
 from cordwood.inspection._occlusion import occlude
 from cordwood.inspection._term_spans import Words
+from corpora import load_single_label
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 

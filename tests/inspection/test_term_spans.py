@@ -78,7 +78,7 @@ def test_columns_of_a_union_follow_each_other():
     for text in TEXTS:
         for occurrence in locator.locate(text):
             assert names[occurrence.column] == occurrence.term == locator.term(occurrence.column)
-        found, expected = locator.transform(text), union.transform([text])
+        [found], expected = locator.transform([text]), union.transform([text])
         np.testing.assert_array_equal(found.toarray(), expected.toarray())
 
 

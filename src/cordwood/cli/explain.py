@@ -54,8 +54,8 @@ def explain(args: Explain) -> None:
     explainer = Explainer(model)
     with console.progress("explaining") as progress:
         found = []
-        for text in texts:
-            found.append(explainer.explain(text))
+        for explanation in explainer.explain_each(texts):
+            found.append(explanation)
             if progress is not None:
                 progress(len(found), len(texts))
     explanations = Explanations(tuple(found))

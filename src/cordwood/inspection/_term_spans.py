@@ -22,6 +22,9 @@ from cordwood.text.vectorizer import TextVectorizer
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s]+")
 _WHITE_SPACE = re.compile(r"\s\s+")  # as in scikit-learn's character n-grams
 
+# Words of which n-grams of characters are cached: a bound for long-running servers.
+_MAX_CACHED = 1 << 14
+
 Span = tuple[int, int]
 
 # Words of one text by the parameters of their vectorizer: several members often have the same.
@@ -34,6 +37,51 @@ class Occurrence(NamedTuple):
     column: int
     term: str
     spans: tuple[Span, ...]
+
+
+class Occurrences:
+    """Occurrences of terms in one text, as parallel lists.
+
+    Attributes
+    ----------
+    columns : list of int
+    terms : list of str
+    starts, ends : list of int
+        From the first to the last character of each occurrence.
+    ngrams : dict of int to tuple of (int, int)
+        Spans of the words of n-grams, by their position in the lists.
+    """
+
+    def __init__(self) -> None:
+        self.columns: list[int] = []
+        self.terms: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.ngrams: dict[int, tuple[Span, ...]] = {}
+
+    def append(self, column: int, term: str, start: int, end: int) -> None:
+        """Add an occurrence of one span."""
+        self.columns.append(column)
+        self.terms.append(term)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def append_ngram(self, column: int, term: str, spans: tuple[Span, ...]) -> None:
+        """Add an occurrence of several words."""
+        self.ngrams[len(self.columns)] = spans
+        self.append(column, term, spans[0][0], spans[-1][1])
+
+    def spans(self, position: int) -> tuple[Span, ...]:
+        """Return the spans of an occurrence."""
+        found = self.ngrams.get(position)
+        return ((self.starts[position], self.ends[position]),) if found is None else found
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Occurrence]:
+        for position, (column, term) in enumerate(zip(self.columns, self.terms, strict=True)):
+            yield Occurrence(column, term, self.spans(position))
 
 
 class TermLocator:
@@ -59,15 +107,13 @@ class TermLocator:
         self._offsets = list(accumulate(widths, initial=0))
         self._names: list[list[str]] = [[] for _ in widths]
 
-    def locate(self, text: str, cache: WordCache | None = None) -> list[Occurrence]:
+    def locate(self, text: str, cache: WordCache | None = None) -> Occurrences:
         """Return all occurrences of known terms, in the order of the vectorizers."""
+        found = Occurrences()
         cache = {} if cache is None else cache
-        return [
-            Occurrence(column + offset, term, spans)
-            for offset, finder in zip(self._offsets, self._finders, strict=False)
-            for term, spans in finder.find(text, cache)
-            if (column := finder.columns(term, -1)) >= 0
-        ]
+        for offset, finder in zip(self._offsets, self._finders, strict=False):
+            finder.find(text, cache, offset, found)
+        return found
 
     def tokens(self, text: str, cache: WordCache) -> Iterator[Span]:
         """Yield the spans of the words, except those of vectorizers of characters."""
@@ -75,11 +121,11 @@ class TermLocator:
             if isinstance(finder, _WordFinder):
                 yield from (span for span, _ in finder.words(text, cache))
 
-    def transform(self, text: str) -> sp.csr_matrix:
-        """Return the features of one text."""
-        # Without FeatureUnion.transform, which would start joblib for a single text.
-        blocks = [part.transform([text]) for part in self._vectorizers]
-        return blocks[0] if len(blocks) == 1 else _join_rows(blocks)
+    def transform(self, texts: Sequence[str]) -> list[sp.csr_matrix]:
+        """Return the features of each text, as matrices of one row."""
+        # Without FeatureUnion.transform, which would start joblib for a few texts.
+        blocks = [part.transform(texts) for part in self._vectorizers]
+        return [_take_row(blocks, self._offsets, i) for i in range(len(texts))]
 
     def term(self, column: int) -> str:
         """Return the term of a column."""
@@ -99,28 +145,30 @@ def split_vectorizer(vectorizer: Any) -> list[TextVectorizer]:
     return [vectorizer] if isinstance(vectorizer, TextVectorizer) else []
 
 
-def _join_rows(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
-    """Concatenate matrices of one row: scipy's hstack takes several times as long."""
-    offsets = list(accumulate((block.shape[1] for block in blocks), initial=0))
-    pairs = zip(blocks, offsets, strict=False)
-    indices = np.concatenate([block.indices + offset for block, offset in pairs])
-    data = np.concatenate([block.data for block in blocks])
+def _take_row(blocks: Sequence[sp.csr_matrix], offsets: Sequence[int], row: int) -> sp.csr_matrix:
+    """Join one row of several matrices: the functions of scipy take several times as long."""
+    here = [slice(block.indptr[row], block.indptr[row + 1]) for block in blocks]
+    parts = list(zip(blocks, here, offsets, strict=False))
+    indices = np.concatenate([block.indices[at] + offset for block, at, offset in parts])
+    data = np.concatenate([block.data[at] for block, at, _ in parts])
     indptr = np.array([0, len(indices)], np.int32)
-    return sp.csr_matrix((data, indices.astype(np.int32), indptr), shape=(1, offsets[-1]))
+    X = sp.csr_matrix((data, indices.astype(np.int32), indptr), shape=(1, offsets[-1]))
+    X.has_canonical_format = True
+    return X
 
 
 class _Finder:
     """Finds the terms of one vectorizer in a text."""
 
     def __init__(self, vectorizer: TextVectorizer) -> None:
-        self.columns = dict(vectorizer.vocabulary_).get  # a mapping proxy takes twice as long
+        self.get_column = dict(vectorizer.vocabulary_).get  # a mapping proxy is slower
         self.params = vectorizer.resolved_params_
         self._preprocess = CountVectorizer(
             lowercase=self.params.lowercase, strip_accents=self.params.strip_accents or None
         ).build_preprocessor()
 
-    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
-        """Yield terms, which may not be in the vocabulary, with their spans in the text."""
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
+        """Add the occurrences of the terms in a text; `offset` is added to their columns."""
         raise NotImplementedError
 
     def preprocess(self, text: str) -> tuple[str, Sequence[int]]:
@@ -171,21 +219,29 @@ class _WordFinder(_Finder):
             if word is not None
         ]
 
-    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
         words = self.words(text, cache)
+        get_column = self.get_column
         min_n, max_n = self.params.ngram_range
-        for n in range(min_n, max_n + 1):
-            if n == 1:
-                yield from ((word, (span,)) for span, word in words)
-                continue
+        if min_n == 1:
+            for (start, end), word in words:
+                column = get_column(word)
+                if column is not None:
+                    found.append(column + offset, word, start, end)
+        for n in range(max(min_n, 2), max_n + 1):
             for i in range(len(words) - n + 1):
                 ngram = words[i : i + n]
-                yield " ".join([word for _, word in ngram]), tuple([span for span, _ in ngram])
+                term = " ".join([word for _, word in ngram])
+                column = get_column(term)
+                if column is not None:
+                    found.append_ngram(column + offset, term, tuple([span for span, _ in ngram]))
 
     def _to_term(self, word: str) -> str | None:
         if not self._analyzer.stem:
             return None if word in self._analyzer.stop_words else word
         if word not in self._stems:
+            if len(self._stems) >= _MAX_CACHED:
+                self._stems.clear()
             [self._stems[word]] = self._analyzer.to_terms([word])
         return self._stems[word]
 
@@ -193,36 +249,53 @@ class _WordFinder(_Finder):
 class _WordCharFinder(_Finder):
     """N-grams of the characters of words that are padded with spaces, ``analyzer="char_wb"``."""
 
-    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    def __init__(self, vectorizer: TextVectorizer) -> None:
+        super().__init__(vectorizer)
+        # Known n-grams of words: most words of a text have occurred in other texts.
+        self._known: dict[str, Occurrences] = {}
+
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
         processed, positions = self.preprocess(text)
         is_same = isinstance(positions, range)
-        min_n, max_n = self.params.ngram_range
         for match in re.finditer(r"\S+", processed):
-            first, last = match.span()
-            padded = f" {match.group()} "
-            n_chars = len(padded)
-            for n in range(min_n, max_n + 1):
-                if n > n_chars:
-                    continue
-                # The padding belongs to no span, except where it is the whole n-gram.
-                starts = [first, *range(first, last + 2 - n)]
-                ends = [*range(first + n - 1, last + 1), last]
-                if n == 1:
-                    starts[-1], ends[0] = last - 1, first + 1
-                if not is_same:
-                    pairs = zip(starts, ends, strict=True)
-                    ends = [_end(positions, start, end) for start, end in pairs]
-                    starts = [positions[start] for start in starts]
-                for i in range(n_chars - n + 1):
-                    yield padded[i : i + n], ((starts[i], ends[i]),)
-            if n_chars < min_n:
-                yield padded, ((positions[first], _end(positions, first, last)),)
+            word, first = match.group(), match.start()
+            if word not in self._known:
+                if len(self._known) >= _MAX_CACHED:
+                    self._known.clear()
+                self._known[word] = self._find_in_word(word)
+            known = self._known[word]
+            found.columns += [column + offset for column in known.columns]
+            found.terms += known.terms
+            starts = [first + start for start in known.starts]
+            ends = [first + end for end in known.ends]
+            if not is_same:
+                ends = [_end(positions, *pair) for pair in zip(starts, ends, strict=True)]
+                starts = [positions[start] for start in starts]
+            found.starts += starts
+            found.ends += ends
+
+    def _find_in_word(self, word: str) -> Occurrences:
+        """Return the occurrences in a word, relative to its first character."""
+        found = Occurrences()
+        padded, length = f" {word} ", len(word)
+        min_n, max_n = self.params.ngram_range
+        lengths = range(min_n, min(max_n, len(padded)) + 1) or [len(padded)]
+        for n in lengths:
+            for i in range(len(padded) - n + 1):
+                term = padded[i : i + n]
+                column = self.get_column(term)
+                if column is not None:
+                    # The padding belongs to no span, except where it is the whole n-gram.
+                    start, end = max(i - 1, 0), min(i - 1 + n, length)
+                    start, end = min(start, length - 1), max(end, 1)
+                    found.append(column, term, start, end)
+        return found
 
 
 class _CharFinder(_Finder):
     """N-grams of all characters, ``analyzer="char"``."""
 
-    def find(self, text: str, cache: WordCache) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
         processed, positions = self.preprocess(text)
         chars: list[str] = []
         where: list[int] = []
@@ -237,8 +310,12 @@ class _CharFinder(_Finder):
         min_n, max_n = self.params.ngram_range
         for n in range(min_n, min(max_n, len(joined)) + 1):
             for i in range(len(joined) - n + 1):
-                start, stop = where[i], where[i + n - 1] + 1
-                yield joined[i : i + n], ((positions[start], _end(positions, start, stop)),)
+                term = joined[i : i + n]
+                column = self.get_column(term)
+                if column is not None:
+                    start, stop = where[i], where[i + n - 1] + 1
+                    end = _end(positions, start, stop)
+                    found.append(column + offset, term, positions[start], end)
 
 
 def _make_finder(vectorizer: TextVectorizer) -> _Finder:
@@ -277,10 +354,13 @@ class Words:
         self._at = np.full(len(text) + 1, -1, np.int64)
         for number, (start, end) in enumerate(self.spans):
             self._at[start:end] = number
-        self._numbers: list[int] = self._at.tolist()
 
     def __len__(self) -> int:
         return len(self.spans)
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        return list(self._at.tolist())
 
     def shares(self, spans: Sequence[Span]) -> list[tuple[int, float]]:
         """Return the words that spans cover, and the share of each.
@@ -301,64 +381,53 @@ class Words:
         total = sum(found.values())
         return [(number, share / total) for number, share in found.items()]
 
-    def fold(
-        self, columns: NDArray[np.integer[Any]], occurrences: Iterable[Occurrence]
-    ) -> "FoldedTerms":
+    def fold(self, columns: NDArray[np.integer[Any]], occurrences: Occurrences) -> "FoldedTerms":
         """Distribute terms over words: equally over occurrences, then over the words of each.
 
         Parameters
         ----------
         columns : int array of shape (n_terms,)
-            Columns of the terms.
-        occurrences : iterable of Occurrence
+            Sorted columns of the terms.
+        occurrences : Occurrences
+            Occurrences of terms with these or other columns.
 
         Returns
         -------
         FoldedTerms
         """
-        row_of = {column: row for row, column in enumerate(columns.tolist())}
-        located = [(row_of[each.column], each) for each in occurrences if each.column in row_of]
-        rows = np.array([row for row, _ in located], np.int64)
+        found = np.array(occurrences.columns, np.int64)
+        rows = np.minimum(np.searchsorted(columns, found), max(len(columns) - 1, 0))
+        is_term = columns[rows] == found if len(columns) else np.zeros(len(found), bool)
         # Most occurrences are one span in one word.
-        first, last = (
-            self._at[np.array([position(each.spans) for _, each in located], np.int64)]
-            for position in (_get_start, _get_last)
-        )
-        words, shares = first.copy(), np.ones(len(rows))
-        is_split = (first != last) | (first < 0)
-        is_split |= np.array([len(each.spans) > 1 for _, each in located], bool)
+        words = self._at[np.array(occurrences.starts, np.int64)]
+        last = self._at[np.array(occurrences.ends, np.int64) - 1]
+        is_split = (words != last) | (words < 0)
+        is_split[list(occurrences.ngrams)] = True
+        is_whole = is_term & ~is_split
         parts = [
             (rows[i], word, share)
-            for i in np.flatnonzero(is_split).tolist()
-            for word, share in self.shares(located[i][1].spans)
+            for i in np.flatnonzero(is_term & is_split).tolist()
+            for word, share in self.shares(occurrences.spans(i))
         ]
+        entries: tuple[Any, ...] = rows[is_whole], words[is_whole], np.ones(is_whole.sum())
         if parts:
-            more_rows, more_words, more_shares = map(np.array, zip(*parts, strict=True))
-            rows = np.concatenate((rows[~is_split], more_rows))
-            words = np.concatenate((words[~is_split], more_words))
-            shares = np.concatenate((shares[~is_split], more_shares))
-        elif is_split.any():
-            rows, words, shares = rows[~is_split], words[~is_split], shares[~is_split]
-        shares = shares / np.bincount(rows, shares, len(columns))[rows]
-        order = np.argsort(words, kind="stable")
-        return FoldedTerms(len(self), rows[order], words[order], shares[order], located)
+            entries = tuple(
+                map(np.concatenate, zip(entries, zip(*parts, strict=True), strict=True))
+            )
+        entry_rows, entry_words, shares = entries
+        shares = shares / np.bincount(entry_rows, shares, len(columns))[entry_rows]
+        order = np.argsort(entry_words, kind="stable")
+        located = np.flatnonzero(is_term), rows[is_term], occurrences
+        return FoldedTerms(len(self), entry_rows[order], entry_words[order], shares[order], located)
 
     def fold_words(self) -> "FoldedTerms":
         """Return the same for terms that are the words themselves."""
         words = np.arange(len(self))
-        located = [
-            (number, Occurrence(number, self._text[start:end], ((start, end),)))
-            for number, (start, end) in enumerate(self.spans)
-        ]
+        occurrences = Occurrences()
+        for number, (start, end) in enumerate(self.spans):
+            occurrences.append(number, self._text[start:end], start, end)
+        located = words, words, occurrences
         return FoldedTerms(len(self), words, words, np.ones(len(self)), located)
-
-
-def _get_start(spans: tuple[Span, ...]) -> int:
-    return spans[0][0]
-
-
-def _get_last(spans: tuple[Span, ...]) -> int:
-    return spans[-1][1] - 1
 
 
 class FoldedTerms:
@@ -372,8 +441,8 @@ class FoldedTerms:
         Pairs of a term and a word that it covers, sorted by the word.
     shares : float64 array of shape (n_entries,)
         Share of the word; those of a term sum to one.
-    located : list of (int, Occurrence)
-        Occurrences of the terms.
+    located : tuple of (int array, int array, Occurrences)
+        Positions of the terms' occurrences, the term of each of these, and the occurrences.
     """
 
     def __init__(
@@ -382,7 +451,7 @@ class FoldedTerms:
         rows: NDArray[np.int64],
         words: NDArray[np.int64],
         shares: NDArray[np.float64],
-        located: list[tuple[int, Occurrence]],
+        located: tuple[NDArray[np.intp], NDArray[np.intp], Occurrences],
     ) -> None:
         self._n_words = n_words
         self._rows = rows
@@ -407,14 +476,18 @@ class FoldedTerms:
     @cached_property
     def names(self) -> dict[int, str]:
         """The terms that are in the text, by their position."""
-        return {row: each.term for row, each in self._located}
+        positions, rows, occurrences = self._located
+        terms = occurrences.terms
+        pairs = zip(rows.tolist(), positions.tolist(), strict=True)
+        return {row: terms[position] for row, position in pairs}
 
     @cached_property
     def spans(self) -> dict[int, tuple[Span, ...]]:
         """The spans of the terms that are in the text, by their position."""
+        positions, rows, occurrences = self._located
         found: defaultdict[int, list[Span]] = defaultdict(list)
-        for row, each in self._located:
-            found[row] += each.spans
+        for row, position in zip(rows.tolist(), positions.tolist(), strict=True):
+            found[row] += occurrences.spans(position)
         return {row: tuple(spans) for row, spans in found.items()}
 
 

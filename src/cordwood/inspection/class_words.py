@@ -13,7 +13,7 @@ from cordwood.inspection._html import render_class_words
 from cordwood.inspection._path_integrals import Floats
 from cordwood.inspection._term_spans import split_vectorizer
 from cordwood.inspection.explainer import Explainer, check_texts, split_model, split_pipeline
-from cordwood.inspection.explanation import find_class
+from cordwood.inspection.explanation import Explanation, find_class
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier
 
 _EXAMPLE_LENGTH = 80
@@ -181,9 +181,8 @@ def explain_classes(
     totals = _WordTotals(len(explainer.classes))
     values: Any = getattr(texts, "texts", texts)
     n_texts = len(values) if hasattr(values, "__len__") else None
-    for done, text in enumerate(check_texts(values), start=1):
-        explanation = explainer.explain(text)
-        totals.add(text, explanation.words, explanation.spans, explanation.word_contributions)
+    for done, explanation in enumerate(explainer.explain_each(check_texts(values)), start=1):
+        totals.add(explanation)
         if progress is not None:
             progress(done, n_texts)
     if not totals.n_texts:
@@ -228,17 +227,12 @@ class _WordTotals:
         # By word: the largest absolute contribution in a text, to each class, and the text.
         self._largest: dict[str, tuple[float, str]] = {}
 
-    def add(
-        self,
-        text: str,
-        words: tuple[str, ...],
-        spans: tuple[tuple[int, int], ...],
-        contributions: Floats,
-    ) -> None:
-        """Add one text."""
+    def add(self, explanation: Explanation) -> None:
+        """Add the explanation of one text."""
+        text, words, spans = explanation.text, explanation.words, explanation.spans
         self.n_texts += 1
         found: dict[str, tuple[Floats, tuple[int, int]]] = {}
-        for word, span, values in zip(words, spans, contributions, strict=True):
+        for word, span, values in zip(words, spans, explanation.word_contributions, strict=True):
             key = word.lower()
             found[key] = (found[key][0] + values, found[key][1]) if key in found else (values, span)
         for key, (values, span) in found.items():

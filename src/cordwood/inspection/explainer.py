@@ -1,6 +1,7 @@
 """Explanations of the predictions of fitted text classifiers."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ from cordwood.inspection.explanation import (
     Neighbor,
 )
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
+
+_BLOCK_SIZE = 32
 
 _ATTRIBUTORS = (
     make_linear_attributor,
@@ -111,7 +114,7 @@ def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explan
     array([0.  , 0.  , 2.24])
     """
     explainer = Explainer(model, output=output)
-    return Explanations(tuple(explainer.explain(text) for text in check_texts(texts)))
+    return Explanations(tuple(explainer.explain_each(check_texts(texts))))
 
 
 class Explainer:
@@ -167,7 +170,30 @@ class Explainer:
         -------
         Explanation
         """
-        features = {key: to_csr(locator.transform(text)) for key, locator in self._locators.items()}
+        [explanation] = self.explain_each([text])
+        return explanation
+
+    def explain_each(self, texts: Iterable[str]) -> Iterator[Explanation]:
+        """Explain the predictions of texts, one after another.
+
+        Parameters
+        ----------
+        texts : iterable of str
+
+        Yields
+        ------
+        Explanation
+        """
+        texts = iter(texts)
+        # Texts are vectorized in blocks, which takes half of the time of one by one.
+        while block := list(islice(texts, _BLOCK_SIZE)):
+            rows = {key: each.transform(block) for key, each in self._locators.items()}
+            for i, text in enumerate(block):
+                features = {key: to_csr(row[i]) for key, row in rows.items()}
+                yield self._explain(text, features)
+
+    def _explain(self, text: str, features: dict[int, Any]) -> Explanation:
+        """Explain one text, given its features by the key of their vectorizer."""
         cache: WordCache = {}
         tokens = {
             span for locator in self._locators.values() for span in locator.tokens(text, cache)
