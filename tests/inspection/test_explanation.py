@@ -189,6 +189,6 @@ def test_numeric_models_raise():
 
 
 def test_infinite_log_odds_raise():
-    model = recipes.make("rf", random_state=0).fit(TEXTS, LABELS)
+    model = recipes.make("rf", n_estimators=1, random_state=0).fit(TEXTS, LABELS)
     with pytest.raises(CordwoodError, match="use output='probability'"):
         explain(model, ["so good"], output="log_odds")
