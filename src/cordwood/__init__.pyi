@@ -23,7 +23,9 @@ from .ensemble.boosted_forest import BoostedForestClassifier
 from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
+from .inspection.class_words import explain_classes
 from .inspection.dataset_check import check_dataset
+from .inspection.explainer import explain
 from .linear_model.linear_svm import LinearSVMClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import load, save
@@ -60,6 +62,8 @@ __all__ = [
     "ensemble",
     "evaluate",
     "exceptions",
+    "explain",
+    "explain_classes",
     "inspection",
     "linear_model",
     "load",

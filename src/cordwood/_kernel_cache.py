@@ -50,6 +50,8 @@ _SOURCES = (
     "_random.py",
     "encoders/_activations.py",
     "ensemble/_tree_engine/*.py",
+    "inspection/_lazy_paths.py",
+    "inspection/_tree_shap.py",
     "linear_model/_dual_solver.py",
     "neighbors/_knn.py",
 )

@@ -186,6 +186,75 @@ class Evaluate(options.LabelledReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Explain(options.ReadOptions):
+    """Explain predictions by contributions of members, words and training samples.
+
+    With --text, explains a text; with DATA, the first texts of a file. The contributions add up to
+    the log-odds or the probability of a class. With --by-class, or without any text, prints the
+    words that argue for and against each class.
+
+    Example: cordwood explain reviews.cordwood --text "not bad at all"
+    """
+
+    model: options.Model
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Texts to explain, as for `cordwood predict`.",
+            show_default=False,
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            metavar="TEXT",
+            help="Text to explain; may be repeated. With DATA: the column with the text, as for "
+            "`cordwood predict`.",
+            show_default=False,
+        ),
+    ] = None
+    by_class: Annotated[
+        bool,
+        typer.Option(
+            "--by-class",
+            help="Print the words for and against each class, aggregated over all texts of DATA; "
+            "use texts that the model was not trained on. Without DATA, each word of the "
+            "vocabulary is a text.",
+        ),
+    ] = False
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS",
+            help="Explain this class; may be repeated. [default: the most probable class; with "
+            "--by-class, all]",
+            show_default=False,
+        ),
+    ] = None
+    limit: Annotated[
+        int,
+        typer.Option("--limit", min=1, metavar="NUMBER", help="Maximum number of texts of DATA."),
+    ] = 10
+    top: Annotated[
+        int,
+        typer.Option("--top", min=1, metavar="NUMBER", help="Maximum number of words in a table."),
+    ] = 10
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Also write an HTML page with colored texts.",
+            show_default=False,
+        ),
+    ] = None
+    json: options.Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Compare(options.LabelledReadOptions):
     """Compare learners on data sets with significance tests.
 
@@ -390,6 +459,7 @@ RECORDS = {
     "train": Train,
     "predict": Predict,
     "evaluate": Evaluate,
+    "explain": Explain,
     "compare": Compare,
     "datasets": Datasets,
     "encoders": Encoders,

@@ -93,6 +93,11 @@ class Console:
         if self.prints_text:
             self._out.print(one_line(line), soft_wrap=True)
 
+    def print_text(self, line: Text) -> None:
+        """Print a line with styles; there are no colors if the output is not a terminal."""
+        if self.prints_text:
+            self._out.print(line, soft_wrap=True)
+
     def field(self, name: str, value: str) -> None:
         """Print a name and its value; values are aligned."""
         if self.prints_text:

@@ -136,7 +136,8 @@ def _check_params(model: Any, is_trusted: bool) -> None:
     if model.preset not in ("auto", *PRESETS):
         raise Rejected(f"has a TextVectorizer with the unknown preset {shorten(model.preset)}")
     check_auto_for(model.auto_for)
-    check_language(model.language)
+    if model.language is not None:
+        check_language(model.language)
     names = [each.name for each in fields(VectorizerParams)]
     given = {name: getattr(model, name) for name in names if getattr(model, name) is not None}
     if isinstance(given.get("ngram_range"), list):

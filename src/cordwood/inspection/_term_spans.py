@@ -1,0 +1,512 @@
+"""Where the terms of a text are: character spans of its terms, and the words that they cover."""
+
+import re
+from bisect import bisect
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import FeatureUnion
+
+from cordwood.text._analyzer import build_analyzer
+from cordwood.text.vectorizer import TextVectorizer
+
+# A word with its contractions, or a run of punctuation.
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s]+")
+_WHITE_SPACE = re.compile(r"\s\s+")  # as in scikit-learn's character n-grams
+
+# Words of which n-grams of characters are cached: a bound for long-running servers.
+_MAX_CACHED = 1 << 14
+
+Span = tuple[int, int]
+
+# Words of one text by the parameters of their vectorizer: several members often have the same.
+WordCache = dict[Hashable, list[tuple[Span, str]]]
+
+
+class Occurrence(NamedTuple):
+    """One occurrence of a term: its column, and the spans of its words or of its characters."""
+
+    column: int
+    term: str
+    spans: tuple[Span, ...]
+
+
+class Occurrences:
+    """Occurrences of terms in one text, as parallel lists.
+
+    Attributes
+    ----------
+    columns : list of int
+    terms : list of str
+    starts, ends : list of int
+        From the first to the last character of each occurrence.
+    ngrams : dict of int to tuple of (int, int)
+        Spans of the words of n-grams, by their position in the lists.
+    """
+
+    def __init__(self) -> None:
+        self.columns: list[int] = []
+        self.terms: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.ngrams: dict[int, tuple[Span, ...]] = {}
+
+    def append(self, column: int, term: str, start: int, end: int) -> None:
+        """Add an occurrence of one span."""
+        self.columns.append(column)
+        self.terms.append(term)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def append_ngram(self, column: int, term: str, spans: tuple[Span, ...]) -> None:
+        """Add an occurrence of several words."""
+        self.ngrams[len(self.columns)] = spans
+        self.append(column, term, spans[0][0], spans[-1][1])
+
+    def spans(self, position: int) -> tuple[Span, ...]:
+        """Return the spans of an occurrence."""
+        found = self.ngrams.get(position)
+        return ((self.starts[position], self.ends[position]),) if found is None else found
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Occurrence]:
+        for position, (column, term) in enumerate(zip(self.columns, self.terms, strict=True)):
+            yield Occurrence(column, term, self.spans(position))
+
+
+class TermLocator:
+    """Finds the occurrences of a vectorizer's terms in texts.
+
+    Parameters
+    ----------
+    vectorizer : TextVectorizer or FeatureUnion of these
+        Fitted.
+
+    Examples
+    --------
+    >>> vectorizer = TextVectorizer(preset="social", ngram_range=(1, 2)).fit(["not good", "bad"])
+    >>> locator = TermLocator(vectorizer)
+    >>> [(each.term, each.spans) for each in locator.locate("Not good!")]
+    [('not', ((0, 3),)), ('good', ((4, 8),)), ('not good', ((0, 3), (4, 8)))]
+    """
+
+    def __init__(self, vectorizer: Any) -> None:
+        self._vectorizers = split_vectorizer(vectorizer)
+        self._finders = [_make_finder(part) for part in self._vectorizers]
+        widths = [len(part.vocabulary_) for part in self._vectorizers]
+        self._offsets = list(accumulate(widths, initial=0))
+        self._names: list[list[str]] = [[] for _ in widths]
+
+    def locate(self, text: str, cache: WordCache | None = None) -> Occurrences:
+        """Return all occurrences of known terms, in the order of the vectorizers."""
+        found = Occurrences()
+        cache = {} if cache is None else cache
+        for offset, finder in zip(self._offsets, self._finders, strict=False):
+            finder.find(text, cache, offset, found)
+        return found
+
+    def tokens(self, text: str, cache: WordCache) -> Iterator[Span]:
+        """Yield the spans of the words, except those of vectorizers of characters."""
+        for finder in self._finders:
+            if isinstance(finder, _WordFinder):
+                yield from (span for span, _ in finder.words(text, cache))
+
+    def transform(self, texts: Sequence[str]) -> list[sp.csr_matrix]:
+        """Return the features of each text, as matrices of one row."""
+        # Without FeatureUnion.transform, which would start joblib for a few texts. Validation of
+        # the parameters of scikit-learn's functions takes a third of the time of a short text.
+        with config_context(skip_parameter_validation=True):
+            blocks = [part.transform(texts) for part in self._vectorizers]
+        return [_take_row(blocks, self._offsets, i) for i in range(len(texts))]
+
+    def term(self, column: int) -> str:
+        """Return the term of a column."""
+        part = bisect(self._offsets, column) - 1
+        if not self._names[part]:
+            self._names[part] = sorted(self._vectorizers[part].vocabulary_)
+        return self._names[part][column - self._offsets[part]]
+
+
+def split_vectorizer(vectorizer: Any) -> list[TextVectorizer]:
+    """Return the vectorizers of a union in the order of their columns; [] if one is unknown."""
+    if isinstance(vectorizer, FeatureUnion):
+        if vectorizer.transformer_weights:
+            return []
+        parts = [split_vectorizer(part) for _, part in vectorizer.transformer_list]
+        return [part for each in parts for part in each] if all(parts) else []
+    return [vectorizer] if isinstance(vectorizer, TextVectorizer) else []
+
+
+def _take_row(blocks: Sequence[sp.csr_matrix], offsets: Sequence[int], row: int) -> sp.csr_matrix:
+    """Join one row of several matrices: the functions of scipy take several times as long."""
+    here = [slice(block.indptr[row], block.indptr[row + 1]) for block in blocks]
+    parts = list(zip(blocks, here, offsets, strict=False))
+    indices = np.concatenate([block.indices[at] + offset for block, at, offset in parts])
+    data = np.concatenate([block.data[at] for block, at, _ in parts])
+    indptr = np.array([0, len(indices)], np.int32)
+    X = sp.csr_matrix((data, indices.astype(np.int32), indptr), shape=(1, offsets[-1]))
+    X.has_canonical_format = True
+    return X
+
+
+class _Finder:
+    """Finds the terms of one vectorizer in a text."""
+
+    def __init__(self, vectorizer: TextVectorizer) -> None:
+        self.get_column = dict(vectorizer.vocabulary_).get  # a mapping proxy is slower
+        self.params = vectorizer.resolved_params_
+        self._preprocess = CountVectorizer(
+            lowercase=self.params.lowercase, strip_accents=self.params.strip_accents or None
+        ).build_preprocessor()
+
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
+        """Add the occurrences of the terms in a text; `offset` is added to their columns."""
+        raise NotImplementedError
+
+    def preprocess(self, text: str) -> tuple[str, Sequence[int]]:
+        """Return the preprocessed text, and where each of its characters begins in the text."""
+        processed = self._preprocess(text)
+        if len(processed) == len(text) and not self.params.strip_accents:
+            return processed, range(len(text) + 1)
+        # A few characters, such as a dotted capital I, become longer in lower case.
+        positions = [i for i, char in enumerate(text) for _ in self._preprocess(char)]
+        positions += [len(text)] * (len(processed) + 1 - len(positions))
+        return processed, positions
+
+
+class _WordFinder(_Finder):
+    """Words and n-grams of words."""
+
+    def __init__(self, vectorizer: TextVectorizer) -> None:
+        super().__init__(vectorizer)
+        params = self.params
+        self._pattern = re.compile(params.token_pattern)
+        self._key = (
+            params.token_pattern,
+            params.lowercase,
+            params.strip_accents,
+            params.stop_words,
+            params.stemmer,
+        )
+        self._analyzer = build_analyzer(replace(self.params, ngram_range=(1, 1)))
+        # Stemming a word takes longer than everything else, and most words occur again.
+        self._stems: dict[str, str | None] = {}
+
+    def words(self, text: str, cache: WordCache) -> list[tuple[Span, str]]:
+        """Return the words that are not stop words: their spans, and the words as in terms."""
+        if self._key not in cache:
+            cache[self._key] = self._find_words(text)
+        return cache[self._key]
+
+    def _find_words(self, text: str) -> list[tuple[Span, str]]:
+        processed, positions = self.preprocess(text)
+        group = self._pattern.groups
+        matches = self._pattern.finditer(processed)
+        found = [(match.span(group), self._to_term(match.group(group) or "")) for match in matches]
+        if isinstance(positions, range):
+            return [(span, word) for span, word in found if word is not None]
+        return [
+            ((positions[start], _end(positions, start, end)), word)
+            for (start, end), word in found
+            if word is not None
+        ]
+
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
+        words = self.words(text, cache)
+        get_column = self.get_column
+        min_n, max_n = self.params.ngram_range
+        if min_n == 1:
+            for (start, end), word in words:
+                column = get_column(word)
+                if column is not None:
+                    found.append(column + offset, word, start, end)
+        for n in range(max(min_n, 2), max_n + 1):
+            for i in range(len(words) - n + 1):
+                ngram = words[i : i + n]
+                term = " ".join([word for _, word in ngram])
+                column = get_column(term)
+                if column is not None:
+                    found.append_ngram(column + offset, term, tuple([span for span, _ in ngram]))
+
+    def _to_term(self, word: str) -> str | None:
+        if not self._analyzer.stem:
+            return None if word in self._analyzer.stop_words else word
+        if word not in self._stems:
+            if len(self._stems) >= _MAX_CACHED:
+                self._stems.clear()
+            [self._stems[word]] = self._analyzer.to_terms([word])
+        return self._stems[word]
+
+
+class _WordCharFinder(_Finder):
+    """N-grams of the characters of words that are padded with spaces, ``analyzer="char_wb"``."""
+
+    def __init__(self, vectorizer: TextVectorizer) -> None:
+        super().__init__(vectorizer)
+        # Known n-grams of words: most words of a text have occurred in other texts.
+        self._known: dict[str, Occurrences] = {}
+
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
+        processed, positions = self.preprocess(text)
+        is_same = isinstance(positions, range)
+        for match in re.finditer(r"\S+", processed):
+            word, first = match.group(), match.start()
+            if word not in self._known:
+                if len(self._known) >= _MAX_CACHED:
+                    self._known.clear()
+                self._known[word] = self._find_in_word(word)
+            known = self._known[word]
+            found.columns += [column + offset for column in known.columns]
+            found.terms += known.terms
+            starts = [first + start for start in known.starts]
+            ends = [first + end for end in known.ends]
+            if not is_same:
+                ends = [_end(positions, *pair) for pair in zip(starts, ends, strict=True)]
+                starts = [positions[start] for start in starts]
+            found.starts += starts
+            found.ends += ends
+
+    def _find_in_word(self, word: str) -> Occurrences:
+        """Return the occurrences in a word, relative to its first character."""
+        found = Occurrences()
+        padded, length = f" {word} ", len(word)
+        min_n, max_n = self.params.ngram_range
+        lengths = range(min_n, min(max_n, len(padded)) + 1) or [len(padded)]
+        for n in lengths:
+            for i in range(len(padded) - n + 1):
+                term = padded[i : i + n]
+                column = self.get_column(term)
+                if column is not None:
+                    # The padding belongs to no span, except where it is the whole n-gram.
+                    start, end = max(i - 1, 0), min(i - 1 + n, length)
+                    start, end = min(start, length - 1), max(end, 1)
+                    found.append(column, term, start, end)
+        return found
+
+
+class _CharFinder(_Finder):
+    """N-grams of all characters, ``analyzer="char"``."""
+
+    def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
+        processed, positions = self.preprocess(text)
+        chars: list[str] = []
+        where: list[int] = []
+        end = 0
+        for match in _WHITE_SPACE.finditer(processed):
+            chars += [*processed[end : match.start()], " "]
+            where += [*range(end, match.start()), match.start()]
+            end = match.end()
+        chars += processed[end:]
+        where += [*range(end, len(processed)), len(processed)]
+        joined = "".join(chars)
+        min_n, max_n = self.params.ngram_range
+        for n in range(min_n, min(max_n, len(joined)) + 1):
+            for i in range(len(joined) - n + 1):
+                term = joined[i : i + n]
+                column = self.get_column(term)
+                if column is not None:
+                    start, stop = where[i], where[i + n - 1] + 1
+                    end = _end(positions, start, stop)
+                    found.append(column + offset, term, positions[start], end)
+
+
+def _make_finder(vectorizer: TextVectorizer) -> _Finder:
+    finders = {"word": _WordFinder, "char_wb": _WordCharFinder, "char": _CharFinder}
+    return finders[vectorizer.resolved_params_.analyzer](vectorizer)
+
+
+def _end(positions: Sequence[int], start: int, end: int) -> int:
+    """Return the end in the text of the preprocessed characters from `start` to `end`."""
+    return max(positions[end], positions[end - 1] + 1) if end > start else positions[end]
+
+
+class Words:
+    """The words of a text, to which contributions of terms are folded back.
+
+    Words are sequences of letters and digits with their contractions, or runs of punctuation. A
+    token of a vectorizer that covers several of them, such as an emoticon, makes them one word.
+
+    Parameters
+    ----------
+    text : str
+    tokens : iterable of (int, int)
+        Spans of the vectorizers' tokens.
+
+    Examples
+    --------
+    >>> Words("I don't :d", [(8, 10)]).spans
+    [(0, 1), (2, 7), (8, 10)]
+    """
+
+    def __init__(self, text: str, tokens: Iterable[Span] = ()) -> None:
+        self._text = text
+        spans = [match.span() for match in _WORD.finditer(text)]
+        self.spans = _merge_spans(spans, tokens, len(text))
+        # One more entry than characters, so that every span can be looked up.
+        self._at = np.full(len(text) + 1, -1, np.int64)
+        for number, (start, end) in enumerate(self.spans):
+            self._at[start:end] = number
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        return list(self._at.tolist())
+
+    def shares(self, spans: Sequence[Span]) -> list[tuple[int, float]]:
+        """Return the words that spans cover, and the share of each.
+
+        Spans count equally; a span that covers several words is shared by the number of characters.
+        Spaces are ignored. No word is returned if the spans cover none.
+        """
+        numbers = self._numbers
+        found: dict[int, float] = {}
+        for start, end in spans:
+            first, last = numbers[start], numbers[end - 1] if end > start else -1
+            if first == last >= 0:
+                found[first] = found.get(first, 0.0) + 1.0
+                continue
+            covered = [number for number in numbers[start:end] if number >= 0]
+            for number in covered:
+                found[number] = found.get(number, 0.0) + 1 / len(covered)
+        total = sum(found.values())
+        return [(number, share / total) for number, share in found.items()]
+
+    def fold(self, columns: NDArray[np.integer[Any]], occurrences: Occurrences) -> "FoldedTerms":
+        """Distribute terms over words: equally over occurrences, then over the words of each.
+
+        Parameters
+        ----------
+        columns : int array of shape (n_terms,)
+            Sorted columns of the terms.
+        occurrences : Occurrences
+            Occurrences of terms with these or other columns.
+
+        Returns
+        -------
+        FoldedTerms
+        """
+        found = np.array(occurrences.columns, np.int64)
+        rows = np.minimum(np.searchsorted(columns, found), max(len(columns) - 1, 0))
+        is_term = columns[rows] == found if len(columns) else np.zeros(len(found), bool)
+        # Most occurrences are one span in one word.
+        words = self._at[np.array(occurrences.starts, np.int64)]
+        last = self._at[np.array(occurrences.ends, np.int64) - 1]
+        is_split = (words != last) | (words < 0)
+        is_split[list(occurrences.ngrams)] = True
+        is_whole = is_term & ~is_split
+        parts = [
+            (rows[i], word, share)
+            for i in np.flatnonzero(is_term & is_split).tolist()
+            for word, share in self.shares(occurrences.spans(i))
+        ]
+        entries: tuple[Any, ...] = rows[is_whole], words[is_whole], np.ones(is_whole.sum())
+        if parts:
+            entries = tuple(
+                map(np.concatenate, zip(entries, zip(*parts, strict=True), strict=True))
+            )
+        entry_rows, entry_words, shares = entries
+        shares = shares / np.bincount(entry_rows, shares, len(columns))[entry_rows]
+        order = np.argsort(entry_words, kind="stable")
+        located = np.flatnonzero(is_term), rows[is_term], occurrences
+        return FoldedTerms(len(self), entry_rows[order], entry_words[order], shares[order], located)
+
+    def fold_words(self) -> "FoldedTerms":
+        """Return the same for terms that are the words themselves."""
+        words = np.arange(len(self))
+        occurrences = Occurrences()
+        for number, (start, end) in enumerate(self.spans):
+            occurrences.append(number, self._text[start:end], start, end)
+        located = words, words, occurrences
+        return FoldedTerms(len(self), words, words, np.ones(len(self)), located)
+
+
+class FoldedTerms:
+    """How the terms of a text are distributed over its words.
+
+    Parameters
+    ----------
+    n_words : int
+        Number of words.
+    rows, words : int arrays of shape (n_entries,)
+        Pairs of a term and a word that it covers, sorted by the word.
+    shares : float64 array of shape (n_entries,)
+        Share of the word; those of a term sum to one.
+    located : tuple of (int array, int array, Occurrences)
+        Positions of the terms' occurrences, the term of each of these, and the occurrences.
+    """
+
+    def __init__(
+        self,
+        n_words: int,
+        rows: NDArray[np.int64],
+        words: NDArray[np.int64],
+        shares: NDArray[np.float64],
+        located: tuple[NDArray[np.intp], NDArray[np.intp], Occurrences],
+    ) -> None:
+        self._n_words = n_words
+        self._rows = rows
+        self._shares = shares[:, None]
+        self._starts = np.flatnonzero(np.diff(words, prepend=-1))
+        self._words = words[self._starts]
+        self._located = located
+
+    def is_located(self, n_terms: int) -> NDArray[np.bool_]:
+        """Return whether each term covers a word."""
+        return np.bincount(self._rows, minlength=n_terms) > 0
+
+    def to_words(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of the terms' contributions over words, of shape (n_words, n_outputs)."""
+        total = np.zeros((self._n_words, values.shape[1]))
+        if len(self._starts):
+            total[self._words] = np.add.reduceat(
+                values[self._rows] * self._shares, self._starts, axis=0
+            )
+        return total
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The terms that are in the text, by their position."""
+        positions, rows, occurrences = self._located
+        terms = occurrences.terms
+        pairs = zip(rows.tolist(), positions.tolist(), strict=True)
+        return {row: terms[position] for row, position in pairs}
+
+    @cached_property
+    def spans(self) -> dict[int, tuple[Span, ...]]:
+        """The spans of the terms that are in the text, by their position."""
+        positions, rows, occurrences = self._located
+        found: defaultdict[int, list[Span]] = defaultdict(list)
+        for row, position in zip(rows.tolist(), positions.tolist(), strict=True):
+            found[row] += occurrences.spans(position)
+        return {row: tuple(spans) for row, spans in found.items()}
+
+
+def _merge_spans(spans: list[Span], tokens: Iterable[Span], length: int) -> list[Span]:
+    """Merge the spans that a token covers together."""
+    joined = np.zeros(length + 1, np.int64)
+    for start, end in tokens:
+        if end - start > 1:
+            # A boundary strictly inside of the token is no boundary of words.
+            joined[start + 1] += 1
+            joined[end] -= 1
+    is_inside = np.cumsum(joined) > 0
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and is_inside[start]:
+            merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((start, end))
+    return merged

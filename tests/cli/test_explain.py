@@ -1,0 +1,84 @@
+import json
+
+import pandas as pd
+import pytest
+
+from cordwood.cli.main import main
+
+ROWS = [
+    {"text": f"{adverb} {word}", "label": label}
+    for label, words in (("food", ["bread", "soup"]), ("sport", ["goal", "team"]))
+    for word in words
+    for adverb in ("the", "a", "some")
+]
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(ROWS).to_csv("rows.csv", index=False)
+    assert main(["train", "rows.csv", "-o", "model", "--quiet"]) == 0
+    return "model"
+
+
+@pytest.fixture
+def command(capsys):
+    capsys.readouterr()
+
+    def run(*arguments, code=0):
+        found = main(["explain", *map(str, arguments)])
+        captured = capsys.readouterr()
+        assert found == code, captured.err
+        return captured
+
+    return run
+
+
+def test_explains_a_text(command):
+    out = command("model", "--text", "the soup\x1b[31m and more").out
+    assert "food: probability" in out
+    assert "\x1b" not in out
+    assert "baseline" in out
+    assert "exact: coefficient times value of each term" in out
+    assert "soup" in out.split("word ", 1)[1].splitlines()[1]
+    assert "nearest of" in out
+
+
+def test_explains_another_class(command):
+    out = command("model", "--text", "soup", "--class", "sport").out
+    assert "sport: probability" in out
+    assert "food: probability" not in out
+
+
+def test_explains_the_first_texts_of_a_file(command):
+    record = json.loads(command("model", "rows.csv", "--limit", 2, "--json").out)
+    assert [each["text"] for each in record["explanations"]] == ["the bread", "a bread"]
+
+
+def test_prints_the_words_of_classes_without_texts(command):
+    out = command("model").out
+    assert "words of the vocabulary" in out
+    assert "soup" in out
+
+
+def test_aggregates_the_texts_of_a_file(command):
+    record = json.loads(command("model", "rows.csv", "--by-class", "--top", 2, "--json").out)
+    words = {each["label"]: {word["word"] for word in each["for"]} for each in record["classes"]}
+    assert words == {"food": {"bread", "soup"}, "sport": {"goal", "team"}}
+
+
+def test_writes_a_page(command, tmp_path):
+    command("model", "--text", "soup & <b>", "--html", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "&lt;" in page
+    assert "<b>&" not in page
+
+
+def test_invalid_arguments_are_usage_errors(command):
+    message = command("model", "--text", "soup", "--class", "music", code=2).err
+    assert "--class must be a class of the model, food, sport; got music" in message
+    message = command("model", "--text", "soup", "--by-class", code=2).err
+    assert "--by-class needs many texts" in message
+    message = command("model", "--text", "soup", "--html", "none/page.html", code=1).err
+    assert "directory none does not exist" in message

@@ -1,0 +1,194 @@
+"""Explanations as objects, JSON and HTML; words of classes; errors."""
+
+import json
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import cordwood
+from cordwood import recipes
+from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection import Explainer, explain, explain_classes
+
+TEXTS = ["so good", "good day", "very good", "so bad", "bad day", "very bad"] * 4
+LABELS = ["+", "+", "+", "-", "-", "-"] * 4
+
+
+@pytest.fixture(scope="module")
+def model():
+    return recipes.make("quick", random_state=0).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def explanation(model):
+    return Explainer(model).explain("A <b>Good</b> & good day")
+
+
+def test_prediction_and_top_words(explanation):
+    assert explanation.prediction == "+"
+    word, value = explanation.top_words()[0]
+    assert word == "good"
+    assert value > 0
+    assert explanation.top_words("-")[0] == (word, pytest.approx(-value))
+    assert explanation.top_classes() == ["+", "-"]
+    assert len(explanation.top_words(n=1)) == 1
+
+
+def test_words_are_those_of_the_text(explanation):
+    assert explanation.words == ("A", "<", "b", ">", "Good", "</", "b", ">", "&", "good", "day")
+
+
+def test_members_state_their_methods(explanation):
+    exact = {member.name: member.is_exact for member in explanation.members}
+    assert exact == {"nbsvm": True, "nb": True, "knn": False, "rf": True}
+    for member in explanation.members:
+        assert member.method.startswith("exact" if member.is_exact else "approximate")
+
+
+def test_neighbors_share_terms_with_the_text(explanation):
+    knn = explanation.members[2]
+    assert len(knn.neighbors) == 16  # texts with "good" or "day"
+    for neighbor in knn.neighbors:
+        assert LABELS[neighbor.index] == neighbor.label
+        assert set(neighbor.shared_terms) == set(TEXTS[neighbor.index].split()) & {"good", "day"}
+    similarity = [neighbor.similarity for neighbor in knn.neighbors]
+    assert similarity == sorted(similarity, reverse=True)
+
+
+def test_json_contains_all_levels(explanation):
+    record = json.loads(json.dumps(explanation.to_dict()))
+    assert record["prediction"] == "+"
+    words = np.array([word["contributions"] for word in record["words"]])
+    np.testing.assert_allclose(record["baseline"] + words.sum(axis=0), record["values"])
+    for word in record["words"]:
+        assert record["text"][word["start"] : word["end"]] == word["word"]
+    nbsvm = record["members"][0]
+    assert {"good", " goo"} <= {term["term"] for term in nbsvm["terms"]}
+    assert len(record["members"][2]["neighbors"]) == 16
+
+
+class TextOf(HTMLParser):
+    """Checks that tags are balanced and collects the text of elements of class "text"."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.texts = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("hr", "meta"):
+            self.stack.append((tag, dict(attrs).get("class")))
+        if dict(attrs).get("class") == "text":
+            self.texts.append("")
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop()[0] == tag
+
+    def handle_data(self, data):
+        if ("div", "text") in self.stack:
+            self.texts[-1] += data
+
+
+def test_html_contains_the_text_once_per_class(explanation):
+    parser = TextOf()
+    parser.feed(explanation._repr_html_())
+    assert not parser.stack
+    assert parser.texts == [explanation.text] * 2
+
+
+def test_html_of_several_texts_is_limited(model):
+    found = explain(model, ["good"] * 25)
+    assert len(found) == 25
+    assert "and 5 more" in found._repr_html_()
+    assert len(found[:3]) == 3
+    assert len(found.to_dict()) == 25
+
+
+def test_str_names_the_class_and_its_words(explanation):
+    first, *words = str(explanation).splitlines()
+    assert first.startswith("+: probability ")
+    assert words[0].endswith("  good")
+
+
+def test_explain_is_public_and_accepts_a_corpus(model):
+    corpus = cordwood.Corpus(texts=["good", "bad"], labels=["+", "-"], ids=["1", "2"])
+    assert [each.prediction for each in cordwood.explain(model, corpus)] == ["+", "-"]
+
+
+def test_explanations_do_not_depend_on_other_texts(model):
+    both = explain(model, ["good day", "so bad"])
+    alone = Explainer(model).explain("so bad")
+    np.testing.assert_array_equal(both[1].word_contributions, alone.word_contributions)
+
+
+def test_loaded_model_has_the_same_explanation(model, tmp_path):
+    cordwood.save(model, tmp_path / "model")
+    loaded = cordwood.load(tmp_path / "model")
+    found, expected = (Explainer(each).explain("so good") for each in (loaded, model))
+    np.testing.assert_allclose(found.word_contributions, expected.word_contributions)
+
+
+def test_words_of_classes_over_texts(model):
+    found = explain_classes(model, ["so good", "good", "not bad", "bad"], min_texts=2)
+    [word] = found.words_for("+")[:1]
+    assert (word.word, word.n_texts) == ("good", 2)
+    assert word.contribution > 0
+    assert "good" in word.example
+    assert found.words_against("+")[0].word == "bad"
+    assert all(word.n_texts >= 2 for label in "+-" for word in found.words_for(label))
+    json.dumps(found.to_dict())
+    assert "good" in found._repr_html_()
+
+
+def test_mean_contribution_of_a_word_over_texts(model):
+    texts = ["so good", "good", "bad"]
+    found = explain_classes(model, texts, min_texts=1)
+    mean = np.mean([dict(e.top_words("+")).get("good") for e in explain(model, texts[:2])])
+    word = next(word for word in found.words_for("+") if word.word == "good")
+    assert word.contribution == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("recipe", ["quick", "svm", "rf"])
+def test_words_of_classes_without_texts(recipe):
+    model = recipes.make(recipe, random_state=0).fit(TEXTS, LABELS)
+    calls = []
+    found = explain_classes(model, progress=lambda *call: calls.append(call))
+    assert found.words_for("+")[0].word == "good"
+    assert found.words_against("+")[0].word == "bad"
+    assert calls[-1] == (5, 5)
+    n_texts = found.words_for("+")[0].n_texts
+    assert n_texts == (12 if recipe == "quick" else None)
+    change = model.predict_proba(["good"]) - model.predict_proba([""])
+    if found.output == "probability":
+        assert found.words_for("+")[0].contribution == pytest.approx(change[0, 0])
+
+
+def test_words_of_classes_need_texts(model):
+    with pytest.raises(DataError, match="no texts"):
+        explain_classes(model, [])
+
+
+def test_invalid_arguments_raise(model):
+    with pytest.raises(CordwoodError, match="output must be 'auto', 'log_odds' or"):
+        explain(model, ["good"], output="logit")
+    with pytest.raises(TypeError, match="pass \\[text\\]"):
+        explain(model, "good")
+    with pytest.raises(DataError, match=r"texts\[1\] is of type int"):
+        explain(model, ["good", 3])
+    with pytest.raises(CordwoodError, match="label must be one of the classes '\\+', '-'; got 'x'"):
+        Explainer(model).explain("good").top_words("x")
+    with pytest.raises(NotFittedError, match="not fitted"):
+        Explainer(recipes.make("svm"))
+
+
+def test_numeric_models_raise():
+    model = recipes.make("svm", input="numeric").fit([[0.0], [1.0]] * 5, ["a", "b"] * 5)
+    with pytest.raises(DataError, match="only models of texts"):
+        Explainer(model)
+
+
+def test_infinite_log_odds_raise():
+    model = recipes.make("rf", n_estimators=1, random_state=0).fit(TEXTS, LABELS)
+    with pytest.raises(CordwoodError, match="use output='probability'"):
+        explain(model, ["so good"], output="log_odds")
