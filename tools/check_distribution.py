@@ -23,9 +23,10 @@ LEDGERS = "benchmarks/reproduction/ledgers/"
 USE = """
 import cordwood
 corpus = cordwood.datasets.load_dataset("docstrings")
-model = cordwood.train(corpus.subset("train"), "nb")
+model = cordwood.train(corpus.subset("train"), recipe="rf")
 cordwood.save(model, "model.cordwood")
-print("micro-F1", cordwood.evaluate("model.cordwood", corpus.subset("test")).micro_f1)
+evaluation = cordwood.evaluate(cordwood.load("model.cordwood"), corpus.subset("test"))
+print(f"micro-F1 {evaluation.micro_f1:.2f}")
 """
 FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec('cordwood') is not None)"
 
