@@ -6,9 +6,12 @@ python dev.py lint     run ruff, mypy and the import contracts
 python dev.py docs     regenerate docs/cli.md from the commands
 python dev.py results  regenerate docs/results.md from the plans and ledgers of the reproduction
 python dev.py bench    run a benchmark by name, such as: python dev.py bench vectorizer_speed
+python dev.py build    build the distributions in dist/ and check them
+python dev.py lock     resolve the dependencies again: requirements/minimum.txt and newest.txt
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,8 +52,33 @@ def main(arguments: list[str]) -> int:
     if command == "bench" and rest:
         prepare("-e", ".", "--group", "bench")
         return call(PYTHON, ROOT / "benchmarks" / f"{rest[0]}.py", *rest[1:])
+    if command == "build":
+        prepare("build", "twine")
+        shutil.rmtree(ROOT / "dist", ignore_errors=True)
+        checks = [
+            [PYTHON, "-m", "build"],
+            [PYTHON, "-m", "twine", "check", "--strict", "dist/*"],
+            [PYTHON, ROOT / "tools" / "check_distribution.py"],
+        ]
+        return next((code for check in checks if (code := call(*check))), 0)
+    if command == "lock":
+        prepare("uv>=0.8")
+        # The lower bounds of pyproject.toml, and the newest versions that they allow.
+        files = (("minimum", "lowest-direct"), ("newest", "highest"))
+        return max(call(*compile_command(name, resolution)) for name, resolution in files)
     print(__doc__)
     return 0 if command in ("help", "-h", "--help") else 2
+
+
+def compile_command(name: str, resolution: str) -> list[str | Path]:
+    """Return the command that writes a lock file of the package, its extras and its tests."""
+    compiler = [PYTHON, "-m", "uv", "pip", "compile", "--quiet", "--upgrade"]
+    inputs = ["pyproject.toml", "--all-extras", "--group", "test"]
+    # Universal: one file for all platforms and for all Python versions from 3.11.
+    target = ["--universal", "--python-version", "3.11", "--only-binary", ":all:"]
+    output = ["--no-annotate", "--custom-compile-command", "python dev.py lock"]
+    file = ["--output-file", f"requirements/{name}.txt"]
+    return [*compiler, *inputs, *target, "--resolution", resolution, *output, *file]
 
 
 def prepare(*packages: str) -> None:

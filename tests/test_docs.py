@@ -1,3 +1,4 @@
+import ast
 import contextlib
 import importlib.util
 import inspect
@@ -74,8 +75,12 @@ def test_every_module_has_a_docstring():
         if not info.name.endswith("__main__")
     ]
     assert "cordwood.cli.main" in names
-    undocumented = [name for name in names if not import_module(name).__doc__]
-    assert undocumented == []
+    # Parsed, not imported: some modules need an extra.
+    sources = {
+        name: Path(importlib.util.find_spec(name).origin).read_text(encoding="utf-8")
+        for name in names
+    }
+    assert [name for name in names if not ast.get_docstring(ast.parse(sources[name]))] == []
 
 
 def test_dir_shows_public_names_only():

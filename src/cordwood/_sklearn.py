@@ -142,10 +142,13 @@ def take_rows(X: Any, indices: NDArray[np.intp]) -> Any:
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.float64]:
-    """Validate sample weights: one per sample, finite, non-negative; ones if None."""
-    return np.asarray(
+    """Validate sample weights: one per sample, finite, non-negative, not all 0; ones if None."""
+    weights = np.asarray(
         _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     )
+    if not weights.any():  # accepted by scikit-learn < 1.9
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
 
 
 def make_tree(

@@ -1,0 +1,32 @@
+# Image of the command line:
+#
+#   docker build --tag cordwood .
+#   docker run --rm --volume "$PWD:/data" cordwood train reviews.csv --text body --label topic
+#
+# The container runs as user 1000 in /data. Where the files belong to another user, add
+# --user "$(id -u):$(id -g)"; kernels are then compiled in each new container.
+
+FROM python:3.13-slim AS build
+COPY pyproject.toml README.md LICENSE /source/
+COPY src /source/src
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /source
+
+FROM python:3.13-slim
+COPY requirements/newest.txt /tmp/newest.txt
+RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
+    pip install --no-cache-dir --constraint /tmp/newest.txt /wheels/*.whl PyStemmer \
+    && useradd --uid 1000 --create-home cordwood \
+    && mkdir /data \
+    && chown cordwood /data
+
+USER cordwood
+WORKDIR /data
+
+# Compile for any CPU of this architecture: numba does not use machine code that was compiled on
+# another model of CPU, and would compile again on the computer that runs the container.
+ENV NUMBA_CPU_NAME=generic \
+    NUMBA_CACHE_DIR=/home/cordwood/.cache/numba
+RUN cordwood warmup
+
+ENTRYPOINT ["cordwood"]
+CMD ["--help"]
