@@ -4,6 +4,7 @@ Each function takes a list of texts, or a `Corpus` or `FeatureMatrix` read from 
 line calls the same functions.
 """
 
+import logging
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -18,8 +19,11 @@ from cordwood import recipes
 from cordwood._labels import check_n_classes, check_no_missing
 from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.text.languages import check_language
+
+logger = logging.getLogger(__name__)
 
 __all__ = ["ClassScores", "Evaluation", "Predictions", "evaluate", "predict", "score", "train"]
 
@@ -30,6 +34,8 @@ def train(
     *,
     recipe: str = recipes.DEFAULT,
     language: str | None = None,
+    encoder: Any = "auto",
+    lexicon: Any = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
     **params: Any,
@@ -47,6 +53,12 @@ def train(
     language : str, optional
         Language of the texts as ISO 639-1 code, such as "de" or "de+fr", which selects the stop
         words. By default it is detected.
+    encoder : "auto", None, str, path-like, object or list of these, default="auto"
+        Sentence encoder of the member `embeddings` of a stack, as in `EmbeddingVectorizer`; a list
+        adds one member for each. "auto" adds it to the recipes `quick` and `best` if an encoder is
+        installed and encodes the texts in about ten minutes on one core. None adds nothing.
+    lexicon : str, path-like, mapping or None, default=None
+        Lexicon of the member `lexicon` of a stack, as in `LexiconVectorizer`; None adds nothing.
     random_state : int or None, default=0
         Seed of the random number generators. The default is a fixed seed, so that the same data
         give the same model. Recipes without randomness ignore it.
@@ -97,6 +109,22 @@ def train(
         return model.fit(X, y)
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
+
+
+def _list_pretrained(
+    recipe: str, texts: Sequence[str] | None, encoder: Any, lexicon: Any
+) -> dict[str, Any]:
+    """Return the parameters `encoder` and `lexicon` of a recipe."""
+    definition = recipes.find(recipe)
+    if isinstance(encoder, str) and encoder == "auto":
+        if texts is not None and definition.auto_encoder:
+            choice = choose_encoder(texts)
+            logger.info(f"encoder: {choice.reason}")
+            encoder = choice.name
+        else:
+            encoder = None
+    given = {"encoder": encoder, "lexicon": lexicon}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predictions:

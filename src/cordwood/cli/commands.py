@@ -106,6 +106,30 @@ class Train(options.LabelledReadOptions):
             show_default=False,
         ),
     ] = None
+    encoder: Annotated[
+        str,
+        typer.Option(
+            "--encoder",
+            metavar="NAME|FOLDER",
+            help="Sentence encoder that the recipes quick and best use beside words: auto is what "
+            "`cordwood encoders` lists as installed, unless encoding takes longer than about ten "
+            "minutes on one core; none uses words only.",
+        ),
+    ] = "auto"
+    lexicon: Annotated[
+        str | None,
+        typer.Option(
+            "--lexicon",
+            metavar="vader|FILE",
+            help="Lexicon of positive and negative words for a stack: vader for English texts, or "
+            "a CSV file with a word and a score in each row.",
+            show_default=False,
+        ),
+    ] = None
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Stop if the check of the data finds anything."),
+    ] = False
     seed: Annotated[
         int,
         typer.Option(

@@ -12,12 +12,16 @@ from sklearn.pipeline import Pipeline
 from cordwood import api, persist, recipes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
+from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
 from cordwood.datasets._lines import STANDARD_INPUT
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.text.languages import check_language
+from cordwood.text.presets import choose_preset
 from cordwood.text.vectorizer import TextVectorizer
 
 SUFFIX = ".cordwood"
@@ -41,9 +45,13 @@ def train(args: Train) -> None:
     }
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
+    findings = show_findings(console, samples, strict=args.strict)
+    encoder = _choose_encoder(console, args, samples)
     start = time.perf_counter()
     with console.progress("training"):
-        model = api.train(samples, recipe=args.recipe, **params)
+        model = api.train(
+            samples, recipe=args.recipe, encoder=encoder, lexicon=args.lexicon, **params
+        )
     seconds = time.perf_counter() - start
     persist.save(
         model,
@@ -71,7 +79,10 @@ def train(args: Train) -> None:
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
             "classes": dict(Counter(samples.labels or ()).most_common()),
+            "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
+            "encoder": encoder,
+            "lexicon": args.lexicon,
             "members": members,
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
@@ -82,6 +93,20 @@ def train(args: Train) -> None:
     )
 
 
+def _choose_encoder(console: Console, args: Train, samples: Corpus | FeatureMatrix) -> str | None:
+    """Return the encoder, after showing which one it is and how long it takes."""
+    if args.encoder != "auto":
+        return None if args.encoder == "none" else args.encoder
+    if not isinstance(samples, Corpus) or not recipes.find(args.recipe).auto_encoder:
+        return None
+    choice = choose_encoder(samples.texts)
+    # A missing encoder is mentioned for short texts only, where embeddings bring most.
+    is_missing = choice.name is None and not choice.seconds
+    if not is_missing or choose_preset(samples.texts)[0] == "social":
+        console.field("encoder", choice.reason)
+    return choice.name
+
+
 def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     """Return the members of a stack with their weights, and the dropped ones.
 
@@ -90,7 +115,9 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     >>> _format_members({"nbsvm": 1.432, "nb": 0.0, "knn": 0.41}, ["nb"])
     'nbsvm (weight 1.43), knn (weight 0.41); dropped nb, which hardly improves the log loss'
     """
-    kept = ", ".join(f"{name} (weight {w:.2f})" for name, w in weights.items() if name not in pruned)
+    kept = ", ".join(
+        f"{name} (weight {weight:.2f})" for name, weight in weights.items() if name not in pruned
+    )
     verb = "improves" if len(pruned) == 1 else "improve"
     dropped = f"; dropped {', '.join(pruned)}, which hardly {verb} the log loss" if pruned else ""
     return kept + dropped

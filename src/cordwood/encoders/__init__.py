@@ -5,12 +5,15 @@ available. `cordwood.text.EmbeddingVectorizer` is the scikit-learn transformer t
 """
 
 from cordwood.encoders.catalog import EncoderInfo, find_encoder, list_encoders, load_encoder
+from cordwood.encoders.choice import EncoderChoice, choose_encoder
 from cordwood.encoders.encoder import EncodedTexts, Encoder
 
 __all__ = [
     "EncodedTexts",
     "Encoder",
+    "EncoderChoice",
     "EncoderInfo",
+    "choose_encoder",
     "find_encoder",
     "list_encoders",
     "load_encoder",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood._intrinsics import CSRArrays, borrow, read_only
-from cordwood._jit import Float32Array, Float64Array, Int, Record, kernel, log_slow_compilation
+from cordwood._jit import Float32Array, Float64Array, Int, Record, kernel
 from cordwood.ensemble._tree_engine.lazy_grow import (
     FEATURE,
     THRESHOLD,
@@ -89,19 +89,18 @@ def trace_paths(
     while True:
         features, changes = np.empty(n_allocated, np.int64), np.zeros((n_allocated, n_classes))
         weight_of_sample[neighbors] = 0.0
-        with log_slow_compilation(record_paths):
-            n_splits = record_paths(
-                train,
-                params,
-                workspace,
-                X.indices,
-                X.data,
-                read_only(neighbors),
-                np.int64(seed),
-                weight_of_sample,
-                features,
-                changes,
-            )
+        n_splits = record_paths(
+            train,
+            params,
+            workspace,
+            X.indices,
+            X.data,
+            read_only(neighbors),
+            np.int64(seed),
+            weight_of_sample,
+            features,
+            changes,
+        )
         if n_splits <= n_allocated:
             return LazyPaths(weight_of_sample[neighbors], features[:n_splits], changes[:n_splits])
         n_allocated = n_splits

@@ -20,7 +20,8 @@ DEFAULT = "quick"
 InputType: TypeAlias = Literal["text", "numeric"]
 
 # Parameters of a stack that are not parameters of `OOBStackingClassifier`.
-_STACK_PARAMS = ("members", "combiner")
+_STACK_PARAMS = ("members", "combiner", "encoder", "lexicon")
+_EMBEDDINGS, _LEXICON = "embeddings", "lexicon"
 
 
 def names() -> tuple[str, ...]:
@@ -141,10 +142,15 @@ def make(
         `joblib.parallel_config` context. Single-threaded recipes ignore it.
     **params
         Parameters of the steps, such as ``classifier__C=10`` or, in short, ``C=10``. They take
-        precedence over the arguments above. Stacks have two more parameters: `members`, a list of
-        recipes, and `combiner`, the final estimator: "class_pool" (default), "pool", "rf",
-        "least_squares", "mlr", "mlr_own", "templates", "scann", "vig", "voting" or "mean".
-        Parameters of a member have its name as a prefix, such as ``svm__C=10``.
+        precedence over the arguments above. Parameters of a member of a stack have its name as a
+        prefix, such as ``svm__C=10``. Stacks have four more parameters:
+
+        - `members`: a list of recipes;
+        - `combiner`: the final estimator: "class_pool" (default), "pool", "rf", "least_squares",
+          "mlr", "mlr_own", "templates", "scann", "vig", "voting" or "mean";
+        - `encoder`: adds the member `embeddings` with this encoder of `EmbeddingVectorizer`; for a
+          list of encoders, also `embeddings_2` and so on;
+        - `lexicon`: adds the member `lexicon` with this lexicon of `LexiconVectorizer`.
 
     Returns
     -------
@@ -290,6 +296,8 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
         )
     if settings.n_jobs is not None:
         pipeline.set_params(**dict.fromkeys(_find_n_jobs(step_params), settings.n_jobs))
+        if "vectorizer__n_jobs" in step_params:
+            pipeline.set_params(vectorizer__n_jobs=settings.n_jobs)
     return pipeline
 
 
@@ -309,7 +317,14 @@ def _set_vectorizer_params(name: str, recipe: Recipe, pipeline: Pipeline, params
 
 
 def _make_stack(
-    name: str, recipe: Recipe, settings: _Settings, members: Any, combiner: Any
+    name: str,
+    recipe: Recipe,
+    settings: _Settings,
+    *,
+    members: Any,
+    combiner: Any,
+    encoder: Any,
+    lexicon: Any,
 ) -> Pipeline:
     """Make the pipeline of a stack."""
     stack = recipe.classifier()
@@ -317,7 +332,11 @@ def _make_stack(
         recipe.members if settings.input == "text" else recipe.numeric_members or recipe.members
     )
     member_names = default if members is None else _check_members(name, members)
+    pretrained = _list_pretrained(name, settings, encoder, lexicon)
+    member_names = (*member_names, *(each for each in pretrained if each not in member_names))
     stack.estimators = [(member, _make_member(member, settings)) for member in member_names]
+    for member, pipeline in stack.estimators:
+        pipeline.set_params(**pretrained.get(member, {}))
     if combiner is not None:
         if not isinstance(combiner, str) or combiner not in COMBINERS:
             suggestion = nearest(str(combiner), COMBINERS)
@@ -339,8 +358,33 @@ def _make_stack(
     return Pipeline([("classifier", stack)])
 
 
-def _make_member(name: str, settings: _Settings) -> Pipeline:
+def _list_pretrained(
+    name: str, settings: _Settings, encoder: Any, lexicon: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the members that `encoder` and `lexicon` add, by member."""
+    for param, value in (("encoder", encoder), ("lexicon", lexicon)):
+        if value is not None and settings.input != "text":
+            raise CordwoodError(f"recipe {name!r}: {param} needs texts; leave it out")
+    encoders = encoder if isinstance(encoder, list | tuple) else [encoder]
+    found: dict[str, dict[str, Any]] = {
+        _EMBEDDINGS if number == 1 else f"{_EMBEDDINGS}_{number}": {"vectorizer__encoder": each}
+        for number, each in enumerate(encoders, 1)
+        if each is not None
+    }
+    if lexicon is not None:
+        found[_LEXICON] = {"vectorizer__lexicon": lexicon}
+    return found
+
+
+def _recipe_of(member: str) -> str:
+    """Return the recipe of a member, such as "embeddings" for "embeddings_2"."""
+    stem, _, number = member.rpartition("_")
+    return stem if stem == _EMBEDDINGS and number.isdigit() else member
+
+
+def _make_member(member: str, settings: _Settings) -> Pipeline:
     """Make the pipeline of a member of a stack."""
+    name = _recipe_of(member)
     recipe = find(name)
     member_params = dict(recipe.in_stacks)
     if recipe.vectorizer is not None:
@@ -390,7 +434,9 @@ def _resolve(name: str, param: str, pipeline: Pipeline, *, prefer_classifier: bo
         members = dict(pipeline["classifier"].estimators)
         member, _, rest = param.removeprefix("classifier__").partition("__")
         if rest and member in members:
-            full = _resolve(member, rest, members[member], prefer_classifier=prefer_classifier)
+            full = _resolve(
+                _recipe_of(member), rest, members[member], prefer_classifier=prefer_classifier
+            )
             return f"classifier__{member}__{full}"
         owners = sorted(
             {full.split("__")[1] for full in _ending(step_params, param)} & set(members)

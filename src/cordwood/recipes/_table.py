@@ -29,6 +29,8 @@ from cordwood.stacking.combiners import (
     Voting,
 )
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
+from cordwood.text.embedding import EmbeddingVectorizer
+from cordwood.text.lexicon import LexiconVectorizer
 from cordwood.text.vectorizer import TextVectorizer
 
 
@@ -63,6 +65,8 @@ class Recipe(NamedTuple):
         Recipes of the members, if this recipe is a stack.
     numeric_members : tuple of str
         Recipes of the members for numeric input, if they differ.
+    auto_encoder : bool, default=False
+        Whether `cordwood.train` adds the member `embeddings` if an encoder is installed.
     """
 
     description: str
@@ -78,6 +82,7 @@ class Recipe(NamedTuple):
     in_stacks: Mapping[str, Any] = {}
     members: tuple[str, ...] = ()
     numeric_members: tuple[str, ...] = ()
+    auto_encoder: bool = False
 
 
 def _import_optional(recipe: str, package: str, module: str, name: str) -> Any:
@@ -164,6 +169,10 @@ _FEWER_LOO_TREES = {"n_estimators_loo": 25, "loo_smoothing": 0.3}
 _CROSS_FITTED = {"cross_fit": 5, "learning_rate": 0.3}
 _FORESTS = ("boosted_rf", "lazy_rf", "boosted_et", "lazy_et")
 _SIGIR17 = (*_FORESTS, "svm", "nb", "knn", "rf", "et")
+
+# On sentence embeddings, C=3 is best alone; in a stack, C=1, 3 and 10 are within 0.3 points of each
+# other. See docs/embeddings.md.
+_DENSE_LOGISTIC = partial(LogisticRegression, C=3.0, max_iter=300)
 
 # A smaller tolerance doubles the fit time and changes hardly any prediction.
 _COARSE_SVM = partial(LinearSVMClassifier, C=0.5, tol=0.1)
@@ -253,6 +262,7 @@ RECIPES: Mapping[str, Recipe] = {
         _PRUNED_STACK,
         members=(*_SIGIR17, "nbsvm"),
         numeric_members=_SIGIR17,
+        auto_encoder=True,
     ),
     "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
@@ -260,6 +270,7 @@ RECIPES: Mapping[str, Recipe] = {
         partial(_PRUNED_STACK, cv=3),
         members=("nbsvm", "nb", "knn", "rf"),
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
+        auto_encoder=True,
     ),
     "adaboost_m2": Recipe("AdaBoost.M2 of decision stumps", AdaBoostM2Classifier),
     "adaboost_m2_trees": Recipe(
@@ -299,6 +310,16 @@ RECIPES: Mapping[str, Recipe] = {
         auto_for="linear",
         scaler=_UNIT_VARIANCE,
         numeric={"estimator__dual": False},
+    ),
+    "embeddings": Recipe(
+        "logistic regression on sentence embeddings",
+        _DENSE_LOGISTIC,
+        vectorizer=EmbeddingVectorizer,
+    ),
+    "lexicon": Recipe(
+        "logistic regression on polarity scores of a lexicon",
+        _DENSE_LOGISTIC,
+        vectorizer=LexiconVectorizer,
     ),
     "lightgbm": Recipe("gradient boosting by LightGBM", _make_lightgbm, savable=False),
     "brf": Recipe(

@@ -1,6 +1,8 @@
 """Vectorization of texts by sentence encoders: dense vectors of unit norm."""
 
 import logging
+import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -39,6 +41,9 @@ _CHUNK_CHARACTERS = 20_000
 # Writing to the cache takes longer than encoding a few short texts. `transform` does not cache
 # smaller inputs, which are typically single predictions of new texts.
 _MIN_CACHED_TEXTS = 32
+
+# One for each cache folder.
+_LOCKS: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 class EmbeddingVectorizer(
@@ -222,6 +227,11 @@ class EmbeddingVectorizer(
         """
         check_is_fitted(self)
         texts = _clean(check_texts(X))
+        if self.encoder_.dimension != self.n_features_out_:
+            raise ModelFileError(
+                f"the vectors of encoder {self.encoder_name_!r} have {self.encoder_.dimension} "
+                f"elements, but the model was fitted on {self.n_features_out_}; fit the model again"
+            )
         encoded = self._encode(texts, min_cached=_MIN_CACHED_TEXTS)
         n_truncated = int(encoded.truncated.sum())
         if n_truncated:
@@ -264,27 +274,45 @@ class EmbeddingVectorizer(
         for i, key in enumerate(keys):
             position.setdefault(key, i)
         distinct = list(position)
-        vectors = np.empty((len(distinct), encoder.dimension), np.float32)
-        truncated = np.zeros(len(distinct), np.bool_)
-        missing = np.arange(len(distinct))
+        encoded = EncodedTexts(
+            np.empty((len(distinct), encoder.dimension), np.float32),
+            np.zeros(len(distinct), np.bool_),
+        )
+        distinct_texts = [texts[position[key]] for key in distinct]
         cache = self._open_cache(encoder)
-        if cache is not None:
-            found, cached = cache.read(distinct)
-            vectors[found], truncated[found] = cached
-            missing = np.setdiff1d(missing, found)
-        chunks = _split(missing, [texts[position[distinct[i]]] for i in missing])
-        writes = cache is not None and len(missing) >= min_cached
+        missing = _read_cached(cache, distinct, np.arange(len(distinct)), encoded)
+        if cache is not None and len(missing) >= min_cached:
+            # The folds of a cross-validation share most texts: a thread waits for another one that
+            # encodes them, and then reads their vectors from the cache.
+            with _LOCKS[cache.path]:
+                missing = _read_cached(cache, distinct, missing, encoded)
+                self._encode_missing(encoder, distinct, distinct_texts, missing, encoded, cache)
+        else:
+            self._encode_missing(encoder, distinct, distinct_texts, missing, encoded, None)
+        vectors, truncated = encoded
+        order = {key: i for i, key in enumerate(distinct)}
+        rows = [order[key] for key in keys]
+        return EncodedTexts(normalize_rows(vectors)[rows], truncated[rows])
+
+    def _encode_missing(
+        self,
+        encoder: Encoder,
+        keys: Sequence[Key],
+        texts: Sequence[str],
+        missing: NDArray[np.intp],
+        out: EncodedTexts,
+        cache: EmbeddingCache | None,
+    ) -> None:
+        """Encode the texts at the positions `missing`, and write their vectors to the cache."""
+        chunks = _split(missing, [texts[i] for i in missing])
         n_total = sum(chunk.cost for chunk in chunks)
         # The limit is set here, because threads of this one cannot set it.
         with single_threaded_blas(), show_progress(n_total, self.verbose) as advance:
             for chunk, encoded in _encode_chunks(encoder, chunks, self.n_jobs):
-                vectors[chunk.indices], truncated[chunk.indices] = encoded
-                if cache is not None and writes:
-                    cache.write([distinct[i] for i in chunk.indices], encoded)
+                out.vectors[chunk.indices], out.truncated[chunk.indices] = encoded
+                if cache is not None:
+                    cache.write([keys[i] for i in chunk.indices], encoded)
                 advance(chunk.cost)
-        order = {key: i for i, key in enumerate(distinct)}
-        rows = [order[key] for key in keys]
-        return EncodedTexts(normalize_rows(vectors)[rows], truncated[rows])
 
     def _open_cache(self, encoder: Encoder) -> EmbeddingCache | None:
         if self.cache is False or encoder.fingerprint is None:
@@ -344,6 +372,20 @@ class _Chunk:
         self.indices.append(index)
         self.texts.append(text)
         self.cost += cost
+
+
+def _read_cached(
+    cache: EmbeddingCache | None,
+    keys: Sequence[Key],
+    positions: NDArray[np.intp],
+    out: EncodedTexts,
+) -> NDArray[np.intp]:
+    """Read the vectors at some positions, and return the positions that are not cached."""
+    if cache is None or not len(positions):
+        return positions
+    found, cached = cache.read([keys[i] for i in positions])
+    out.vectors[positions[found]], out.truncated[positions[found]] = cached
+    return np.delete(positions, found)
 
 
 def _clean(texts: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ _FEATURES = ("negative", "neutral", "positive", "compound")
 
 # Of Hutto and Gilbert (2014): scores are between -4 and 4, and a sum of 15 ** 0.5 has a compound
 # score of about 0.7.
-_MAX_SCORE = 4.0
+MAX_SCORE = 4.0
 _COMPOUND_ALPHA = 15.0
 
 
@@ -257,4 +257,4 @@ def _check_scores(scores: Mapping[Any, Any]) -> dict[str, float]:
     largest = max(map(abs, checked.values()), default=0.0)
     if largest == 0:
         raise CordwoodError("lexicon must contain at least one word whose score is not zero")
-    return {word: score / largest * _MAX_SCORE for word, score in checked.items()}
+    return {word: score / largest * MAX_SCORE for word, score in checked.items()}

@@ -6,12 +6,23 @@ from cordwood.persist.schemas import (
     _compose,
     _linear,
     _neighbors,
+    _pretrained,
     _rules,
     _stacking,
     _text,
     _trees,
 )
 
-_FAMILIES = (_compose, _text, _linear, _bayes, _neighbors, _trees, _rules, _stacking)
+_FAMILIES = (
+    _compose,
+    _text,
+    _pretrained,
+    _linear,
+    _bayes,
+    _neighbors,
+    _trees,
+    _rules,
+    _stacking,
+)
 
 REGISTRY = Registry(schema for family in _FAMILIES for schema in family.SCHEMAS)

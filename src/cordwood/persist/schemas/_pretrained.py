@@ -1,0 +1,135 @@
+"""Schemas of vectorizers that use an encoder or a lexicon that is installed, not part of the file.
+
+A file names an encoder and its fingerprint. It can neither choose where vectors are cached nor
+download anything.
+"""
+
+import re
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cordwood.persist._class_schema import Field, Interface, InterfaceOf, Plain, Schema, Sizes
+from cordwood.persist._class_schema import integer as integer_from
+from cordwood.persist._errors import Rejected
+from cordwood.text.embedding import EmbeddingVectorizer
+from cordwood.text.lexicon import MAX_SCORE, VADER, LexiconVectorizer
+
+if TYPE_CHECKING:
+    from cordwood.persist._objects import Decoder, Encoder
+
+_DIGEST = re.compile(r"[0-9a-f]{32,128}")
+_MAX_NAME = 1000
+_MAX_DIMENSION = 100_000
+_MAX_TOKENS = 1_000_000
+_MAX_WORDS = 10_000_000
+
+
+def _is_name(value: Any) -> bool:
+    """Return whether a value may name an encoder; opening a network path could contact a server."""
+    is_text = isinstance(value, str) and 0 < len(value) <= _MAX_NAME and value.isprintable()
+    return is_text and not value.startswith(("//", "\\\\", "/\\", "\\/"))
+
+
+def _digest() -> Plain:
+    return Plain(
+        "a hexadecimal digest",
+        lambda value: isinstance(value, str) and _DIGEST.fullmatch(value) is not None,
+    )
+
+
+def _name_encoder(encoder: Any) -> Any:
+    if isinstance(encoder, PathLike):
+        return fspath(encoder)
+    if not isinstance(encoder, str):
+        raise Rejected(
+            "has an EmbeddingVectorizer whose encoder is an object; a file can only name an encoder"
+        )
+    return encoder
+
+
+def _check_embedding_params(model: Any, is_trusted: bool) -> None:
+    model._validate_params()
+    if not _is_name(model.encoder) or model.max_tokens > _MAX_TOKENS:
+        raise Rejected("has an EmbeddingVectorizer with invalid parameters")
+
+
+class _Scores(Field):
+    """Scores of words; None for a lexicon that is installed."""
+
+    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+        """Store words and scores in alphabetical order."""
+        if value is None:
+            return None
+        words = sorted(value)
+        scores = np.array([value[word] for word in words])
+        return {"words": encoder.arrays.add_strings(words), "scores": encoder.arrays.add(scores)}
+
+    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+        """Read words and scores."""
+        if node is None:
+            return None
+        if not isinstance(node, dict):
+            raise Rejected("has a lexicon of the wrong structure")
+        words = decoder.arrays.get_strings(node.get("words"))
+        scores = decoder.arrays.get(node.get("scores"))
+        if scores.dtype != np.float64 or scores.shape != (len(words),):
+            raise Rejected("has a lexicon without one score for each word")
+        return dict(zip(words, scores.tolist(), strict=True))
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check types and range."""
+        if value is None:
+            return None
+        if not isinstance(value, Mapping) or not 0 < len(value) <= _MAX_WORDS:
+            return "a mapping of words to scores"
+        if not all(isinstance(word, str) and word for word in value):
+            return "a mapping of words to scores"
+        limit = MAX_SCORE * (1 + 1e-9)
+        if not all(isinstance(score, float) and abs(score) <= limit for score in value.values()):
+            return f"scores between -{MAX_SCORE:g} and {MAX_SCORE:g}"
+        return None
+
+
+def _check_lexicon(model: Any, interface_of: InterfaceOf) -> None:
+    if (model.scores_ is None) != (model.lexicon == VADER):
+        raise Rejected("has a LexiconVectorizer whose scores do not match its lexicon")
+
+
+def _finish_lexicon(model: Any) -> None:
+    if model.scores_ is not None:
+        model.lexicon = dict(model.scores_)
+
+
+SCHEMAS = (
+    Schema(
+        cls=EmbeddingVectorizer,
+        fitted={
+            "encoder_name_": Plain("the name of an encoder", _is_name),
+            "fingerprint_": _digest(),
+            "n_features_out_": integer_from(1, _MAX_DIMENSION),
+            "n_truncated_": integer_from(0, 2**62),
+        },
+        storable={
+            "encoder": _name_encoder,
+            "cache": lambda cache: True,
+            "allow_download": lambda allow_download: False,
+        },
+        check_params=_check_embedding_params,
+        interface=lambda model, interface_of: Interface(
+            takes_text=True, n_outputs=int(model.n_features_out_), norm=1.0
+        ),
+    ),
+    Schema(
+        cls=LexiconVectorizer,
+        fitted={"scores_": _Scores(), "fingerprint_": _digest()},
+        # The scores of any other lexicon are a fitted attribute.
+        storable={"lexicon": lambda lexicon: lexicon if lexicon == VADER else ""},
+        check=_check_lexicon,
+        check_params=lambda model, is_trusted: None,
+        finish=_finish_lexicon,
+        interface=lambda model, interface_of: Interface(takes_text=True, n_outputs=4, norm=2.0),
+    ),
+)
