@@ -302,6 +302,20 @@ class Datasets:
     json: options.Json = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Warmup:
+    """Compile all kernels in advance.
+
+    Kernels are otherwise compiled when they are first used, which takes up to a minute in total,
+    and cached in the directory NUMBA_CACHE_DIR if it is set, else in the user's cache directory.
+
+    Example: cordwood warmup
+    """
+
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
 RECORDS = {
     "demo": Demo,
     "train": Train,
@@ -309,4 +323,5 @@ RECORDS = {
     "evaluate": Evaluate,
     "compare": Compare,
     "datasets": Datasets,
+    "warmup": Warmup,
 }
