@@ -15,6 +15,7 @@ from . import (
     stacking,
     text,
 )
+from ._warmup import warmup
 from .api import evaluate, predict, train
 from .datasets.corpus import Corpus, FeatureMatrix
 from .datasets.readers import read_dataset
@@ -78,4 +79,5 @@ __all__ = [
     "stacking",
     "text",
     "train",
+    "warmup",
 ]

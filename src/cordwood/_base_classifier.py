@@ -7,18 +7,23 @@ one protocol, which `cordwood.stacking` reads:
 
 `oob_decision_function_` : ndarray of shape (n_samples, n_classes)
     Out-of-bag probabilities of the training samples, with columns in the order of `classes_`.
-    Rows sum to one; a row is NaN if the sample was in every bootstrap sample. Forests compute it
-    only with ``oob_score=True``.
+    Rows sum to one; a row is NaN (in other libraries, zero) if the sample was in every bootstrap
+    sample. Either a property of the class, or set by `fit` if the estimator has the parameters
+    ``oob_score=True`` and, if any, ``bootstrap=True``.
 `loo_decision_function(groups=None)` : ndarray of shape (n_samples, n_classes)
     Leave-one-out probabilities of the training samples, with columns in the order of `classes_`.
     Rows sum to one. With `groups`, the whole group of a sample is left out with it. It needs no
     refitting; estimators that store their training set have it.
 `oob_is_unbiased_` : bool
     Whether `oob_decision_function_` estimates the predictions for new samples without a known
-    bias. It depends on constructor parameters only, so it can be read before `fit`. An estimator
-    without the attribute counts as unbiased.
+    bias, unlike that of a single boosting run. It depends on constructor parameters only, so it
+    can be read before `fit`. An estimator without the attribute counts as unbiased.
+`fit(..., groups=None)`
+    Optional parameter. An estimator that accepts it excludes whole groups from its out-of-bag
+    probabilities.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
@@ -33,6 +38,9 @@ from cordwood._csr import check_sparse, to_csr, to_training_matrix
 from cordwood._labels import is_missing
 from cordwood._param_validation import ParamValidationMixin
 from cordwood._sklearn import check_sample_weight
+
+# Above this number of classes, fitting a classifier for each of them takes minutes.
+_MAX_FAST_CLASSES = 1000
 
 
 def check_classification_labels(y: Any) -> None:
@@ -95,6 +103,26 @@ def check_at_least_two_classes(classes: NDArray[Any]) -> None:
     if len(classes) == 1:
         raise ValueError(
             f"y must contain at least two classes; got one class, {classes.tolist()[0]!r}"
+        )
+
+
+def warn_many_classes(n_classes: int, n_fits: int, advice: str) -> None:
+    """Warn if one-vs-rest classifiers of very many classes are going to be fitted.
+
+    Parameters
+    ----------
+    n_classes : int
+    n_fits : int
+        Number of classifiers that are fitted for each class.
+    advice : str
+        What makes the fit faster, to be continued by "or use ...".
+    """
+    if n_classes > _MAX_FAST_CLASSES:
+        warnings.warn(
+            f"y has {n_classes} classes, so {n_classes * n_fits} binary classifiers are fitted, "
+            f"which may take long; {advice}, or use a classifier that fits all classes at once, "
+            "such as RandomForestClassifier, NeighborsClassifier or NaiveBayesClassifier.",
+            stacklevel=3,
         )
 
 

@@ -48,10 +48,10 @@ def check_sparse(X: Any) -> Any:
     --------
     >>> X = sp.csr_array(np.eye(3))
     >>> X.indices[2] = 3
-    >>> check_sparse(X)
+    >>> check_sparse(X)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ValueError: X is not a valid CSR matrix: indices must be between 0 and 2; got 3. Create X again
-    from its values.
+        from its values.
     """
     if not sp.issparse(X):
         return X
@@ -136,10 +136,10 @@ def check_dense_size(n_rows: int, n_features: int, name: str) -> None:
 
     Examples
     --------
-    >>> check_dense_size(20, 2**31 - 1, "coef_")
+    >>> check_dense_size(20, 2**31 - 1, "coef_")  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ValueError: X has 2147483647 features, for which coef_ would need 320 GiB; use at most 53687091
-    features, for example by sklearn.feature_extraction.FeatureHasher.
+        features, for example by sklearn.feature_extraction.FeatureHasher.
     """
     if n_rows * n_features > _MAX_DENSE_VALUES:
         raise ValueError(

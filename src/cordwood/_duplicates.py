@@ -29,38 +29,43 @@ def number_duplicates(X: Any) -> NDArray[np.intp]:
     return np.array([ids.setdefault(key, len(ids)) for key in _hashable_samples(X)], np.intp)
 
 
-def stratify_groups(
-    y: NDArray[Any], groups: NDArray[np.intp], n_folds: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Assign groups to folds, stratified by the class of their first sample.
+def assign_folds(
+    y: NDArray[Any], groups: NDArray[np.intp], n_folds: int, samples: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Assign samples to folds, stratified by class, with each group in one fold.
 
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
-        Class codes or labels, in random order.
+        Class codes or labels. The class of a group is that of its first sample.
     groups : intp array of shape (n_samples,)
         Group of each sample.
     n_folds : int
+    samples : intp array
+        Indices of the samples to assign, in random order.
 
     Returns
     -------
-    known : intp array of shape (n_groups,)
-        The groups, sorted.
-    folds : intp array of shape (n_groups,)
-        Fold of each group.
+    intp array of shape (n_samples,)
+        Fold of each sample. A sample that is not in `samples` is in the fold of its group, which
+        would otherwise leak its label; it is in no fold (-1) if no other sample is in its group.
 
     Examples
     --------
-    >>> stratify_groups(np.array([0, 0, 0, 1, 1, 1]), np.array([4, 4, 2, 1, 3, 3]), 2)
-    (array([1, 2, 3, 4]), array([1, 1, 0, 0]))
+    >>> y, groups = np.array([0, 0, 0, 1, 1, 1]), np.array([4, 4, 2, 1, 3, 3])
+    >>> assign_folds(y, groups, 2, np.arange(6))
+    array([0, 0, 1, 1, 0, 0])
+    >>> assign_folds(y, groups, 2, np.array([0, 3, 4]))
+    array([ 0,  0, -1,  1,  0,  0])
     """
-    known, first, sizes = np.unique(groups, return_index=True, return_counts=True)
+    known, first, sizes = np.unique(groups[samples], return_index=True, return_counts=True)
     # Sorted by class, large groups before small ones, so that assigning folds in turn stratifies
     # them and balances their sizes.
-    order = np.lexsort((first, -sizes, y[first]))
-    folds = np.empty(len(order), np.intp)
-    folds[order] = np.arange(len(order)) % n_folds
-    return known, folds
+    order = np.lexsort((first, -sizes, y[samples][first]))
+    fold_of_group = np.empty(len(order), np.intp)
+    fold_of_group[order] = np.arange(len(order)) % n_folds
+    index = np.minimum(np.searchsorted(known, groups), len(known) - 1)
+    return np.where(known[index] == groups, fold_of_group[index], -1)
 
 
 def _hashable_samples(X: Any) -> Iterable[Hashable]:

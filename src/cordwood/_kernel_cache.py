@@ -253,8 +253,7 @@ class CompilationLog:
         if not self._is_logged:
             self._is_logged = True
             logger.warning(
-                "Compiling numba kernels: this takes up to a minute, the first time only. "
-                "`cordwood warmup` compiles all of them in advance."
+                "Compiling numba kernels: this takes up to a minute, the first time only."
             )
 
 

@@ -12,7 +12,8 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
-from cordwood.ensemble import _boosting_loop, _boosting_rules, _cross_fitting
+from cordwood._duplicates import assign_folds
+from cordwood.ensemble import _boosting_loop, _boosting_rules
 from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
 from cordwood.ensemble._tree_engine.forest import drop_leaf_stats, join, take_trees
 from cordwood.ensemble._tree_engine.importances import importances
@@ -374,15 +375,15 @@ def test_oob_score_without_oob_error_is_biased_downwards():
 # --- cross-fitting -------------------------------------------------------------------------------
 
 
+def find_left_out_folds(random_state):
+    seed = np.random.RandomState(random_state).randint(MAX_SEED, size=2, dtype=np.int64)
+    samples = np.random.default_rng(seed).permutation(len(Y))
+    return assign_folds(Y, np.arange(len(Y)), 3, samples)
+
+
 def test_cross_fitted_run_equals_boosting_without_its_fold():
     cross_fitted = fit(n_estimators=12, cross_fit=3)
-    left_out = _cross_fitting.assign_folds(
-        Y,
-        np.ones(len(Y), bool),
-        None,
-        3,
-        np.random.RandomState(0).randint(MAX_SEED, size=2, dtype=np.int64),
-    )
+    left_out = find_left_out_folds(random_state=0)
     for code in np.unique(Y):
         assert np.ptp(np.bincount(left_out[code == Y])) <= 1
     # The first run has the seeds of the first rounds, so that it can be reproduced.
@@ -400,13 +401,7 @@ def test_cross_fitted_run_equals_boosting_without_its_fold():
 def test_labels_of_the_left_out_fold_do_not_affect_early_stopping(seed):
     how = {"n_iter_no_change": 2, "random_state": seed}
     cross_fitted = fit(n_estimators=60, cross_fit=3, **how)
-    left_out = _cross_fitting.assign_folds(
-        Y,
-        np.ones(len(Y), bool),
-        None,
-        3,
-        np.random.RandomState(seed).randint(MAX_SEED, size=2, dtype=np.int64),
-    )
+    left_out = find_left_out_folds(random_state=seed)
     first = fit(X, Y, (left_out != 0).astype(float), n_estimators=20, **how)
     assert first.stop_reason_ == "n_iter_no_change"
     n_rounds = len(first.estimator_errors_)
@@ -482,9 +477,7 @@ def test_groups_are_not_split_across_folds():
     rng = np.random.default_rng(0)
     groups = rng.permutation(np.repeat(np.arange(60), rng.integers(1, 6, size=60)))
     labels = (groups % 3).astype(np.uint32)
-    left_out = _cross_fitting.assign_folds(
-        labels, np.ones(len(labels), bool), groups, 4, np.array([3, 1])
-    )
+    left_out = assign_folds(labels, groups, 4, rng.permutation(len(labels)))
     assert all(len(np.unique(left_out[groups == group])) == 1 for group in range(60))
     for code in range(3):
         share = np.bincount(left_out[labels == code], minlength=4)

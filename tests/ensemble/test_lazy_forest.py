@@ -377,4 +377,4 @@ def test_max_features_matches_scikit_learn(max_features):
     for number in (3, 17, 64, 120):
         forest = ensemble.RandomForestClassifier(1, max_features=max_features)
         tree = forest.fit(X[:, :number], Y)[0]
-        assert model._tree_params(5, is_loo=False).max_features[number] == tree.max_features_
+        assert model._tree_params(5, 120, is_loo=False).max_features[number] == tree.max_features_

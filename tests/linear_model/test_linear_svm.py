@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
+from sklearn.utils import compute_class_weight
 
 from cordwood.linear_model import LinearSVMClassifier
 from cordwood.linear_model._log_count_ratio import LogCountRatio
@@ -286,9 +289,9 @@ def test_int64_indices_are_accepted_and_not_modified():
     assert wide.indices.dtype == np.int64
 
 
-def test_too_many_features_for_liblinear_raises():
+def test_too_many_features_raise():
     X = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 2**31])), shape=(2, 2**31 + 1))
-    with pytest.raises(ValueError, match="X has 2147483649 features and 2 stored values"):
+    with pytest.raises(ValueError, match="X has 2147483649 features, for which coef_"):
         LinearSVMClassifier().fit(X, [0, 1])
 
 
@@ -471,3 +474,79 @@ def test_log_count_ratios_do_not_depend_on_magnitude_of_values():
     ]
     np.testing.assert_allclose(scales[1], scales[0])
     np.testing.assert_allclose(scales[2], scales[0])
+
+
+# --- extreme values ---------------------------------------------------------------------------
+
+EXTREME = """
+import sys, warnings
+import numpy as np
+from cordwood import LinearSVMClassifier
+warnings.simplefilter("ignore")  # ConvergenceWarning
+rng = np.random.default_rng(0)
+y = np.arange(90) % 3
+ones = np.ones(len(y))
+first = ones.copy()
+first[0] = 1e300
+for n_features in (20, 200):  # primal and dual solver
+    X = rng.poisson(0.3 + 2.0 * (np.arange(n_features) % 5 == y[:, None])).astype(float)
+    single = X.copy()
+    single[0, 0] = 1e100
+    for samples, weights, C in (
+        (1e100 * X, ones, 1.0),
+        (1e-100 * X, ones, 1.0),
+        (single, ones, 1.0),
+        (X, 1e100 * ones, 1.0),
+        (X, 1e300 * ones, 1e300),
+        (X, 1e-300 * ones, 1e-300),
+        (X, first, 1.0),
+    ):
+        for nb_scaling in (0.0, 0.5):
+            model = LinearSVMClassifier(C=C, nb_scaling=nb_scaling, random_state=0, max_iter=500)
+            proba = model.fit(samples, y, weights).predict_proba(samples)
+            assert np.isfinite(proba).all() and np.isfinite(model.coef_).all()
+"""
+
+
+def test_fit_ends_with_extreme_values_and_weights():
+    # In a child process, because LIBLINEAR cannot be interrupted in its own.
+    subprocess.run([sys.executable, "-c", EXTREME], check=True, timeout=600)
+
+
+@pytest.mark.parametrize("factor", [1e15, 1e30, 1e100])
+def test_large_values_are_as_separable_as_small_ones(factor):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < 2], y[y < 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert LinearSVMClassifier(random_state=0).fit(factor * X, y).score(factor * X, y) == 1.0
+
+
+def test_values_whose_squares_overflow_raise():
+    with pytest.raises(
+        ValueError, match="X has a value of magnitude 1e\\+200, but at most 1e\\+150"
+    ):
+        LinearSVMClassifier().fit([[0.0, 1.0], [1e200, 0.0]], [0, 1])
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_many_classes_warn():
+    X, y = np.eye(1001), np.arange(1001)
+    with pytest.warns(UserWarning, match="y has 1001 classes, so 1001 binary classifiers"):
+        LinearSVMClassifier(temperature=1.0, max_iter=2, tol=1.0, loss="hinge").fit(X, y)
+
+
+def test_balanced_weights_ignore_classes_without_weight():
+    X, y = load_iris(return_X_y=True)
+    weights = np.where(y == 2, 0, 1 + y)
+    model = LinearSVMClassifier(class_weight="balanced", temperature=1.0, random_state=0)
+    factors = model.fit(X, y, weights)._compute_class_weight(np.arange(3), y, weights)
+    repeated = np.repeat(y, weights)
+    expected = compute_class_weight("balanced", classes=np.arange(2), y=repeated)
+    np.testing.assert_allclose(factors, [*expected, 0.0])
+    # With the weights as factors of two classes, the third class changes nothing.
+    given = LinearSVMClassifier(
+        class_weight=dict(enumerate(expected)), temperature=1.0, random_state=0
+    )
+    np.testing.assert_array_equal(model.coef_, given.fit(X, y, weights).coef_)

@@ -164,3 +164,27 @@ def test_tfidf_cosine_requires_counts():
         ValueError, match='metric="tfidf_cosine" requires counts, but X contains the value -1'
     ):
         query_index(build_index(X, "tfidf_cosine"), to_csr(-np.ones((1, 80))), 3)
+
+
+@pytest.mark.parametrize("factor", [1e-36, 1e-30, 1e-20, 1.0, 1e18, 1e20, 1e30, 1e36])
+def test_euclidean_neighbors_do_not_depend_on_the_scale(factor):
+    """The scale is limited by the range of single precision of the values, not of the squares."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6)).astype(np.float32)
+    X = (np.float64(factor) * X).astype(np.float32)
+    distance = np.sqrt(np.square(X[:, None].astype(np.float64) - X).sum(axis=2))
+    samples = sp.csr_matrix(X)
+    neighbors, distances = query_index(build_index(samples, "euclidean"), samples, 8)
+    expected = np.sort(distance, axis=1)[:, :8]
+    np.testing.assert_allclose(distances / factor, expected / factor, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        np.take_along_axis(distance, neighbors, axis=1) / factor, expected / factor, rtol=1e-6
+    )
+
+
+def test_a_distant_query_has_neighbors():
+    samples = sp.csr_matrix(np.array([[1.0, 0.0], [0.0, 2.0], [3e36, 0.0]], np.float32))
+    query = sp.csr_matrix(np.array([[1e38, 0.0]], np.float32))
+    neighbors, distances = query_index(build_index(samples, "euclidean"), query, 3)
+    assert neighbors[0, 0] == 2
+    np.testing.assert_allclose(distances, [[9.7e37, 1e38, 1e38]], rtol=1e-6)

@@ -4,7 +4,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.rules._samples import assign_folds, binarize, merge_duplicates, one_vs_rest
+from cordwood.rules._samples import (
+    assign_calibration_folds,
+    binarize,
+    merge_duplicates,
+    one_vs_rest,
+)
 
 
 def as_multiset(samples):
@@ -68,7 +73,7 @@ def test_folds_are_stratified_by_rarest_label():
     labels = np.zeros((300, 3), bool)
     labels[:6, 0] = labels[4:60, 1] = labels[50:200, 2] = True
     samples = merge_duplicates(binarize(X), labels, np.ones(300))
-    folds = assign_folds(samples, 3)
+    folds = assign_calibration_folds(samples, 3)
     rare, medium, common = samples.labels.T
     for stratum in (rare, medium & ~rare, common & ~medium, ~samples.labels.any(axis=1)):
         counts = np.bincount(folds[stratum], minlength=3)
@@ -80,7 +85,7 @@ def test_samples_with_equal_features_are_in_one_fold():
     rng = np.random.default_rng(1)
     X, labels = rng.random((200, 5)) < 0.5, rng.random((200, 3)) < 0.5
     samples = merge_duplicates(binarize(X), labels, np.ones(200))
-    folds = assign_folds(samples, 3)
+    folds = assign_calibration_folds(samples, 3)
     rows = samples.present.toarray()
     for row in np.unique(rows, axis=0):
         assert len(np.unique(folds[(rows == row).all(axis=1)])) == 1
@@ -96,5 +101,5 @@ def test_folds_do_not_depend_on_the_positive_class(positive_fraction):
         samples = merge_duplicates(binarize(X), labels[:, None], np.ones(100))
         rows = samples.present.toarray() @ 2 ** np.arange(5)
         is_first = samples.labels[:, 0] == (labels is y)
-        parts.append(sorted(zip(rows, is_first, assign_folds(samples, 3), strict=True)))
+        parts.append(sorted(zip(rows, is_first, assign_calibration_folds(samples, 3), strict=True)))
     assert parts[0] == parts[1]

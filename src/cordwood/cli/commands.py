@@ -450,6 +450,20 @@ class Encoders:
     quiet: options.Quiet = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Warmup:
+    """Compile all kernels in advance.
+
+    Kernels are otherwise compiled when they are first used, which takes up to a minute in total,
+    and cached in the directory NUMBA_CACHE_DIR if it is set, else in the user's cache directory.
+
+    Example: cordwood warmup
+    """
+
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
 class CacheAction(StrEnum):
     """What to do with the cache."""
 
@@ -488,4 +502,5 @@ RECORDS = {
     "datasets": Datasets,
     "encoders": Encoders,
     "cache": Cache,
+    "warmup": Warmup,
 }

@@ -9,49 +9,7 @@ altogether is not affected by it.
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._duplicates import stratify_groups
 from cordwood.ensemble._boosting_loop import BoostingState
-
-
-def assign_folds(
-    y: NDArray[np.uint32],
-    is_weighted: NDArray[np.bool_],
-    groups: NDArray[np.intp] | None,
-    n_folds: int,
-    seed: NDArray[np.int64],
-) -> NDArray[np.intp]:
-    """Assign samples to folds, stratified by class, with each group in one fold.
-
-    Parameters
-    ----------
-    y : uint32 array of shape (n_samples,)
-        Class codes.
-    is_weighted : bool array of shape (n_samples,)
-        Mask of the samples of positive weight.
-    groups : intp array of shape (n_samples,), optional
-        Group number of each sample.
-    n_folds : int
-    seed : int64 array
-
-    Returns
-    -------
-    intp array of shape (n_samples,)
-        Fold of each sample. A sample of weight zero is in the fold of its group, which would
-        otherwise leak its label; it is in no fold (-1) if no other sample is in its group.
-
-    Examples
-    --------
-    >>> y, is_weighted = np.array([0, 0, 0, 1, 1]), np.array([True, True, False, True, True])
-    >>> assign_folds(y, is_weighted, None, 2, np.array([7]))
-    array([ 0,  1, -1,  0,  1])
-    >>> assign_folds(y, is_weighted, np.array([2, 2, 0, 1, 0]), 2, np.array([7]))
-    array([0, 0, 0, 1, 0])
-    """
-    shuffled = np.random.default_rng(seed).permutation(np.flatnonzero(is_weighted))
-    groups = np.arange(len(y)) if groups is None else groups
-    known, fold_of_group = stratify_groups(y[shuffled], groups[shuffled], n_folds)
-    index = np.minimum(np.searchsorted(known, groups), len(known) - 1)
-    return np.where(known[index] == groups, fold_of_group[index], -1)
 
 
 def merge_runs(runs: list[BoostingState], folds: NDArray[np.intp]) -> BoostingState:
@@ -62,7 +20,7 @@ def merge_runs(runs: list[BoostingState], folds: NDArray[np.intp]) -> BoostingSt
     runs : list of BoostingState
         Run i has left out fold i.
     folds : intp array of shape (n_samples,)
-        Folds from `assign_folds`.
+        Fold of each sample; -1 for samples in no fold.
 
     Returns
     -------

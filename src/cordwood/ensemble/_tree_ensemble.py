@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import compute_class_weight
 
 from cordwood._base_classifier import BaseVotingClassifier
+from cordwood._class_weight import balanced_class_weights
 from cordwood._csr import MAX_DENSE_FEATURES, csr_arrays, take_columns
 from cordwood._intrinsics import CSRArrays
 from cordwood._param_validation import (
@@ -182,25 +183,6 @@ class BaseTreeEnsemble(CallbackSupportMixin, BaseVotingClassifier):
         if hasattr(self, "forest_"):
             # The state may come from an untrusted file, and kernels do not check bounds.
             self.forest_ = check_forest(self.forest_, len(self.classes_), self.n_features_in_)
-
-
-def balanced_class_weights(
-    y: NDArray[np.uint32], weights: NDArray[np.float64], n_classes: int
-) -> NDArray[np.float64]:
-    """Return class weights that give all classes present the same total weight.
-
-    The formula is scikit-learn's, ``sum(weights) / (n_classes * sum(weights of the class))``,
-    where only classes with samples count; the others get weight zero.
-
-    Examples
-    --------
-    >>> balanced_class_weights(np.array([0, 0, 0, 2]), np.ones(4), 3)
-    array([0.66666667, 0.        , 2.        ])
-    """
-    totals = np.bincount(y, weights=weights, minlength=n_classes)
-    present = totals > 0
-    balanced = weights.sum() / (present.sum() * np.where(present, totals, 1.0))
-    return np.where(present, balanced, 0.0)
 
 
 def select_features(forest: Forest, X: sp.csr_matrix) -> tuple[Forest, CSRArrays]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from cordwood._csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
+from cordwood._duplicates import assign_folds
 from cordwood._param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
 from cordwood._random import MAX_SEED
 from cordwood._sklearn import NO_TASK, FitTask, with_callbacks
@@ -22,7 +23,7 @@ from cordwood.ensemble._boosting_loop import (
     init_state,
 )
 from cordwood.ensemble._boosting_rules import UPDATES, BoostingParams
-from cordwood.ensemble._cross_fitting import assign_folds, merge_runs
+from cordwood.ensemble._cross_fitting import merge_runs
 from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.binning import bin_matrix
 from cordwood.ensemble._tree_engine.forest import Forest, join, rename_features, take_trees
@@ -411,7 +412,10 @@ class BoostedForestClassifier(BaseTreeEnsemble):
                 make_data, weights, is_weighted, seeds, task, data_hash
             )
         else:
-            folds = assign_folds(y, is_weighted, groups, n_runs, seeds[0])
+            samples = np.random.default_rng(seeds[0]).permutation(np.flatnonzero(is_weighted))
+            folds = assign_folds(
+                y, np.arange(len(y)) if groups is None else groups, n_runs, samples
+            )
             state, stop_reason = self._fit_cross_fitted_runs(
                 make_data, weights, is_weighted, folds, np.array_split(seeds, n_runs), task
             )

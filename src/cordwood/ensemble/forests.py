@@ -12,6 +12,7 @@ from sklearn import ensemble, tree
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from cordwood._class_weight import balanced_class_weights
 from cordwood._csr import compact_columns, csc_arrays, to_csr
 from cordwood._param_validation import (
     BOOLEAN,
@@ -30,11 +31,7 @@ from cordwood.ensemble._tree_engine.binning import bin_matrix
 from cordwood.ensemble._tree_engine.forest import Forest, join, rename_features
 from cordwood.ensemble._tree_engine.grower import grow_forest
 from cordwood.ensemble._tree_engine.importances import expand_tree, importances, node_impurity
-from cordwood.ensemble._tree_ensemble import (
-    BaseTreeEnsemble,
-    balanced_class_weights,
-    select_features,
-)
+from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, select_features
 
 
 class BaseForestClassifier(BaseTreeEnsemble):

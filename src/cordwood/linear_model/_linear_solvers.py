@@ -14,6 +14,11 @@ from cordwood._intrinsics import read_only
 from cordwood.linear_model._dual_solver import scale_columns, solve_dual
 
 Float64Array = NDArray[np.float64]
+
+# LIBLINEAR's primal solver does not end for costs of 1e100 or values of 1e100. It does for costs of
+# 1e40 and values of 1e20.
+_MAX_SCALE = 1e30
+
 # (class index, positive samples, cost of each sample, scale of each feature or None)
 # -> (coefficients of the unscaled features with the intercept last, number of iterations)
 Solver = Callable[
@@ -74,6 +79,26 @@ def make_primal_solver(X: Any, tol: float, max_iter: int) -> Solver:
     return solve
 
 
+def is_well_scaled(X: Any, costs: Float64Array, class_weight: Float64Array) -> bool:
+    """Return whether LIBLINEAR's primal solver ends.
+
+    If the Hessian is numerically infinite or singular, its line search does not.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+        Training samples.
+    costs : float64 array of shape (n_samples,)
+        Positive factor of each sample's loss, before `class_weight`.
+    class_weight : float64 array of shape (n_classes,)
+    """
+    largest = np.abs(X if isinstance(X, np.ndarray) else X.data).max(initial=1.0)
+    # The factor of the rest is one in one-vs-rest problems.
+    factors = np.append(class_weight[class_weight > 0], 1.0)
+    least, most = costs.min() * factors.min(), costs.max() * factors.max()
+    return bool(most * largest**2 <= _MAX_SCALE and least >= 1.0 / _MAX_SCALE)
+
+
 def _scale(X: Any, scale: Float64Array) -> Any:
     """Multiply the columns of `X`; keep the order of stored values, which rounding depends on."""
     if isinstance(X, np.ndarray):
@@ -104,10 +129,7 @@ def to_int32_indices(X: Any) -> Any:
     """Return `X` with 32-bit indices if it is sparse, as LIBLINEAR requires."""
     if isinstance(X, np.ndarray) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
-    if max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
-        raise ValueError(
-            f"X has {X.shape[1]} features and {X.nnz} stored values; LIBLINEAR supports at most "
-            "2**31 - 1 of each."
-        )
+    if X.nnz > np.iinfo(np.int32).max:
+        raise ValueError(f"X has {X.nnz} stored values; LIBLINEAR supports at most 2**31 - 1.")
     indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return type(X)((X.data, indices, indptr), shape=X.shape)

@@ -13,7 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
+from cordwood._base_classifier import (
+    check_at_least_two_classes,
+    check_classification_labels,
+    warn_many_classes,
+)
+from cordwood._class_weight import balanced_class_weights
 from cordwood._csr import (
     MAX_DENSE_FEATURES,
     check_dense_size,
@@ -21,7 +26,7 @@ from cordwood._csr import (
     drop_empty_columns,
     to_csr,
 )
-from cordwood._duplicates import number_duplicates, stratify_groups
+from cordwood._duplicates import assign_folds, number_duplicates
 from cordwood._param_validation import (
     N_JOBS,
     POSITIVE,
@@ -40,6 +45,7 @@ from cordwood._sklearn import check_sample_weight
 from cordwood._temperature import HeldOutMargins, fit_temperature
 from cordwood.linear_model._linear_solvers import (
     LinearCoefficients,
+    is_well_scaled,
     make_dual_solver,
     make_primal_solver,
     to_int32_indices,
@@ -49,6 +55,12 @@ from cordwood.linear_model._log_count_ratio import LogCountRatio
 _N_FOLDS = 3
 # The temperature is one number: a fold with so many held-out samples suffices to fit it.
 _ENOUGH_HELD_OUT = 3000
+
+# Largest absolute value of a feature: the squared norm of a sample must be finite.
+_MAX_VALUE = 1e150
+
+# Range of the cost of a sample, which is a divisor; products of parameters may be outside of it.
+_MIN_COST, _MAX_COST = 1e-300, 1e300
 
 # Fewer distinct samples than this are values of a few discrete features rather than copies: without
 # its duplicates in the training folds, a held-out sample would have features that occur nowhere.
@@ -71,7 +83,8 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         Loss function.
     class_weight : dict, "balanced" or None, default=None
         Factor on `C` for each class; classes that a dict does not contain have the factor 1.
-        "balanced" uses ``n_samples / (n_classes * np.bincount(y))``.
+        "balanced" uses ``n_samples / (n_classes * np.bincount(y))``, with sample weights summed
+        instead of samples counted; classes without weight do not count.
     nb_scaling : float or "auto", default=0.0
         Interpolation between unscaled features (0, plain SVM) and features scaled by their naive
         Bayes log-count ratio (1, NB-SVM [4]_). With "auto", each one-vs-rest classifier has its own
@@ -136,7 +149,8 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     short texts of a class, nearly 0.5 for a hundred long ones.
 
     The problem is solved in the dual by coordinate descent [1]_ if there are more features than
-    samples or the loss is the hinge loss, otherwise in the primal by LIBLINEAR.
+    samples, if the loss is the hinge loss, or if values or weights are extremely large or small;
+    otherwise in the primal by LIBLINEAR.
 
     References
     ----------
@@ -224,6 +238,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         self._check_class_weight()
         n_classifiers = 1 if len(self.classes_) == 2 else len(self.classes_)
         check_dense_size(n_classifiers, self.n_features_in_, "coef_")
+        _check_values(X)
+        n_fits = 1 + _N_FOLDS * (self.temperature is None)
+        warn_many_classes(n_classifiers, n_fits, "set temperature, n_jobs")
         X, columns = _select_columns(X)
         X = to_int32_indices(X)
         weights = check_sample_weight(sample_weight, X)
@@ -321,7 +338,8 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         weights = self.C * weights
         fitted_classes = [1] if len(classes) == 2 else range(len(classes))
         has_all_classes = len(np.unique(class_codes)) == len(classes)
-        if X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all_classes:
+        use_primal = X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all_classes
+        if use_primal and is_well_scaled(X, weights, class_weight):
             solve = make_primal_solver(X, float(self.tol), int(self.max_iter))
         else:
             seed = int(rng.randint(MAX_SEED, dtype=np.int64))
@@ -333,6 +351,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             # As in LIBLINEAR: in one-vs-rest problems, the rest has the class weight 1.
             rest_weight = class_weight[0] if len(classes) == 2 else 1.0
             costs = weights * np.where(is_positive, class_weight[class_index], rest_weight)
+            costs = np.clip(costs, _MIN_COST, _MAX_COST)
             scale = None if ratios is None else ratios.scale(is_positive)
             return solve(class_index, is_positive, costs, scale)
 
@@ -350,8 +369,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     ) -> NDArray[np.float64]:
         """Return the factor on `C` of each class."""
         if self.class_weight == "balanced":
-            sizes = np.bincount(class_codes, weights, len(classes))
-            return np.asarray(sizes.sum() / (len(classes) * np.where(sizes > 0, sizes, np.inf)))
+            return balanced_class_weights(class_codes, weights, len(classes))
         given = self.class_weight if isinstance(self.class_weight, Mapping) else {}
         return np.array([float(given.get(label, 1.0)) for label in classes.tolist()])
 
@@ -360,14 +378,14 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     ) -> Iterator[HeldOutMargins]:
         """Yield cross-validated margins of the samples whose class is in the training folds.
 
-        The last folds are left out if the others have enough samples. Duplicates are in the same fold; those of the same class are one sample with their weight.
+        The last folds are left out if the others have enough samples. Duplicates are in the same
+        fold; those of the same class are one sample with their weight.
         """
         groups = _group_duplicates(X, weights)
         weights = _merge_weights(groups, y, weights)
         samples = rng.permutation(np.flatnonzero(weights > 0))
         samples = samples[np.argsort(y[samples], kind="stable")]
-        known, fold_of_group = stratify_groups(y[samples], groups[samples], _N_FOLDS)
-        folds = fold_of_group[np.searchsorted(known, groups[samples])]
+        folds = assign_folds(y, groups, _N_FOLDS, samples)[samples]
         n_held_out = 0
         for fold in range(_N_FOLDS):
             if n_held_out >= _ENOUGH_HELD_OUT:
@@ -391,6 +409,15 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _check_values(X: Any) -> None:
+    largest = np.abs(X if isinstance(X, np.ndarray) else X.data).max(initial=0.0)
+    if largest > _MAX_VALUE:
+        raise ValueError(
+            f"X has a value of magnitude {largest:g}, but at most {_MAX_VALUE:g} is supported; "
+            "scale the features, for example by sklearn.preprocessing.MaxAbsScaler."
+        )
 
 
 def _select_columns(X: Any) -> tuple[Any, NDArray[np.int32] | None]:

@@ -12,7 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
+from cordwood._base_classifier import (
+    check_at_least_two_classes,
+    check_classification_labels,
+    warn_many_classes,
+)
 from cordwood._csr import check_sparse
 from cordwood._param_validation import (
     N_JOBS,
@@ -40,7 +44,7 @@ from cordwood.rules._records import (
 )
 from cordwood.rules._samples import (
     UniqueSamples,
-    assign_folds,
+    assign_calibration_folds,
     binarize,
     merge_duplicates,
     one_vs_rest,
@@ -144,6 +148,8 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         if not weights.any():
             raise ValueError("sample_weight must be positive for at least one sample.")
         labels = self._encode_labels(y)
+        n_fits = 1 + (self.calibration_folds or 0)
+        warn_many_classes(labels.shape[1], n_fits, "set calibration_folds=None, n_jobs")
         samples = merge_duplicates(binarize(X), labels, weights)
         classifiers, fitted_folds = self._fit_all(samples)
         columns = samples.columns
@@ -334,7 +340,7 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
 
     def _fit_all(self, samples: UniqueSamples) -> tuple[list[BinaryRules], list[_FittedFold]]:
         """Fit all binary classifiers to all samples, and to all but each calibration fold."""
-        folds = assign_folds(samples, self.calibration_folds or 1)
+        folds = assign_calibration_folds(samples, self.calibration_folds or 1)
         n_folds = self.calibration_folds or 0
         training_sets = [samples, *(samples.take(folds != fold) for fold in range(n_folds))]
         n_labels = samples.labels.shape[1]

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cordwood._csr import MAX_DENSE_FEATURES, take_columns, to_csr
+from cordwood._duplicates import assign_folds
 from cordwood.rules._records import BinaryProblem, Float64Array
 
 
@@ -119,7 +120,7 @@ def one_vs_rest(samples: UniqueSamples, is_positive: NDArray[np.bool_]) -> Binar
     return BinaryProblem(positive, negative, samples.weight[order])
 
 
-def assign_folds(samples: UniqueSamples, n_folds: int) -> NDArray[np.int64]:
+def assign_calibration_folds(samples: UniqueSamples, n_folds: int) -> NDArray[np.intp]:
     """Assign samples to folds, stratified by their rarest label.
 
     Samples with the same features are in the same fold, whatever their labels: otherwise a
@@ -140,7 +141,5 @@ def assign_folds(samples: UniqueSamples, n_folds: int) -> NDArray[np.int64]:
     stratum = np.full(n_groups, len(members))
     for rank, groups in reversed(list(enumerate(rarest_first))):
         stratum[groups] = rank
-    # One sequence over all strata, otherwise the first folds would get all remainders.
-    folds = np.empty(n_groups, np.int64)
-    folds[np.argsort(stratum, kind="stable")] = np.arange(n_groups) % n_folds
-    return folds[samples.group]
+    all_groups = np.arange(n_groups)
+    return assign_folds(stratum, all_groups, n_folds, all_groups)[samples.group]

