@@ -298,6 +298,14 @@ def test_invalid_vectorizer_params_raise(name, params, message):
         recipes.make(name, vectorizer_params=params)
 
 
+def test_language_is_set_on_every_vectorizer():
+    params = recipes.make("quick", language="de").get_params()
+    found = {name: value for name, value in params.items() if name.endswith("__language")}
+    assert len(found) == 5  # two of nbsvm
+    assert set(found.values()) == {"de"}
+    recipes.make("svm", input="numeric", language="de")
+
+
 def test_random_state_is_set_on_every_step():
     assert recipes.make("rf", random_state=5)["classifier"].random_state == 5
     assert recipes.make("logistic_ngrams", random_state=5)["classifier"].estimator.random_state == 5

@@ -132,6 +132,41 @@ def test_settings_seed_and_jobs_are_passed_to_the_model(command, here):
     assert params["classifier__random_state"] == 7
 
 
+def write_german(path):
+    rows = [
+        {
+            "text": f"Das ist nicht die erste {word}, die wir in diesem Jahr sehen. " * 7,
+            "label": word[:2],
+        }
+        for word in ("Katze", "Kuh") * 60
+    ]
+    pd.DataFrame(rows).to_csv(path, index=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ((), "; stop_words='de' for German"),
+        (("--language", "nl+fr"), "; stop_words='nl+fr' for Dutch and French"),
+        (("--set", "language=fr"), "; stop_words='fr' for French"),
+        (("--language", "en"), "; min_df=2 for naive_bayes"),
+    ],
+)
+def test_language_selects_the_stop_words(command, here, options, reason):
+    write_german("german.csv")
+    command("train", "german.csv", "--recipe", "nb", *options, "-o", "model")
+    vectorizer = persist.load(here / "model")["vectorizer"]
+    assert vectorizer.preset_reason_.endswith(reason)
+
+
+def test_language_requires_a_known_code_and_texts(command, here):
+    err = command("train", "rows.csv", *COLUMNS, "--language", "deutsch", code=1).err
+    assert "language must be an ISO 639-1 code such as 'de'" in err
+    (here / "x.svm").write_text("1 1:1\n2 2:1\n" * 10)
+    err = command("train", "x.svm", "--language", "de", code=1).err
+    assert "language requires texts, but the samples are numeric" in err
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [("C", "'C' is not of the form NAME=VALUE"), ("recipe=svm", "'recipe' is not a parameter")],

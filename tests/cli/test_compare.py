@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cordwood.cli.main import main
+from cordwood.compare.config.plan import parse_plan
 
 WORDS = {
     "fruit": "apple pear plum cherry",
@@ -212,6 +213,22 @@ def test_quick_has_the_reading_options_of_train(tmp_path, capsys, monkeypatch):
     assert "100.00" in out
 
 
+def test_quick_passes_the_language_to_the_vectorizers(folder, monkeypatch):
+    plans = []
+
+    def parse(mapping, **options):
+        plans.append(parse_plan(mapping, **options))
+        return plans[-1]
+
+    monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("nb",))
+    monkeypatch.setattr("cordwood.cli.compare.parse_plan", parse)
+    columns = ["--text", "body", "--label", "topic"]
+    quick = ["compare", "--quick", str(folder / "things.csv"), *columns]
+    for options in ([], ["--language", "de"]):
+        assert main([*quick, *options]) == 0
+    assert [plan.datasets[0].vectorizer for plan in plans] == [{}, {"language": "de"}]
+
+
 def test_quick_accepts_a_named_data_set(capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
     assert main(["compare", "--quick", "dataset:sklearn:wine", "--json"]) == 0
@@ -237,6 +254,12 @@ def test_quick_accepts_a_named_data_set(capsys, monkeypatch):
         (["--quick", "dataset:sklearn:wine", "--text", "t"], 2, "--text does not apply to"),
         (["--quick", "-"], 2, "standard input is not allowed"),
         (["{plan}", "--on-bad-rows", "skip"], 2, "--on-bad-rows requires --quick"),
+        (["{plan}", "--language", "de"], 2, "--language requires --quick"),
+        (
+            ["--quick", "dataset:sklearn:wine", "--language", "de"],
+            2,
+            "--language requires texts, but the samples are numeric",
+        ),
     ],
 )
 def test_errors_are_one_line(folder, capsys, arguments, code, sentence):

@@ -104,10 +104,8 @@ def build_counter(vocabulary: dict[str, int], analyzer: Analyzer) -> TermCounter
     characters = _make_numbering()
     index = NgramIndex(_encode_tokens(order, split_characters, characters.__getitem__))
     return _CombinedCounter(
-        _build_spaced_counter(_renumber(spaced), analyzer),
-        _UnspacedCounter(index, dict(characters), analyzer.find_unspaced),
-        _columns(spaced),
-        _columns(unspaced),
+        (_build_spaced_counter(_renumber(spaced), analyzer), _columns(spaced)),
+        (_UnspacedCounter(index, dict(characters), analyzer.find_unspaced), _columns(unspaced)),
     )
 
 
@@ -311,39 +309,32 @@ def _combine(spaced: TermCounts, unspaced: TermCounts) -> TermCounts:
         return [*spaced.term_names(columns[:split]), *rest]
 
     def make_counter(vocabulary: dict[str, int], new_column: NDArray[np.intp]) -> TermCounter:
-        counters, parts = [], []
+        parts = []
         for found, columns in ((spaced, new_column[:n_spaced]), (unspaced, new_column[n_spaced:])):
             kept = np.sort(columns[columns != UNKNOWN])
             own_column = np.full(len(columns), UNKNOWN)
             own_column[columns != UNKNOWN] = np.searchsorted(kept, columns[columns != UNKNOWN])
             is_kept = set(kept.tolist())
             own = {term: column for term, column in vocabulary.items() if column in is_kept}
-            counters.append(found.make_counter(_renumber(own), own_column))
-            parts.append(kept)
-        return _CombinedCounter(*counters, *parts)
+            parts.append((found.make_counter(_renumber(own), own_column), kept))
+        return _CombinedCounter(*parts)
 
     counts = sp.csr_matrix(sp.hstack([spaced.counts, unspaced.counts], format="csr"))
     return TermCounts(counts, term_names, make_counter)
 
 
 class _CombinedCounter:
-    """Counts the terms of two counters, whose columns are moved to the given columns."""
+    """Counts different terms by several counters, each with its columns in the result."""
 
-    def __init__(
-        self,
-        spaced: TermCounter,
-        unspaced: TermCounter,
-        spaced_columns: NDArray[np.intp],
-        unspaced_columns: NDArray[np.intp],
-    ) -> None:
-        self._parts = ((spaced, spaced_columns), (unspaced, unspaced_columns))
-        self._n_terms = len(spaced_columns) + len(unspaced_columns)
+    def __init__(self, *parts: tuple[TermCounter, NDArray[np.intp]]) -> None:
+        self._parts = parts
+        self._n_terms = sum(len(columns) for _, columns in parts)
 
     def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
-        first, second = (
+        first, *others = (
             remap_columns(count(texts), columns, self._n_terms) for count, columns in self._parts
         )
-        return sp.csr_matrix(first + second)
+        return sp.csr_matrix(sum(others, first))
 
 
 def _renumber(vocabulary: dict[str, int]) -> dict[str, int]:

@@ -109,17 +109,17 @@ LANGUAGES: Mapping[str, Language] = MappingProxyType(
 
 # First and last letter of scripts that are used by one language of `LANGUAGES`.
 _SCRIPTS = {
-    "el": "\u0370\u03ff",
-    "gu": "\u0a80\u0aff",
-    "hy": "\u0530\u058f",
-    "ja": "\u3041\u30ff",
-    "km": "\u1780\u17ff",
-    "ko": "\uac00\ud7a3",
-    "lo": "\u0e80\u0eff",
-    "my": "\u1000\u109f",
-    "ta": "\u0b80\u0bff",
-    "th": "\u0e00\u0e7f",
-    "zh": "\u3400\u9fff",
+    "el": ("\u0370", "\u03ff"),
+    "gu": ("\u0a80", "\u0aff"),
+    "hy": ("\u0530", "\u058f"),
+    "ja": ("\u3041", "\u30ff"),
+    "km": ("\u1780", "\u17ff"),
+    "ko": ("\uac00", "\ud7a3"),
+    "lo": ("\u0e80", "\u0eff"),
+    "my": ("\u1000", "\u109f"),
+    "ta": ("\u0b80", "\u0bff"),
+    "th": ("\u0e00", "\u0e7f"),
+    "zh": ("\u3400", "\u9fff"),
 }
 # Japanese text is a mixture of kana and Han characters.
 _MIN_KANA = 0.1
@@ -205,7 +205,7 @@ def detect_language(texts: Sequence[str]) -> str | None:
     --------
     >>> detect_language(["Das ist ein Haus und kein Schiff", "Wer ist nicht dieser Meinung?"])
     'de'
-    >>> detect_language(["This is not a house", "これはペンです"])
+    >>> detect_language(["This is not a pen", "これはペンです"])
     'en+ja'
     """
     found = Counter(
@@ -217,7 +217,7 @@ def detect_language(texts: Sequence[str]) -> str | None:
 
 
 class _StopWordIndex(NamedTuple):
-    """Languages and weights of each stop word, and the letters of each language."""
+    """Languages of each stop word, and the letters of each language."""
 
     languages: Mapping[str, Sequence[str]]
     alphabets: Mapping[str, frozenset[str]]
@@ -252,18 +252,16 @@ def _detect_text(text: str) -> str | None:
     if code is not None:
         return code
     index = _stop_word_index()
-    tokens = Counter(build_tokenizer("word")(text))
-    scores: Counter[str] = Counter()
-    n_words: Counter[str] = Counter()
-    for token in tokens:
+    weights: dict[str, list[float]] = {}
+    for token, count in Counter(build_tokenizer("word")(text)).items():
         codes = index.languages.get(token, ())
         for code in codes:
-            scores[code] += tokens[token] / len(codes)
-            n_words[code] += 1
-    scores = Counter({code: scores[code] for code in scores if n_words[code] >= _MIN_WORDS})
-    for code in scores:
-        known = sum(letters[letter] for letter in index.alphabets[code])
-        scores[code] *= (known / letters.total()) ** _ALPHABET_POWER
+            weights.setdefault(code, []).append(count / len(codes))
+    scores = {}
+    for code, found in weights.items():
+        if len(found) >= _MIN_WORDS:
+            known = sum(letters[letter] for letter in index.alphabets[code])
+            scores[code] = sum(found) * (known / letters.total()) ** _ALPHABET_POWER
     # Equal scores: the first code in alphabetical order, except that English comes first.
     return min(scores, key=lambda code: (-scores[code], code != "en", code), default=None)
 

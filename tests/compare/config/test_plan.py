@@ -205,6 +205,13 @@ def test_protocol_fills_what_the_plan_leaves_open(protocol):
     assert found.datasets[0].vectorizer == {"preset": "social", "weighting": "tfidf"}
 
 
+def test_language_of_the_vectorizer():
+    found = plan(vectorizer={"language": "de", "stemmer": "auto"})
+    assert found.datasets[0].vectorizer == {"language": "de", "stemmer": "auto"}
+    with pytest.raises(CordwoodError, match="vectorizer: language must be"):
+        plan(vectorizer={"language": "german"})
+
+
 def test_protocol_path_is_relative_to_the_plan(tmp_path, protocol):
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "plan.toml").write_text(
