@@ -229,6 +229,14 @@ def test_half_fitted_pipelines_are_rejected(tmp_path):
     assert "only some steps are fitted" in load_error(forge(model, tmp_path / "model"))
 
 
+def test_pipeline_without_its_classifier_is_rejected(saved, tmp_path):
+    def change(tree):
+        del tree["model"]["nested"]["steps"][-1]
+
+    file = rewrite(saved, tmp_path / "model", tree=change)
+    assert "has a model card with other classes than the model" in load_error(file)
+
+
 # --- time and memory -------------------------------------------------------------------------
 
 
@@ -548,7 +556,7 @@ def test_changed_trees_are_rejected_or_predict(model, tmp_path_factory):
         st.sampled_from([[], {}, {"tuple": []}, {"array": 0}, {"dict": []}, {"tuple": [1, 2]}]),
     )
 
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=80)
     @given(data=st.data())
     def check(data):
         def change(tree):
@@ -568,6 +576,8 @@ def test_changed_trees_are_rejected_or_predict(model, tmp_path_factory):
             assert "cannot load" in str(error)
             return
         assert isinstance(loaded, BaseEstimator)
+        if not REGISTRY.interface(loaded).takes_text:
+            return  # without a vectorizer, a valid model of numeric features
         if hasattr(original, "predict_proba"):
             proba = loaded.predict_proba(TEXTS[:5])
             np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-5)

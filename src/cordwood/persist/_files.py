@@ -25,7 +25,13 @@ from cordwood.persist._archive import (
 from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
 from cordwood.persist._errors import Damaged, Rejected, describe_error, shorten
 from cordwood.persist._objects import Decoder, Encoder, resolve_trusted
-from cordwood.persist.model_card import ModelCard, format_card, make_card, parse_card
+from cordwood.persist.model_card import (
+    ModelCard,
+    check_classes,
+    format_card,
+    make_card,
+    parse_card,
+)
 from cordwood.persist.schemas import REGISTRY
 
 _T = TypeVar("_T")
@@ -271,6 +277,7 @@ def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]
         if not isinstance(model, BaseEstimator):
             raise Rejected(f"contains no estimator, but an object of type {type(model).__name__}")
         check_is_fitted(model)
+        check_classes(card, model)
     except (Rejected, MemoryError):
         raise
     except Exception as error:

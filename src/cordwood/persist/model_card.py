@@ -63,11 +63,21 @@ def make_card(
         versions={"python": python_version(), **{name: version(name) for name in _PACKAGES}},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         precision=precision,
-        classes=tuple(str(label) for label in getattr(model, "classes_", ())),
+        classes=_list_classes(model),
         fingerprint=fingerprint,
         recipe=recipe,
         columns=dict(columns or {}),
     )
+
+
+def check_classes(card: ModelCard, model: Any) -> None:
+    """Raise Rejected unless the classes of a model are those of its card."""
+    if card.classes != _list_classes(model):
+        raise Rejected("has a model card with other classes than the model")
+
+
+def _list_classes(model: Any) -> tuple[str, ...]:
+    return tuple(str(label) for label in getattr(model, "classes_", ()))
 
 
 def format_card(card: ModelCard) -> bytes:
