@@ -82,7 +82,9 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     >>> _format_members({"nbsvm": 1.432, "nb": 0.0, "knn": 0.41}, ["nb"])
     'nbsvm (weight 1.43), knn (weight 0.41); dropped nb, which hardly improves the log loss'
     """
-    kept = ", ".join(f"{name} (weight {w:.2f})" for name, w in weights.items() if name not in pruned)
+    kept = ", ".join(
+        f"{name} (weight {w:.2f})" for name, w in weights.items() if name not in pruned
+    )
     verb = "improves" if len(pruned) == 1 else "improve"
     dropped = f"; dropped {', '.join(pruned)}, which hardly {verb} the log loss" if pruned else ""
     return kept + dropped

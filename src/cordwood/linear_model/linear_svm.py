@@ -347,7 +347,8 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     ) -> Iterator[HeldOutMargins]:
         """Yield cross-validated margins of the samples whose class is in the training folds.
 
-        The last folds are left out if the others have enough samples. Duplicates are in the same fold; those of the same class are one sample with their weight.
+        The last folds are left out if the others have enough samples. Duplicates are in the same
+        fold; those of the same class are one sample with their weight.
         """
         groups = _group_duplicates(X, weights)
         weights = _merge_weights(groups, y, weights)
