@@ -159,14 +159,14 @@ def test_single_remaining_estimator_decides_alone():
     assert len(np.unique(pool.coef_)) == 1 and pool.coef_[0, 0] > 0
 
 
-@pytest.mark.parametrize("prune_tol", [-0.1, np.nan, True, "auto"])
+@pytest.mark.parametrize("prune_tol", [-0.1, np.nan, True, None, "auto"])
 def test_invalid_prune_tol_raises(prune_tol):
     X, y = load_digits(return_X_y=True)
-    with pytest.raises(ValueError, match="^prune_tol must be None or .*; got"):
+    with pytest.raises(ValueError, match="^prune_tol must be .*; got"):
         OOBStackingClassifier(SEVERAL, prune_tol=prune_tol).fit(X, y)
 
 
 def test_recipes_quick_and_best_prune():
     for name in ("quick", "best"):
         assert recipes.make(name)["classifier"].prune_tol == 0.01
-    assert recipes.make("stack_sigir17")["classifier"].prune_tol is None
+    assert recipes.make("stack_sigir17")["classifier"].prune_tol == 0.0

@@ -147,7 +147,7 @@ def _mean_and_variance(
 
 def _make_small_stack(stack: Any, rng: np.random.RandomState) -> Any:
     """Clone the stack with fewer trees or boosting rounds."""
-    small = clone(stack).set_params(check_leakage=False, prune_tol=None, random_state=rng)
+    small = clone(stack).set_params(check_leakage=False, prune_tol=0.0, random_state=rng)
     if hasattr(small, "set_callbacks"):
         small.set_callbacks()  # Clones keep callbacks, but this fit is not the user's.
     small.set_params(

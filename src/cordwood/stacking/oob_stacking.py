@@ -40,7 +40,6 @@ from cordwood._param_validation import (
     RANDOM_STATE,
     ParamValidationMixin,
     check_number,
-    options,
     real,
 )
 from cordwood._sklearn import (
@@ -135,10 +134,10 @@ class OOBStackingClassifier(
     check_leakage : bool, default=True
         Whether to measure on a subsample if out-of-fold predictions are more accurate than
         predictions of new samples, and to warn in this case; see `oof_optimism_`.
-    prune_tol : float or None, default=None
+    prune_tol : float, default=0.0
         Drop base estimators that hardly contribute (ensemble pruning): one after another, as long
-        as this increases the out-of-fold log loss by less than this fraction, e.g. 0.01. Dropped
-        base estimators take no time in prediction. None keeps all of them.
+        as this increases the out-of-fold log loss by at most this fraction, e.g. 0.01. Dropped
+        base estimators take no time in prediction. 0.0 keeps all of them.
     memory : str or object with the joblib.Memory interface, default=None
         Cache of fitted base estimators and their predictions. A stack with another final estimator
         or with additional base estimators is then fitted without fitting the others again. By
@@ -247,7 +246,7 @@ class OOBStackingClassifier(
     _parameter_constraints = {
         "passthrough": BOOLEAN,
         "check_leakage": BOOLEAN,
-        "prune_tol": options(None) | real("[)", 0, np.inf),
+        "prune_tol": real("[)", 0, np.inf),
         "n_jobs": N_JOBS,
         "random_state": RANDOM_STATE,
     }
@@ -261,7 +260,7 @@ class OOBStackingClassifier(
         use_oob: bool | Iterable[str] = True,
         passthrough: bool = False,
         check_leakage: bool = True,
-        prune_tol: float | None = None,
+        prune_tol: float = 0.0,
         memory: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -384,7 +383,7 @@ class OOBStackingClassifier(
                 members, X, data, [routed[name] for name, _ in members], prior, callbacks
             )
         self.pruned_: list[str] = []
-        if self.prune_tol is not None:
+        if self.prune_tol:
             self._prune(class_codes, weights, int(prune_seed))
         self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
         with callbacks.task("fit-final-estimator"):
@@ -716,7 +715,7 @@ class OOBStackingClassifier(
         """Drop the base estimators that hardly improve the out-of-fold log loss."""
         shape = len(class_codes), len(self._names), len(self.classes_)
         probas = self.meta_features_.reshape(shape)
-        kept = choose_estimators(probas, class_codes, weights, float(self.prune_tol or 0), seed)
+        kept = choose_estimators(probas, class_codes, weights, float(self.prune_tol), seed)
         self.pruned_ = [name for i, name in enumerate(self._names) if i not in kept]
         if not self.pruned_:
             return
