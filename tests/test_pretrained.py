@@ -229,9 +229,8 @@ def test_findings_on_the_command_line(table, tmp_path):
     model = tmp_path / "reviews.cordwood"
     result = invoke("train", table, "-o", model, "--recipe", "nb")
     assert "warning   1 text is empty: " in result.output
-    refused = invoke(
-        "train", table, "-o", tmp_path / "other.cordwood", "--recipe", "nb", "--strict"
-    )
+    other = tmp_path / "other.cordwood"
+    refused = invoke("train", table, "-o", other, "--recipe", "nb", "--strict")
     assert refused.exit_code != 0
-    assert "1 text is empty" in refused.output
+    assert str(refused.exception).startswith("1 text is empty")
     assert not other.exists()
