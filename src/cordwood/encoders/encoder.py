@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -85,6 +85,37 @@ def compute_fingerprint(**parts: Any) -> str:
     """Return the SHA-256 digest of everything that the vectors of an encoder depend on."""
     described = json.dumps({"code_version": CODE_VERSION, **parts}, sort_keys=True)
     return hashlib.sha256(described.encode()).hexdigest()
+
+
+def group_by_tokens(n_tokens: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Split texts into groups of at most `limit` tokens, or of one text.
+
+    Parameters
+    ----------
+    n_tokens : sequence of int
+        Number of tokens of each text.
+    limit : int
+
+    Yields
+    ------
+    list of int
+        Positions of the texts of a group.
+
+    Examples
+    --------
+    >>> list(group_by_tokens([3, 4, 9, 1, 1], limit=8))
+    [[0, 1], [2], [3, 4]]
+    """
+    group: list[int] = []
+    total = 0
+    for position, length in enumerate(n_tokens):
+        if group and total + length > limit:
+            yield group
+            group, total = [], 0
+        group.append(position)
+        total += length
+    if group:
+        yield group
 
 
 def normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

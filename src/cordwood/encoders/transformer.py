@@ -1,6 +1,6 @@
 """Encoders in the folder layout of sentence-transformers, computed by numpy."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from cordwood.encoders.encoder import (
     EncodedTexts,
     Encoder,
     compute_fingerprint,
+    group_by_tokens,
     normalize_rows,
 )
 from cordwood.encoders.model_folder import ModelFolder
@@ -118,11 +119,9 @@ class TransformerEncoder(Encoder):
         """Return the pooled hidden states of texts, given as token ids, before normalization."""
         vectors = np.empty((len(token_ids), self.dimension), np.float32)
         pool = _POOLING[self._pooling]
-        # Groups of texts of similar length are of similar size.
-        order = sorted(range(len(token_ids)), key=lambda i: len(token_ids[i]))
         with single_threaded_blas():
             limit = _GROUP_TOKENS if self._is_batch_invariant else 0
-            for group in _group_by_tokens(order, token_ids, limit):
+            for group in group_by_tokens([len(ids) for ids in token_ids], limit):
                 states = self._transformer.hidden_states([token_ids[i] for i in group])
                 vectors[group] = [pool(text) for text in states]
         return vectors
@@ -222,19 +221,3 @@ def _read_prompt(top: ModelFolder) -> str:
     config = top.read_json("config_sentence_transformers.json", {})
     name = config.get("default_prompt_name")
     return "" if name is None else str(config["prompts"][name])
-
-
-def _group_by_tokens(
-    order: Sequence[int], token_ids: Sequence[TokenIds], limit: int
-) -> Iterator[list[int]]:
-    """Split texts into groups of at most `limit` tokens, or of one text."""
-    group: list[int] = []
-    n_tokens = 0
-    for i in order:
-        if group and n_tokens + len(token_ids[i]) > limit:
-            yield group
-            group, n_tokens = [], 0
-        group.append(i)
-        n_tokens += len(token_ids[i])
-    if group:
-        yield group

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cordwood.encoders._blas import single_threaded_blas
 from cordwood.encoders.encoder import (
     EncodedTexts,
     Encoder,
     compute_fingerprint,
+    group_by_tokens,
     normalize_rows,
 )
 from cordwood.encoders.model_folder import file_digest
@@ -30,14 +32,16 @@ DIGESTS = {
 
 # The package encodes consecutive texts together as long as they have at most this many tokens.
 _GROUP_TOKENS = 384
-# Products with few rows are computed by other BLAS routines, whose last bits differ. So that each
-# group has at least eight texts, texts of one unknown token are added to it.
-_FILLERS = [[0]] * 7
+# Products with fewer rows are computed by other BLAS routines, whose last bits differ. So texts of
+# one unknown token are added to smaller groups.
+_MIN_TEXTS = 4
+_FILLERS = [[0]] * (_MIN_TEXTS - 1)
 _N_SPECIAL = 2
 
-# Longer texts are shortened before they are tokenized, in pure Python: no token has more than 16
-# characters.
-_MAX_TOKEN_CHARACTERS = 16
+# The tokenizer is slow, so only the beginning of a long text is tokenized. Tokens have four
+# characters on average, and at most 16.
+_TYPICAL_CHARACTERS = 5
+_MAX_CHARACTERS = 16
 
 
 class UniversalSentenceEncoder(Encoder):
@@ -92,29 +96,48 @@ class UniversalSentenceEncoder(Encoder):
 
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
-        n_characters = self.max_tokens * _MAX_TOKEN_CHARACTERS
-        token_ids, truncated = [], np.zeros(len(texts), np.bool_)
-        for i, text in enumerate(texts):
-            if len(text) > n_characters:
-                # The tokenizer does not distinguish kinds and numbers of white space.
-                text = " ".join(text.split())[: n_characters + 1]
-            ids = self._tokenizer.encode(text)
-            truncated[i] = len(ids) > self.max_tokens
-            if truncated[i]:
-                ids = [*ids[: self.max_tokens - 1], ids[-1]]
-            token_ids.append(ids)
+        tokenized = [self._tokenize(text) for text in texts]
+        truncated = np.array([len(ids) > self.max_tokens for ids in tokenized], np.bool_)
+        # The last id is that of the end of a text.
+        token_ids = [
+            [*ids[: self.max_tokens - 1], ids[-1]] if len(ids) > self.max_tokens else ids
+            for ids in tokenized
+        ]
         vectors = np.empty((len(texts), self.dimension), np.float32)
-        limit = _GROUP_TOKENS - len(_FILLERS)
         with single_threaded_blas():
-            first, n_tokens = 0, 0
-            for i, ids in enumerate([*token_ids, None]):
-                if ids is None or n_tokens + len(ids) > limit:
-                    if i > first:
-                        group = token_ids[first:i]
-                        vectors[first:i] = self._model.encode([*group, *_FILLERS])[: len(group)]
-                    first, n_tokens = i, 0
-                n_tokens += len(ids or ())
+            limit = _GROUP_TOKENS - len(_FILLERS) if self._is_batch_invariant else 0
+            for group in group_by_tokens([len(ids) for ids in token_ids], limit):
+                vectors[group] = self._encode_group([token_ids[i] for i in group])
         return EncodedTexts(normalize_rows(vectors), truncated)
+
+    def _tokenize(self, text: str) -> list[int]:
+        """Return the ids of tokens, at least one more than `max_tokens` if the text is longer."""
+        for n_characters in (_TYPICAL_CHARACTERS, _MAX_CHARACTERS):
+            if len(text) > n_characters * self.max_tokens:
+                # The tokenizer does not distinguish kinds and numbers of white space. The last
+                # token of the beginning of a text may be incomplete.
+                beginning = " ".join(text.split())[: n_characters * (self.max_tokens + 2)]
+                ids: list[int] = self._tokenizer.encode(beginning)
+                if len(ids) > self.max_tokens + 1:
+                    return ids
+        ids = self._tokenizer.encode(text)
+        return ids
+
+    def _encode_group(self, group: Sequence[list[int]]) -> NDArray[np.float32]:
+        fillers = _FILLERS[: max(_MIN_TEXTS - len(group), 0)]
+        vectors: NDArray[np.float32] = self._model.encode([*group, *fillers])[: len(group)]
+        return vectors
+
+    @cached_property
+    def _is_batch_invariant(self) -> bool:
+        """Whether the BLAS library computes each row of a product independently of the others.
+
+        OpenBLAS does. With a library that does not, texts are encoded one by one.
+        """
+        probes = [[1, *range(1000, 1000 + length), 2] for length in (1, 9, 17, 40, 60)]
+        together = self._encode_group(probes)
+        alone = [self._encode_group([probe])[0] for probe in probes]
+        return np.array_equal(together, alone)
 
     @cached_property
     def _tokenizer(self) -> Any:
