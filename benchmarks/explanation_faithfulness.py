@@ -12,7 +12,7 @@ their contribution to the predicted class, all occurrences of a word together.
 
 Alternatives: a random order, occlusion (the decrease without each word), LIME with its default of
 5,000 samples, and SHAP's explainer of texts (Partition) with its default of 500 evaluations. CPU
-seconds are medians per text. The last line is the CPU time of LIME divided by that of cordwood, the
+times are means per text. The last line is the CPU time of LIME divided by that of cordwood, the
 smallest over the data sets.
 """
 
@@ -30,7 +30,7 @@ from cordwood.inspection import Explainer
 from cordwood.inspection._term_spans import Words
 from corpora import load_single_label
 from options import at_least
-from stopwatch import measure, print_head, print_row, print_run
+from stopwatch import load, measure, print_head, print_row, print_run
 
 SHARES = (0.05, 0.1, 0.2, 0.5)
 MAX_TRAIN = 4000
@@ -64,20 +64,35 @@ class Text:
         return "".join([*parts, self.text[end:]])
 
 
-def explain_with_cordwood(model: Any) -> Callable[[Text, int], Scores]:
+def explain_with_cordwood(model: Any) -> Callable[[list[Text], list[int]], list[Scores]]:
     explainer = Explainer(model)
 
-    def explain(text: Text, column: int) -> Scores:
-        found = explainer.explain(text.text)
+    def convert(text: Text, column: int, found: Any) -> Scores:
         scores = dict.fromkeys(text.words, 0.0)
         values = found.word_contributions[:, column].tolist()
         for word, span, value in zip(found.words, found.spans, values, strict=True):
-            parts = [each for each in Words(word).spans]
+            parts = Words(word).spans
             for start, end in parts:
                 scores[text.text[span[0] + start : span[0] + end].lower()] += value / len(parts)
         return scores
 
+    def explain(texts: list[Text], columns: list[int]) -> list[Scores]:
+        found = explainer.explain_each(text.text for text in texts)
+        return [convert(*each) for each in zip(texts, columns, found, strict=True)]
+
     return explain
+
+
+def one_by_one(
+    make: Callable[[Any], Callable[[Text, int], Scores]],
+) -> Callable[[Any], Callable[[list[Text], list[int]], list[Scores]]]:
+    """Return a method of many texts, given one of single texts."""
+
+    def make_many(model: Any) -> Callable[[list[Text], list[int]], list[Scores]]:
+        explain = make(model)
+        return lambda texts, columns: [explain(*each) for each in zip(texts, columns, strict=True)]
+
+    return make_many
 
 
 def explain_by_occlusion(model: Any) -> Callable[[Text, int], Scores]:
@@ -140,11 +155,11 @@ def explain_with_shap(model: Any) -> Callable[[Text, int], Scores]:
     return explain
 
 
-METHODS: dict[str, Callable[[Any], Callable[[Text, int], Scores]]] = {
-    "random": explain_at_random,
-    "occlusion": explain_by_occlusion,
-    "LIME": explain_with_lime,
-    "SHAP": explain_with_shap,
+METHODS: dict[str, Callable[[Any], Callable[[list[Text], list[int]], list[Scores]]]] = {
+    "random": one_by_one(explain_at_random),
+    "occlusion": one_by_one(explain_by_occlusion),
+    "LIME": one_by_one(explain_with_lime),
+    "SHAP": one_by_one(explain_with_shap),
     "cordwood": explain_with_cordwood,
 }
 
@@ -170,25 +185,19 @@ def evaluate(name: str, n_texts: int, methods: list[str]) -> float:
     model = recipes.make("quick", random_state=SEED, n_jobs=1).fit(train.texts, train.labels)
     texts = [text for text in map(Text, test.texts) if len(text.words) > 1]
     columns = model.predict_proba([text.text for text in texts]).argmax(axis=1).tolist()
-    explainers = {method: METHODS[method](model) for method in methods}
-    for explain in explainers.values():
-        explain(texts[0], columns[0])  # compiles or loads kernels
-    seconds: dict[str, list[float]] = {method: [] for method in methods}
-    curves: dict[str, list[Any]] = {method: [] for method in methods}
-    for text, column in zip(texts, columns, strict=True):
-        for method, explain in explainers.items():
-            taken, scores = measure(explain, text, column, clock=time.process_time)
-            seconds[method].append(taken)
-            curves[method].append(find_curves(model, text, column, scores))
-    print(f"\n{name}: {n_train:,} training texts, {len(texts)} explained texts")
-    print_head("method", "deletion", "sufficiency", "CPU, s")
+    print(f"\n{name}: {n_train:,} training texts, {len(texts)} explained texts{load()}")
+    print_head("method", "deletion", "sufficiency", "CPU, ms")
+    seconds = {}
     for method in methods:
-        deletion, sufficiency = np.mean(curves[method], axis=(0, 2))
-        median = float(np.median(seconds[method]))
-        print_row(method, f"{deletion:.3f}", f"{sufficiency:.3f}", f"{median:.4f}")
-    if "LIME" not in methods:
-        return np.nan
-    return float(np.median(seconds["LIME"]) / np.median(seconds["cordwood"]))
+        explain = METHODS[method](model)
+        explain(texts[:1], columns[:1])  # compiles or loads kernels
+        total, found = measure(explain, texts, columns, clock=time.process_time)
+        seconds[method] = total / len(texts)
+        curves = [find_curves(model, *each) for each in zip(texts, columns, found, strict=True)]
+        deletion, sufficiency = np.mean(curves, axis=(0, 2))
+        milliseconds = f"{1000 * seconds[method]:.1f}"
+        print_row(method, f"{deletion:.3f}", f"{sufficiency:.3f}", milliseconds)
+    return seconds["LIME"] / seconds["cordwood"] if "LIME" in methods else np.nan
 
 
 def main(names: list[str], n_texts: int, methods: list[str]) -> None:

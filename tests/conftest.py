@@ -15,6 +15,8 @@ MODULES = {
     "random": "cordwood._random",
     "dual_solver": "cordwood.linear_model._dual_solver",
     "knn": "cordwood.neighbors._knn",
+    "lazy_paths": "cordwood.inspection._lazy_paths",
+    "tree_shap": "cordwood.inspection._tree_shap",
 } | {
     name: f"{ENGINE}.{name}"
     for name in (

@@ -211,10 +211,11 @@ class Evaluate(options.LabelledReadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(options.ReadOptions):
-    """Explain predictions by contributions of members, words and training samples.
+    """Explain predictions by the contributions of words.
 
-    With --text, explains a text; with DATA, the first texts of a file. The contributions add up to
-    the log-odds or the probability of a class. With --by-class, or without any text, prints the
+    With --text, explains a text; with DATA, the first texts of a file. The contributions of words,
+    and those of the members of a stack, add up to the log-odds or the probability of a class; the
+    nearest training samples are listed as well. With --by-class, or without any text, prints the
     words that argue for and against each class.
 
     Example: cordwood explain reviews.cordwood --text "not bad at all"

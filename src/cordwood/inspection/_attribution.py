@@ -12,7 +12,7 @@ from cordwood.inspection._path_integrals import (
     log_softmax_weights,
     logsumexp,
     normalization_weights,
-    secant,
+    rescale_multipliers,
     softmax,
     softmax_weights,
 )
@@ -143,10 +143,10 @@ def to_log_probability(attribution: Attribution, floor: float) -> LinearMap:
             end - logsumexp(end),
         )
         floored = np.maximum(logs.start, np.log(floor)), np.maximum(logs.end, np.log(floor))
-        tangent = (logs.end > np.log(floor)).astype(np.float64)
+        derivative = (logs.end > np.log(floor)).astype(np.float64)
     else:
         logs = to_probability(attribution)
         floored = np.log(np.maximum(logs.start, floor)), np.log(np.maximum(logs.end, floor))
-        tangent = (logs.end > floor) / np.maximum(logs.end, floor)
-    slope = secant(logs.start, logs.end, floored, tangent)
-    return logs.then(LinearMap(slope, np.eye(len(start)), *floored))
+        derivative = (logs.end > floor) / np.maximum(logs.end, floor)
+    multiplier = rescale_multipliers(logs.start, logs.end, floored, derivative)
+    return logs.then(LinearMap(multiplier, np.eye(len(start)), *floored))

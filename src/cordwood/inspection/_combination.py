@@ -223,9 +223,9 @@ class _RescaledMap(NamedTuple):
         terms = self.proba.apply(values)
         net, absolute = terms.sum(axis=0), np.abs(terms).sum(axis=0)
         is_net = np.abs(net) > _MIN_NET_SHARE * absolute
-        slope = self.totals / np.where(is_net, net, 1.0)
+        multiplier = self.totals / np.where(is_net, net, 1.0)
         share = self.totals / np.where(absolute > 0, absolute, 1.0)
-        return np.asarray(np.where(is_net, terms * slope, np.abs(terms) * share))
+        return np.asarray(np.where(is_net, terms * multiplier, np.abs(terms) * share))
 
 
 def _combine_by_shapley(

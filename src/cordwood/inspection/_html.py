@@ -1,7 +1,7 @@
 """HTML of explanations: self-contained fragments for notebooks and web pages.
 
 Colors are translucent, so that they suit light and dark themes: blue argues for a class, orange
-against it, which color-blind readers can tell apart. The text itself can be copied.
+against it, which color-blind readers can distinguish. The text itself can be copied.
 """
 
 from __future__ import annotations

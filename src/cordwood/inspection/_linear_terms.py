@@ -11,7 +11,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 
 from cordwood.inspection._attribution import Attribution, Attributor
-from cordwood.inspection._path_integrals import Floats, secant
+from cordwood.inspection._path_integrals import Floats, rescale_multipliers
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.rules._calibration import divide_by_temperatures
@@ -92,8 +92,8 @@ def _make_one_vs_rest(estimator: OneVsRestClassifier) -> Attributor | None:
         values = coef[:, X.indices].T * X.data[:, None].astype(np.float64)
         end = intercept + values.sum(axis=0)
         logs = log_expit(intercept), log_expit(end)
-        slope = secant(intercept, end, logs, expit(-end))
-        return Attribution(X.indices, values * slope, *logs, "softmax")
+        multiplier = rescale_multipliers(intercept, end, logs, expit(-end))
+        return Attribution(X.indices, values * multiplier, *logs, "softmax")
 
     return Attributor(attribute, _LINEAR, True)
 
@@ -132,8 +132,8 @@ def _make_rules(estimator: BaseRuleEnsemble) -> Attributor:
         columns, values = columns[has_rule], values[has_rule]
         end = absent + values.sum(axis=0)
         logits = divide_by_temperatures(np.array([absent, end]), temperatures)
-        tangent = 1 / np.where(end < 0, temperatures[:, 0], temperatures[:, 1])
-        values *= secant(absent, end, (logits[0], logits[1]), tangent)
+        derivative = 1 / np.where(end < 0, temperatures[:, 0], temperatures[:, 1])
+        values *= rescale_multipliers(absent, end, (logits[0], logits[1]), derivative)
         return _from_scores(columns, values, logits[0])
 
     return Attributor(attribute, "exact: votes of the rules whose word is in the text", True)

@@ -2,8 +2,8 @@
 
 A function of several scores is attributed by integrated gradients, the Aumann-Shapley values, on
 the line from the scores of the empty text to those of the text. A function of one score is
-attributed by the rescale rule: a contribution is multiplied by the slope of the secant. Both are
-exactly additive.
+attributed by the rescale rule: a contribution is multiplied by the change of the function, divided
+by the change of its argument. Both are exactly additive.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 _TOLERANCE = 1e-9
 _MAX_PANELS = 64
 
-# Below this relative difference of the two arguments, a secant is replaced by the tangent.
+# Below this relative difference of the two arguments, the multiplier is the derivative.
 _MIN_DIFFERENCE = 1e-12
 
 
@@ -157,8 +157,10 @@ def mean_gradient(
     return np.asarray(mean + np.outer(error, delta) / norm if norm else mean)
 
 
-def secant(start: Floats, end: Floats, values: tuple[Floats, Floats], tangent: Floats) -> Floats:
-    """Return the slopes of the secants of a function of one variable, element by element.
+def rescale_multipliers(
+    start: Floats, end: Floats, values: tuple[Floats, Floats], derivative: Floats
+) -> Floats:
+    """Return the multipliers of the rescale rule of a function of one variable, element by element.
 
     Parameters
     ----------
@@ -166,16 +168,16 @@ def secant(start: Floats, end: Floats, values: tuple[Floats, Floats], tangent: F
         Arguments.
     values : tuple of two float64 arrays
         Values of the function at `start` and `end`.
-    tangent : float64 array
+    derivative : float64 array
         Derivative at `end`, used if both arguments are equal.
 
     Examples
     --------
-    >>> x = np.array([1.0, 2.0])
-    >>> secant(x, np.array([1.0, 4.0]), (x**2, np.array([1.0, 16.0])), np.array([2.0, 8.0]))
+    >>> start, end = np.array([1.0, 2.0]), np.array([1.0, 4.0])
+    >>> rescale_multipliers(start, end, (start**2, end**2), 2 * end)
     array([2., 6.])
     """
     delta = end - start
     is_equal = np.abs(delta) <= _MIN_DIFFERENCE * np.maximum(np.abs(start), np.abs(end))
-    slope = (values[1] - values[0]) / np.where(is_equal, 1.0, delta)
-    return np.asarray(np.where(is_equal, tangent, slope))
+    multiplier = (values[1] - values[0]) / np.where(is_equal, 1.0, delta)
+    return np.asarray(np.where(is_equal, derivative, multiplier))

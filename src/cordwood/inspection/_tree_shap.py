@@ -48,7 +48,7 @@ def tree_shap(
     References
     ----------
     .. [1] Lundberg et al. (2020). From local explanations to global understanding with explainable
-       AI for trees. Nature Machine Intelligence 2.
+       AI for trees. doi:10.1038/s42256-019-0138-9.
     .. [2] Chen, Lundberg, Lee (2022). Explaining a series of models by propagating Shapley values.
        Nature Communications 13.
     """

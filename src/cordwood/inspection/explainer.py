@@ -89,7 +89,7 @@ def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explan
     nearest neighbors and lazy forests they are approximate: the vote of a neighbor is shared by the
     terms that it has in common with the text, and a split on the path of a lazy tree counts for its
     feature. Any other classifier is explained by removing one word at a time. The field `is_exact`
-    of each member says which. Members are joined by the rescale rule of G-DeepSHAP [1]_; where a
+    of each member states which. Members are joined by the rescale rule of G-DeepSHAP [1]_; where a
     function has several arguments, such as the softmax function, by integrated gradients [2]_. The
     contributions of a member to the output of the default combiner are exact for two classes and
     Aumann-Shapley values for more.
