@@ -70,6 +70,7 @@ TYPES = (
     "cordwood.rules.estimators.LPUBoostClassifier",
     "cordwood.rules._records.RuleSet",
     "cordwood.text.vectorizer.TextVectorizer",
+    "cordwood._empty_features.EmptyFeatureRemover",
     "cordwood.ensemble._tree_engine.forest.Forest",
 )
 
