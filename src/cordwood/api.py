@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood import recipes
+from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes, check_no_missing
 from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -105,6 +106,8 @@ def train(
         n_jobs=n_jobs,
         **params,
     )
+    if is_mostly_empty(X):
+        model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     try:
         return model.fit(X, y)
     except ValueError as error:

@@ -145,8 +145,8 @@ class ReadOptions:
             "--n-features",
             metavar="NUMBER",
             min=1,
-            help="Number of features of an svmlight file. [default: from the largest index, which "
-            "must be below 2**26]",
+            help="Number of features of an svmlight file; larger indices are errors. [default: "
+            "from the largest index]",
             show_default=False,
         ),
     ] = None

@@ -21,9 +21,6 @@ from cordwood.exceptions import DataError
 _MULTILABEL = re.compile(rb"^[ \t]*[-+.0-9eE]*,", re.MULTILINE)
 _QUERY = re.compile(rb"^[ \t]*(?:[^\s#:]+[ \t]+)?qid:(\S+)", re.MULTILINE)
 _MAX_INT32 = int(np.iinfo(np.int32).max)
-# Above the number of features of the largest public data sets; the memory of classifiers is
-# proportional to the number of features.
-MAX_FEATURES = 1 << 26
 _MAX_VALUE = float(np.finfo(np.float32).max)
 # Above this, two integers may be converted to the same float, which would merge two classes.
 _MAX_LABEL = 2.0**53
@@ -48,7 +45,7 @@ def read_svmlight(
     commas, all labels are tuples of strings. The ``qid`` of a row is its group.
     """
     name = display_name(path)
-    max_features = MAX_FEATURES if n_features is None else n_features
+    max_features = _MAX_INT32 if n_features is None else n_features
     with open_bytes(path, progress, max_bytes=max_bytes) as file:
         content = file.read().removeprefix(codecs.BOM_UTF8)
     multilabel = _MULTILABEL.search(content) is not None
@@ -156,10 +153,7 @@ def _check_features(fields: list[str], max_features: int) -> str | None:
             return f'"{shorten(field)}" is not of the form index:value'
         index = int(digits) if len(digits.lstrip("0")) <= _MAX_DIGITS else max_features
         if index >= max_features:
-            return (
-                f"feature {shorten(digits)} is out of range for {max_features} features, a limit "
-                "that n_features= / --n-features sets"
-            )
+            return f"feature {shorten(digits)} is out of range for {max_features} features"
         if index <= previous:
             return f"feature {index} follows feature {previous}, but indices must increase"
         if (number := _parse_number(value)) is None or not abs(number) <= _MAX_VALUE:

@@ -101,8 +101,7 @@ def read_dataset(
         Character between fields. If None, a comma in CSV and a tab in TSV.
     n_features : int, default=None
         Number of columns of the matrix that is read from an svmlight file. If None, the largest
-        index plus one, which must not exceed 2**26. Larger indices are errors: the memory of many
-        classifiers is proportional to the number of columns.
+        index plus one. Larger indices are errors.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether to raise an error for the first invalid row, or to skip invalid rows and list them
         in the attribute `skipped` of the result. Empty texts are valid; blank lines are ignored.

@@ -43,7 +43,7 @@ from cordwood.compare.runner.cluster import Cluster, Job
 from cordwood.compare.runner.dataset_cache import DataDir, LoadedDataset
 from cordwood.compare.runner.ledger import Claim, Ledger
 from cordwood.compare.runner.parent_watch import exit_with_parent
-from cordwood.compare.runner.records import read_records
+from cordwood.compare.runner.record_validation import read_records
 from cordwood.compare.runner.run_trial import TrialResult, run_trial
 from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
 from cordwood.datasets._lines import Progress

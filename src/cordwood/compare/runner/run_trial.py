@@ -19,6 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
+from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood.api import predict, score
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import Split, split
@@ -218,9 +219,13 @@ def _pipeline_factory(trial: Trial, data: Corpus | FeatureMatrix, seed: int) -> 
     input_type: recipes.InputType = "text" if isinstance(data, Corpus) else "numeric"
     # As in `cordwood.api.train`: dense features are scaled, sparse ones are not.
     scale = isinstance(data, FeatureMatrix) and not sp.issparse(data.X)
+    remove = isinstance(data, FeatureMatrix) and is_mostly_empty(data.X)
 
     def make_pipeline(params: Mapping[str, Any]) -> Pipeline:
-        return build_pipeline(trial, params, input=input_type, scale=scale, random_state=seed)
+        pipeline = build_pipeline(trial, params, input=input_type, scale=scale, random_state=seed)
+        if remove:
+            pipeline.steps.insert(0, ("remover", EmptyFeatureRemover()))
+        return pipeline
 
     return make_pipeline
 

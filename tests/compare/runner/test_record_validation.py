@@ -3,7 +3,7 @@ import json
 import pytest
 
 from cordwood.compare.runner.ledger import Ledger
-from cordwood.compare.runner.records import read_records
+from cordwood.compare.runner.record_validation import read_records
 from cordwood.exceptions import DataError
 
 RESULT = {
@@ -40,12 +40,11 @@ def test_valid_records_are_returned_unchanged(tmp_path):
         ({"trial": {}}, "trial.dataset: Field required"),
         ({"trial": {"dataset": 3}}, "trial.dataset: "),
         ({"data": None}, "data: "),
-        ({"scores": None}, "either scores or an error"),
+        ({"scores": None}, "it must have scores or an error"),
         ({"scores": {}}, "its scores have no micro_f1"),
         ({"scores": {"micro_f1": "0.9", "macro_f1": 1}}, "scores.micro_f1: "),
         ({"scores": {"micro_f1": float("nan"), "macro_f1": 1}}, "scores.micro_f1: "),
         ({"scores": [1]}, "scores: "),
-        ({"error": "also"}, "either scores or an error"),
         ({"n_test": None}, "n_train or n_test is missing"),
         ({"n_train": -1}, "n_train: "),
         ({"fit_cpu_seconds": "fast"}, "fit_cpu_seconds: "),

@@ -1,0 +1,118 @@
+"""Removal of empty features, for sparse matrices with far more columns than stored values.
+
+The memory of many classifiers is proportional to the number of features. A file in svmlight format
+that numbers features by hashes may have two billion of them, of which the samples use a few.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+_MIN_FEATURES = 1 << 20
+_MIN_FEATURES_PER_VALUE = 10
+
+
+def is_mostly_empty(X: Any) -> bool:
+    """Return whether a matrix is sparse and has many more columns than stored values.
+
+    Examples
+    --------
+    >>> is_mostly_empty(sp.csr_array((3, 2**30))), is_mostly_empty(sp.csr_array((3, 100)))
+    (True, False)
+    """
+    if isinstance(X, np.ndarray) or not sp.issparse(X):
+        return False
+    matrix: Any = X
+    return bool(matrix.shape[1] > max(_MIN_FEATURES, _MIN_FEATURES_PER_VALUE * matrix.nnz))
+
+
+class EmptyFeatureRemover(TransformerMixin, BaseEstimator):
+    """Remove the features that are zero in all training samples.
+
+    Unlike `sklearn.feature_selection.VarianceThreshold`, the memory is proportional to the number
+    of stored values and not to the number of features.
+
+    Attributes
+    ----------
+    features_ : ndarray of shape (n_features_out,)
+        Indices of the features that are kept, in ascending order.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+
+    Examples
+    --------
+    >>> X = sp.csr_array(([1.0, 2.0], ([0, 1], [5, 10**9])), shape=(2, 2**30))
+    >>> EmptyFeatureRemover().fit_transform(X).toarray()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Find the features that are not empty.
+
+        Parameters
+        ----------
+        X : sparse matrix of shape (n_samples, n_features)
+            Training samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : EmptyFeatureRemover
+        """
+        X = sp.csr_array(validate_data(self, X, accept_sparse="csr", dtype="numeric"))
+        features = np.unique(X.indices[X.data != 0])
+        # Classifiers require at least one feature.
+        self.features_ = features if len(features) else np.zeros(1, dtype=X.indices.dtype)
+        return self
+
+    def transform(self, X: Any) -> sp.csr_matrix:
+        """Remove the features that were empty in `fit`.
+
+        Parameters
+        ----------
+        X : sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        X_new : CSR matrix of shape (n_samples, n_features_out)
+        """
+        check_is_fitted(self)
+        X = sp.csr_array(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
+        # Not by indexing the columns, for which scipy allocates an array of n_features.
+        columns = np.searchsorted(self.features_, X.indices)
+        columns = np.minimum(columns, len(self.features_) - 1)
+        is_kept = self.features_[columns] == X.indices
+        indptr = np.concatenate(([0], np.cumsum(is_kept)))[X.indptr]
+        return sp.csr_matrix(
+            (X.data[is_kept], columns[is_kept], indptr), shape=(X.shape[0], len(self.features_))
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the features that are kept.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of all features; by default "x0", "x1", and so on.
+
+        Returns
+        -------
+        feature_names_out : ndarray of str objects
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            return np.asarray(input_features, dtype=object)[self.features_]
+        return np.array([f"x{feature}" for feature in self.features_], dtype=object)
