@@ -31,7 +31,7 @@ from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.persist import load, save
-from cordwood.persist.schemas import REGISTRY
+from cordwood.persist.schemas import REGISTRY, _trees
 from cordwood.persist.schemas._text import is_linear_pattern
 from cordwood.rules.estimators import AdaUBoostClassifier
 from cordwood.stacking.combiners import LogarithmicPool
@@ -154,7 +154,9 @@ def change_forest(name, index, value):
         lambda model: setattr(model, "classes_", model.classes_[:2]),
     ],
 )
-def test_invalid_forests_are_rejected(change, tmp_path):
+@pytest.mark.parametrize("nodes_per_check", [2, 2**18])
+def test_invalid_forests_are_rejected(change, nodes_per_check, tmp_path, monkeypatch):
+    monkeypatch.setattr(_trees, "_NODES_PER_CHECK", nodes_per_check)
     crafted = fit(RandomForestClassifier(3, max_depth=1, random_state=0))
     change(crafted)
     with pytest.raises(ModelFileError):

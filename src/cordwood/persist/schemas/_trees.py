@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze
+from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze, take_trees
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Of each thread, see `apply.RowBlock`.
 _BYTES_PER_FEATURE = 20
+
+_NODES_PER_CHECK = 2**18
 
 
 class _Trees(Field):
@@ -55,7 +57,14 @@ class _Trees(Field):
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
         """Check that no path leaves the arrays and that leaves have samples."""
-        check_forest(value, sizes["n_classes"], sizes["n_features"])
+        if problem := _check_ends(value):
+            return problem
+        # In parts, because the check takes several times the memory of the trees that it checks.
+        n_trees = value.n_trees
+        n_parts = min(n_trees, 1 + len(value.far_child) // _NODES_PER_CHECK)
+        for part in range(n_parts):
+            first, last = part * n_trees // n_parts, (part + 1) * n_trees // n_parts
+            check_forest(take_trees(value, first, last), sizes["n_classes"], sizes["n_features"])
         if len(value.impure_weight):
             totals = np.add.reduceat(value.impure_weight, value.impure_entry_start[:-1])
             if not (totals > 0).all():
@@ -63,9 +72,40 @@ class _Trees(Field):
         return match_sizes(("n_trees", "n_leaves"), (value.n_trees, value.n_leaves), sizes)
 
 
+def _check_ends(forest: Any) -> str | None:
+    """Check what the parts of a forest do not show: that they are the whole forest."""
+    if not isinstance(forest, Forest) or not all(
+        isinstance(array, np.ndarray) and array.ndim == 1 for array in forest
+    ):
+        return "a forest"
+    lengths = {
+        "node_start": len(forest.far_child),
+        "leaf_start": np.count_nonzero(forest.far_child < 0),
+        "impure_leaf_start": len(forest.impure_entry_start) - 1,
+        "impure_entry_start": len(forest.impure_class),
+    }
+    for name, length in lengths.items():
+        start = getattr(forest, name)
+        if start.dtype != np.int64 or not len(start) or start[0] != 0 or start[-1] != length:
+            return f"a forest whose {name} begins at 0 and ends at {length}"
+    starts = (forest.node_start, forest.leaf_start, forest.impure_leaf_start)
+    if len({len(start) for start in starts}) > 1 or forest.n_trees < 1:
+        return "a forest of at least one tree, with one start for each tree"
+    n_stats = forest.n_leaves if len(forest.leaf_size) else 0
+    nodes = (forest.feature_and_side, forest.threshold, forest.far_child)
+    if {len(array) for array in nodes} != {lengths["node_start"]}:
+        return "a forest with as many features and thresholds as nodes"
+    if len(forest.leaf_size) != n_stats or len(forest.leaf_weight) != n_stats:
+        return "a forest with the statistics of all leaves or of none"
+    if len(forest.impure_weight) != len(forest.impure_class):
+        return "a forest with one weight for each class of an impure leaf"
+    return None
+
+
 def _make_relative(far_child: Any, node_start: Any, sign: int) -> Any:
     """Add or subtract the position of each node in its tree, except for leaves."""
-    position = np.arange(len(far_child)) - np.repeat(node_start[:-1], np.diff(node_start))
+    start = node_start[:-1].astype(np.int32)
+    position = np.arange(len(far_child), dtype=np.int32) - np.repeat(start, np.diff(node_start))
     moved = np.where(far_child >= 0, far_child + sign * position, far_child)
     limits = np.iinfo(far_child.dtype)
     if len(moved) and not limits.min <= moved.min() <= moved.max() <= limits.max:
