@@ -1,12 +1,14 @@
-"""Schemas of pipelines, feature unions and scalers."""
+"""Schemas of pipelines, feature unions, scalers and the removal of empty features."""
 
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from cordwood._empty_features import EmptyFeatureRemover
 from cordwood.persist._class_schema import (
     FLOATS,
     MAX_NUMBER,
@@ -141,7 +143,23 @@ SCHEMAS = (
         },
         interface=scaler_interface,
     ),
+    Schema(
+        cls=EmptyFeatureRemover,
+        fitted={**_FEATURES, "features_": Array("int32|int64", "n_kept", low=0, high=2**31)},
+        check=lambda model, interface_of: _check_features(model),
+        check_params=lambda model, is_trusted: None,
+        interface=lambda model, interface_of: Interface(
+            n_features=int(model.n_features_in_), n_outputs=len(model.features_)
+        ),
+    ),
 )
+
+
+def _check_features(model: Any) -> None:
+    features = model.features_
+    is_sorted = len(features) > 0 and bool((np.diff(features) > 0).all())
+    if not is_sorted or features[-1] >= model.n_features_in_:
+        raise Rejected("has an EmptyFeatureRemover whose features are not sorted indices")
 
 
 def _check_standard_scaler(model: Any) -> None:
