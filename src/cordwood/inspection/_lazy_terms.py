@@ -22,11 +22,12 @@ def make_lazy_attributor(estimator: Any) -> Attributor | None:
     as in nearest neighbors. Each split on the path to a leaf changes the class frequencies, and the
     change is attributed to its feature, which may be absent from the text.
     """
-    if not isinstance(estimator, LazyForestClassifier):
+    # With very many features, their columns are numbered anew for each query.
+    if not isinstance(estimator, LazyForestClassifier) or estimator._columns is not None:
         return None
     n_classes = len(estimator.classes_)
     n_neighbors = estimator._count_neighbors(estimator.n_neighbors)
-    params = estimator._tree_params(n_neighbors, is_loo=False)
+    params = estimator._tree_params(n_neighbors, estimator.n_features_in_, is_loo=False)
     workspace = allocate_lazy_workspace(estimator._rows, n_classes, n_neighbors)
     start = baseline(estimator)
 

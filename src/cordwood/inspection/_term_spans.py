@@ -5,6 +5,7 @@ from bisect import bisect
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -13,10 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import FeatureUnion
 
-from cordwood.text._analyzer import build_analyzer
+from cordwood.text._analyzer import build_analyzer, build_preprocessor
+from cordwood.text._counting import MAX_UNSPACED
+from cordwood.text._scripts import has_special_characters, unspaced_characters, unspaced_runs
+from cordwood.text.token_patterns import TOKEN_PATTERNS, choose_pattern
 from cordwood.text.vectorizer import TextVectorizer
 
 # A word with its contractions, or a run of punctuation.
@@ -166,9 +169,7 @@ class _Finder:
     def __init__(self, vectorizer: TextVectorizer) -> None:
         self.get_column = dict(vectorizer.vocabulary_).get  # a mapping proxy is slower
         self.params = vectorizer.resolved_params_
-        self._preprocess = CountVectorizer(
-            lowercase=self.params.lowercase, strip_accents=self.params.strip_accents or None
-        ).build_preprocessor()
+        self._preprocess = build_preprocessor(self.params)
 
     def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
         """Add the occurrences of the terms in a text; `offset` is added to their columns."""
@@ -180,9 +181,11 @@ class _Finder:
         if len(processed) == len(text) and not self.params.strip_accents:
             return processed, range(len(text) + 1)
         # A few characters, such as a dotted capital I, become longer in lower case.
-        positions = [i for i, char in enumerate(text) for _ in self._preprocess(char)]
-        positions += [len(text)] * (len(processed) + 1 - len(positions))
-        return processed, positions
+        parts = [self._preprocess(char) for char in text]
+        if "".join(parts) != processed:  # without HTML, or with marks joined to their letters
+            return processed, _align(text, processed)
+        positions = [i for i, part in enumerate(parts) for _ in part]
+        return processed, [*positions, len(text)]
 
 
 class _WordFinder(_Finder):
@@ -191,13 +194,15 @@ class _WordFinder(_Finder):
     def __init__(self, vectorizer: TextVectorizer) -> None:
         super().__init__(vectorizer)
         params = self.params
-        self._pattern = re.compile(params.token_pattern)
+        self._is_named = params.token_pattern in TOKEN_PATTERNS
         self._key = (
             params.token_pattern,
             params.lowercase,
             params.strip_accents,
+            params.strip_html,
             params.stop_words,
             params.stemmer,
+            params.max_token_length,
         )
         self._analyzer = build_analyzer(replace(self.params, ngram_range=(1, 1)))
         # Stemming a word takes longer than everything else, and most words occur again.
@@ -211,9 +216,12 @@ class _WordFinder(_Finder):
 
     def _find_words(self, text: str) -> list[tuple[Span, str]]:
         processed, positions = self.preprocess(text)
-        group = self._pattern.groups
-        matches = self._pattern.finditer(processed)
-        found = [(match.span(group), self._to_term(match.group(group) or "")) for match in matches]
+        pattern, spaced = self._choose_pattern(processed)
+        group, longest = pattern.groups, self.params.max_token_length
+        found = [
+            (match.span(group), self._to_term((match.group(group) or "")[:longest]))
+            for match in pattern.finditer(spaced)
+        ]
         if isinstance(positions, range):
             return [(span, word) for span, word in found if word is not None]
         return [
@@ -222,7 +230,35 @@ class _WordFinder(_Finder):
             if word is not None
         ]
 
+    def _choose_pattern(self, processed: str) -> tuple[re.Pattern[str], str]:
+        """Return the pattern of words, and the text without letters of scripts without spaces."""
+        pattern = self.params.token_pattern
+        if not self._is_named:
+            return re.compile(pattern), processed
+        if has_special_characters(processed):
+            processed = unspaced_runs().sub(lambda run: " " * len(run[0]), processed)
+        return choose_pattern(pattern, processed), processed
+
+    def _find_unspaced(self, text: str, offset: int, found: Occurrences) -> None:
+        """Add n-grams of characters in scripts without spaces."""
+        processed, positions = self.preprocess(text)
+        for run in unspaced_runs().finditer(processed):
+            characters = [
+                (character.span(), character[0])
+                for character in unspaced_characters().finditer(processed, *run.span())
+            ]
+            for n in range(1, min(MAX_UNSPACED, len(characters)) + 1):
+                for i in range(len(characters) - n + 1):
+                    term = "".join([each for _, each in characters[i : i + n]])
+                    column = self.get_column(term)
+                    if column is not None:
+                        start, end = characters[i][0][0], characters[i + n - 1][0][1]
+                        end = _end(positions, start, end)
+                        found.append(column + offset, term, positions[start], end)
+
     def find(self, text: str, cache: WordCache, offset: int, found: Occurrences) -> None:
+        if self._is_named and (self.params.strip_html or has_special_characters(text)):
+            self._find_unspaced(text, offset, found)
         words = self.words(text, cache)
         get_column = self.get_column
         min_n, max_n = self.params.ngram_range
@@ -240,7 +276,7 @@ class _WordFinder(_Finder):
                     found.append_ngram(column + offset, term, tuple([span for span, _ in ngram]))
 
     def _to_term(self, word: str) -> str | None:
-        if not self._analyzer.stem:
+        if self._analyzer.stemmer is None:
             return None if word in self._analyzer.stop_words else word
         if word not in self._stems:
             if len(self._stems) >= _MAX_CACHED:
@@ -324,6 +360,19 @@ class _CharFinder(_Finder):
 def _make_finder(vectorizer: TextVectorizer) -> _Finder:
     finders = {"word": _WordFinder, "char_wb": _WordCharFinder, "char": _CharFinder}
     return finders[vectorizer.resolved_params_.analyzer](vectorizer)
+
+
+def _align(text: str, processed: str) -> list[int]:
+    """Return where each character of the processed text comes from, by their longest matches."""
+    same_case = text.lower() if len(text.lower()) == len(text) else text
+    matcher = SequenceMatcher(None, same_case, processed, autojunk=False)
+    positions: list[int] = []
+    for source, target, size in matcher.get_matching_blocks():
+        previous = positions[-1] + 1 if positions else 0
+        gap = target - len(positions)
+        positions += [min(previous + i, source) for i in range(gap)]
+        positions += range(source, source + size)
+    return [*positions, len(text)]
 
 
 def _end(positions: Sequence[int], start: int, end: int) -> int:

@@ -74,7 +74,7 @@ class Analyzer:
 
 def build_analyzer(params: VectorizerParams) -> Analyzer:
     """Build the analyzer for the given parameters, from the components of `CountVectorizer`."""
-    preprocess = _build_preprocessor(params)
+    preprocess = build_preprocessor(params)
     if params.analyzer == "char_wb":
         split = _truncate_tokens(lambda text: preprocess(text).split(), params.max_token_length)
         return Analyzer(split, frozenset(), None, params.ngram_range, True)
@@ -124,7 +124,7 @@ def _truncate_tokens(
     return tokenize_and_truncate
 
 
-def _build_preprocessor(params: VectorizerParams) -> Callable[[str], str]:
+def build_preprocessor(params: VectorizerParams) -> Callable[[str], str]:
     """Build the function that is applied to a text before it is split into tokens."""
     convert: Callable[[str], str] = CountVectorizer(
         lowercase=params.lowercase, strip_accents=params.strip_accents or None

@@ -92,12 +92,14 @@ def has_special_characters(text: str) -> bool:
 
 
 @cache
-def _unspaced_runs() -> re.Pattern[str]:
+def unspaced_runs() -> re.Pattern[str]:
+    """Return the regular expression of a sequence of characters of scripts without spaces."""
     return re.compile(f"[{_UNSPACED}][{_UNSPACED}{marks()}{JOINERS}]*")
 
 
 @cache
-def _unspaced_characters() -> re.Pattern[str]:
+def unspaced_characters() -> re.Pattern[str]:
+    """Return the regular expression of one such character, a letter with its marks."""
     return re.compile(f"[{_UNSPACED}][{marks()}{JOINERS}]*")
 
 
@@ -119,7 +121,7 @@ def find_unspaced(text: str) -> list[str]:
     >>> find_unspaced("Python 编程语言, version 3.11 的")
     ['编程语言', '的']
     """
-    return _unspaced_runs().findall(text) if has_special_characters(text) else []
+    return unspaced_runs().findall(text) if has_special_characters(text) else []
 
 
 def remove_unspaced(text: str) -> str:
@@ -130,12 +132,12 @@ def remove_unspaced(text: str) -> str:
     >>> remove_unspaced("Python的GIL")
     'Python GIL'
     """
-    return _unspaced_runs().sub(" ", text)
+    return unspaced_runs().sub(" ", text)
 
 
 def is_unspaced(text: str) -> bool:
     """Return whether a text begins with a character of a script without spaces."""
-    return not text.isascii() and _unspaced_runs().match(text) is not None
+    return not text.isascii() and unspaced_runs().match(text) is not None
 
 
 def split_characters(text: str) -> list[str]:
@@ -146,7 +148,7 @@ def split_characters(text: str) -> list[str]:
     >>> split_characters("ที่นี่")
     ['ที่', 'นี่']
     """
-    return _unspaced_characters().findall(text)
+    return unspaced_characters().findall(text)
 
 
 def count_characters(text: str) -> int:

@@ -83,9 +83,33 @@ TOKEN_PATTERNS: Mapping[str, TokenPattern] = MappingProxyType(
 
 
 @cache
-def _compile_full(name: str) -> Callable[[str], list[str]]:
+def _compile_full(name: str) -> re.Pattern[str]:
     rest = rf"[\w{marks()}{JOINERS}]"
-    return re.compile(TOKEN_PATTERNS[name].full.replace(_REST, rest)).findall
+    return re.compile(TOKEN_PATTERNS[name].full.replace(_REST, rest))
+
+
+def choose_pattern(name: str, text: str) -> re.Pattern[str]:
+    """Return the regular expression of a named pattern that is right for a text.
+
+    Parameters
+    ----------
+    name : str
+        A key of `TOKEN_PATTERNS`.
+    text : str
+        Letters of scripts without spaces must be removed from it, by `remove_unspaced`.
+
+    Returns
+    -------
+    re.Pattern
+
+    Examples
+    --------
+    >>> [match.span() for match in choose_pattern("word", "a मानक").finditer("a मानक")]
+    [(2, 6)]
+    """
+    if has_special_characters(text):
+        return _compile_full(name)
+    return re.compile(TOKEN_PATTERNS[name].plain)
 
 
 def build_tokenizer(name: str) -> Callable[[str], list[str]]:
@@ -111,6 +135,6 @@ def build_tokenizer(name: str) -> Callable[[str], list[str]]:
     def tokenize(text: str) -> list[str]:
         if not has_special_characters(text):
             return find_plain(text)
-        return _compile_full(name)(remove_unspaced(text))
+        return _compile_full(name).findall(remove_unspaced(text))
 
     return tokenize
