@@ -94,7 +94,7 @@ def test_category_against_the_rest():
     with pytest.raises(DataError, match="no sample has the label 'd'; labels are: a, b, c"):
         binarize_labels(single, "d")
     alike = Corpus(texts=("", ""), ids=tuple("12"), labels=("a", "a"))
-    with pytest.raises(DataError, match="every sample has the label 'a'"):
+    with pytest.raises(DataError, match="all 2 samples of the data set have the label 'a'"):
         binarize_labels(alike, "a")
 
 
