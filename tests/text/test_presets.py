@@ -93,6 +93,9 @@ def test_given_language_takes_precedence_over_detection():
     # There are no stop words of Khmer.
     assert choose_params(GERMAN, "trees", {}, "km")[2] == {"stop_words": False}
     assert choose_params(GERMAN, "trees", {}, "km+de")[2] == {"stop_words": "de"}
+    assert choose_params(["我们不知道他们现在在哪里。" * 30] * 100, "trees", {})[2] == {
+        "stop_words": False
+    }
 
 
 @pytest.mark.parametrize("params", [{"stop_words": "smart"}, {"stop_words": False}])
@@ -129,10 +132,22 @@ def test_html_is_detected():
     assert choose_params(pages, "trees", {"strip_html": False})[2] == {"strip_html": False}
 
 
+def test_length_and_language_are_those_of_the_text_without_html():
+    head = "<html><head>" + "<meta name='the and of with not is'>" * 50 + "</head>"
+    short = [f"{head}<p>Das ist nicht so.</p>"] * 100
+    assert choose_params(short, "trees", {})[0] == "social"
+    assert choose_params([head + text for text in GERMAN], "trees", {})[2] == {
+        "stop_words": "de",
+        "strip_html": True,
+    }
+    reason = choose_params([f"{head}日本"] * 9, "trees", {})[1]
+    assert "because 100% of the letters" in reason
+
+
 def test_share_of_scripts_without_spaces_is_reported():
     _, reason, params = choose_params(["日本語 abc"], "trees", {})
     assert reason.endswith(
-        "; n-grams of 1 to 3 characters, where 50% of the letters are of scripts without spaces"
+        "; n-grams of 1 to 3 characters, because 50% of the letters are of scripts without spaces"
     )
     assert not params
     assert "letters" not in choose_params(["日本語" + "abc" * 300], "trees", {})[1]

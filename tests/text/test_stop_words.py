@@ -33,5 +33,7 @@ def test_lists_of_languages():
 
 
 def test_names_of_lists():
-    assert all(map(has_stop_words, ["smart", "english", "de", "en+zh"]))
-    assert not any(map(has_stop_words, ["", "xx", "de+", "km", "de+km", True, False, 7, None]))
+    assert all(map(has_stop_words, ["smart", "english", "de", "en+hi"]))
+    assert not any(
+        map(has_stop_words, ["", "xx", "de+", "km", "zh", "de+km", True, False, 7, None])
+    )

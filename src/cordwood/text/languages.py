@@ -107,6 +107,9 @@ LANGUAGES: Mapping[str, Language] = MappingProxyType(
 )
 """Languages by code. Stemmers are those of every supported version of snowballstemmer."""
 
+UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "zh"})
+"""Languages that are written without spaces between words."""
+
 # First and last letter of scripts that are used by one language of `LANGUAGES`.
 _SCRIPTS = {
     "el": ("\u0370", "\u03ff"),

@@ -94,7 +94,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cordwood.exceptions import CordwoodError
-from cordwood.text._html import html_share
+from cordwood.text._html import html_share, strip_html
 from cordwood.text._scripts import count_characters, unspaced_share
 from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.languages import LANGUAGES, detect_language, name_languages, sample_texts
@@ -181,24 +181,30 @@ def choose_params(
     >>> params
     {'stop_words': 'de'}
     """
+    params = dict(params)
+    html_reason = []
+    if params.get("strip_html") is None and (share := html_share(sample_texts(texts))) >= (
+        _MIN_HTML_SHARE
+    ):
+        params["strip_html"] = True
+        html_reason = [f"strip_html=True, because {share:.0%} of the texts contain HTML"]
+    if params.get("strip_html"):
+        # Tags have no length and no language. The analyzer strips the texts again, because storing
+        # them would double the memory.
+        texts = list(map(strip_html, texts))
     preset, reason = choose_preset(texts)
     changes = AUTO_PARAMS[auto_for] if preset == "sigir17" else {}
     changes = {name: value for name, value in changes.items() if params.get(name) is None}
     reasons = [reason]
     if changes:
         reasons.append(f"{_list_params(changes)} for {auto_for}")
-    params = {**params, **changes}
-    sample = sample_texts(texts)
-    if params.get("strip_html") is None and (share := html_share(sample)) >= _MIN_HTML_SHARE:
-        params["strip_html"] = True
-        reasons.append(f"strip_html=True, because {share:.0%} of the texts contain HTML")
-    params, language_reason = apply_language(preset, texts, params, language)
-    reasons += language_reason
-    share = unspaced_share(sample)
+    params, language_reason = apply_language(preset, texts, {**params, **changes}, language)
+    reasons += [*language_reason, *html_reason]
+    share = unspaced_share(sample_texts(texts))
     letters = f"{share:.0%} of the letters are of scripts without spaces"
     if params.get("analyzer") in (None, "word"):
         if share >= _MIN_REPORTED_SHARE:
-            reasons.append(f"n-grams of 1 to 3 characters, where {letters}")
+            reasons.append(f"n-grams of 1 to 3 characters, because {letters}")
     elif share >= _MIN_UNSPACED_SHARE and params.get("ngram_range") is None:
         params["ngram_range"] = _UNSPACED_CHAR_NGRAM_RANGE
         reasons.append(f"ngram_range={_UNSPACED_CHAR_NGRAM_RANGE}, because {letters}")

@@ -19,7 +19,7 @@ from importlib.resources import files
 import stopwordsiso
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from cordwood.text.languages import LANGUAGES
+from cordwood.text.languages import LANGUAGES, UNSPACED
 
 STOP_WORD_LISTS = ("smart", "smart523", "english")
 """Names of English lists that `get_stop_words` accepts, besides codes of languages."""
@@ -28,14 +28,19 @@ STOP_WORD_LISTS = ("smart", "smart523", "english")
 def has_stop_words(name: object) -> bool:
     """Return whether `get_stop_words` accepts a name.
 
+    Languages without spaces have no stop words, because their terms are n-grams of characters.
+
     Examples
     --------
-    >>> has_stop_words("smart"), has_stop_words("de+fr"), has_stop_words("km")
+    >>> has_stop_words("smart"), has_stop_words("de+fr"), has_stop_words("zh")
     (True, True, False)
     """
     if not isinstance(name, str) or name in STOP_WORD_LISTS:
         return name in STOP_WORD_LISTS
-    return all(code in LANGUAGES and stopwordsiso.has_lang(code) for code in name.split("+"))
+    codes = name.split("+")
+    return not UNSPACED.intersection(codes) and all(
+        code in LANGUAGES and stopwordsiso.has_lang(code) for code in codes
+    )
 
 
 @cache
