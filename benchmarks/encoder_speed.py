@@ -37,8 +37,8 @@ from cordwood.encoders import Encoder, load_encoder
 from cordwood.encoders.catalog import installed_folders
 from stopwatch import measure, print_head, print_row, print_run
 
-REPEATS = 5
-N_SHORT, N_LONG, N_SINGLE = 192, 24, 40
+REPEATS = 4
+N_SHORT, N_LONG, N_SINGLE = 96, 12, 20
 MAX_TOKENS = 256
 
 Encode = Callable[[list[str]], Any]

@@ -118,6 +118,16 @@ def test_killed_writer_leaves_a_usable_cache(tmp_path):
         np.testing.assert_array_equal(encoded.vectors, expected)
 
 
+def test_file_that_another_process_has_just_created(tmp_path, caplog):
+    cache = open_cache(tmp_path)
+    cache.path.mkdir()
+    (cache.path / "vectors.sqlite").touch()
+    assert_contains(cache, [], missing=[1])
+    assert not caplog.text
+    write(cache, [1])
+    assert_contains(cache, [1])
+
+
 def test_damaged_cache_is_deleted(tmp_path, caplog):
     cache = open_cache(tmp_path)
     write(cache, range(100))

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 
 from cordwood.encoders import load_encoder
 from cordwood.encoders import universal_sentence as use
-from cordwood.exceptions import CordwoodError, DataError
+from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.text import EmbeddingVectorizer, embedding
 from cordwood.text._encoding_progress import report_progress
 
@@ -107,6 +107,29 @@ def test_other_fingerprints_are_encoded_again():
 def test_objects_without_fingerprint_are_not_cached(tmp_path):
     EmbeddingVectorizer(HashEncoder()).fit(TEXTS)
     assert not (tmp_path / "user-cache").exists()
+
+
+def test_user_without_home_directory(monkeypatch, caplog):
+    monkeypatch.delenv("CORDWOOD_CACHE_DIR")
+    monkeypatch.delenv("CORDWOOD_DATA_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", fail)
+    assert EmbeddingVectorizer(HashEncoder("1")).fit_transform(TEXTS).shape == (len(TEXTS), 3)
+    assert "Vectors are not cached" in caplog.text
+    with pytest.raises(CordwoodError, match="'nonsense' is neither an installed encoder"):
+        EmbeddingVectorizer("nonsense").fit(TEXTS)
+
+
+def test_damaged_state_is_rejected():
+    state = EmbeddingVectorizer(HashEncoder()).fit(TEXTS).__getstate__()
+    for damage in ({"encoder_name_": 3}, {"n_features_out_": -1}, {"fingerprint_": 7}):
+        with pytest.raises(ModelFileError, match="damaged"):
+            EmbeddingVectorizer().__setstate__({**state, **damage})
 
 
 def test_cache_directory(tmp_path):
@@ -299,6 +322,7 @@ def test_pickle_contains_a_reference_to_the_encoder():
     assert len(pickled) < 2000
     loaded = pickle.loads(pickled)
     assert loaded.fingerprint_ == vectorizer.fingerprint_
+    assert loaded.encoder == str(MODELS / "bert")  # not a path, which model files cannot contain
     np.testing.assert_array_equal(loaded.transform(TEXTS), vectorizer.transform(TEXTS))
 
 

@@ -244,8 +244,8 @@ def check_config(config: Mapping[str, Any], where: str) -> None:
 def max_length(config: Mapping[str, Any]) -> int:
     """Return the largest number of tokens of a text for which there are position embeddings."""
     padding_id = _padding_id(config)
-    offset = 0 if padding_id is None else padding_id + 1
-    return int(config["max_position_embeddings"]) - offset
+    n_positions: int = config["max_position_embeddings"]
+    return n_positions if padding_id is None else n_positions - padding_id - 1
 
 
 def _padding_id(config: Mapping[str, Any]) -> int | None:

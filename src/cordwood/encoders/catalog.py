@@ -177,9 +177,11 @@ def encoders_dir() -> Path:
 
 def installed_folders() -> dict[str, Path]:
     """Return the folders of installed encoders by name."""
-    return {
-        config.parent.name: config.parent for config in sorted(encoders_dir().glob("*/config.json"))
-    }
+    try:
+        configs = sorted(encoders_dir().glob("*/config.json"))
+    except RuntimeError:  # no home directory
+        return {}
+    return {config.parent.name: config.parent for config in configs}
 
 
 def _choose_default() -> str:

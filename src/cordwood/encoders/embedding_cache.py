@@ -123,7 +123,10 @@ class EmbeddingCache:
         found: dict[int, tuple[int, bool, bytes]] = {}
         if (self.path / _FILE).is_file():
             with self._report_errors("read"), self._connect() as database:
-                for first in range(0, len(keys), _QUERY_SIZE):
+                # Another process may just have created the file.
+                has_table = "SELECT 1 FROM sqlite_master WHERE name = 'vectors'"
+                n_keys = len(keys) if database.execute(has_table).fetchone() else 0
+                for first in range(0, n_keys, _QUERY_SIZE):
                     numbers = [key for key, _ in keys[first : first + _QUERY_SIZE]]
                     query = (
                         "SELECT key, check_key, truncated, vector FROM vectors WHERE key IN "
@@ -131,7 +134,8 @@ class EmbeddingCache:
                     )
                     for key, check_key, truncated, vector in database.execute(query, numbers):
                         found[key] = check_key, bool(truncated), vector
-                (self.path / _FILE).touch()
+                with suppress(OSError):  # in a read-only folder
+                    (self.path / _FILE).touch()
         size = 2 * self._encoder.dimension
         hits = [
             i

@@ -74,6 +74,14 @@ class TransformerEncoder(Encoder):
     ) -> None:
         top = ModelFolder(Path(folder).expanduser().resolve())
         super().__init__(name or str(top.path), max_tokens)
+        try:
+            self._read_settings(top)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise CordwoodError(
+                f"encoder folder {top.path} has an invalid configuration: {error!r}"
+            ) from None
+
+    def _read_settings(self, top: ModelFolder) -> None:
         modules = _list_modules(top)
         self._folder = ModelFolder(top.path / modules["Transformer"])
         self._config = self._folder.read_json("config.json")
@@ -83,8 +91,8 @@ class TransformerEncoder(Encoder):
         self._lowercase = bool(settings.get("do_lower_case", False))
         self._prompt = _read_prompt(top)
         self._root = top.path
-        limits = (settings.get("max_seq_length"), self._tokenizer_limit(), max_tokens)
-        self._length = min(limit for limit in (max_length(self._config), *limits) if limit)
+        limit = settings.get("max_seq_length") or self._tokenizer_limit()
+        self._length = min(self.max_tokens, max_length(self._config), limit or self.max_tokens)
 
     @property
     def dimension(self) -> int:
@@ -142,7 +150,14 @@ class TransformerEncoder(Encoder):
     @cached_property
     def _transformer(self) -> Transformer:
         where = str(self._folder.path / WEIGHTS)
-        return build_transformer(self._config, self._folder.read_tensors(WEIGHTS), where)
+        transformer = build_transformer(self._config, self._folder.read_tensors(WEIGHTS), where)
+        n_tokens = self.tokenizer.get_vocab_size()
+        if len(transformer.tokens) < n_tokens:
+            raise CordwoodError(
+                f"{where} has embeddings of {len(transformer.tokens)} tokens, but the tokenizer "
+                f"has {n_tokens}"
+            )
+        return transformer
 
     @cached_property
     def _is_batch_invariant(self) -> bool:

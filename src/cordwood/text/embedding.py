@@ -306,7 +306,7 @@ class EmbeddingVectorizer(
         """Encode the texts at the positions `missing`, and write their vectors to the cache."""
         chunks = _split(missing, [texts[i] for i in missing])
         n_total = sum(chunk.cost for chunk in chunks)
-        # The limit is set here, because threads of this one cannot set it.
+        # Set here, because worker threads cannot: one thread controls the limit of the process.
         with single_threaded_blas(), show_progress(n_total, self.verbose) as advance:
             for chunk, encoded in _encode_chunks(encoder, chunks, self.n_jobs):
                 out.vectors[chunk.indices], out.truncated[chunk.indices] = encoded
@@ -317,7 +317,11 @@ class EmbeddingVectorizer(
     def _open_cache(self, encoder: Encoder) -> EmbeddingCache | None:
         if self.cache is False or encoder.fingerprint is None:
             return None
-        root = default_cache_dir() if self.cache is True else Path(self.cache)
+        try:
+            root = default_cache_dir() if self.cache is True else Path(self.cache)
+        except RuntimeError as error:  # no home directory
+            logger.warning("Vectors are not cached: %s Set CORDWOOD_CACHE_DIR.", error)
+            return None
         return EmbeddingCache(root, encoder)
 
     def _describe_truncation(self, n_truncated: int, n_texts: int) -> str:
@@ -331,9 +335,12 @@ class EmbeddingVectorizer(
         return self.n_features_out_
 
     def __getstate__(self) -> dict[str, Any]:
-        # Name and fingerprint are enough to load the encoder again.
+        # Name and fingerprint are enough to load the encoder again. Model files contain no paths.
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_encoder", None)
+        for name in ("encoder", "cache"):
+            if isinstance(state[name], PathLike):
+                state[name] = str(state[name])
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -342,10 +349,9 @@ class EmbeddingVectorizer(
             raise ModelFileError("the embedding vectorizer is damaged")
 
     def _has_valid_state(self) -> bool:
-        fingerprint = getattr(self, "fingerprint_", "")
         return (
             isinstance(getattr(self, "encoder_name_", None), str)
-            and (fingerprint is None or (isinstance(fingerprint, str) and fingerprint != ""))
+            and isinstance(getattr(self, "fingerprint_", False), str | None)
             and integer(1).accepts(self.n_features_out_)
         )
 
