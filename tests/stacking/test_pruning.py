@@ -168,5 +168,5 @@ def test_invalid_prune_tol_raises(prune_tol):
 
 def test_recipes_quick_and_best_prune():
     for name in ("quick", "best"):
-        assert recipes.make(name)["classifier"].prune_tol == 0.01
+        assert recipes.make(name)["classifier"].prune_tol == 0.001
     assert recipes.make("stack_sigir17")["classifier"].prune_tol == 0.0

@@ -136,7 +136,7 @@ class OOBStackingClassifier(
         predictions of new samples, and to warn in this case; see `oof_optimism_`.
     prune_tol : float, default=0.0
         Drop base estimators that hardly contribute (ensemble pruning): one after another, as long
-        as this increases the out-of-fold log loss by at most this fraction, e.g. 0.01. Dropped
+        as this increases the out-of-fold log loss by at most this fraction, e.g. 0.001. Dropped
         base estimators take no time in prediction. 0.0 keeps all of them.
     memory : str or object with the joblib.Memory interface, default=None
         Cache of fitted base estimators and their predictions. A stack with another final estimator
