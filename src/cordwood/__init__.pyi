@@ -23,6 +23,7 @@ from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
 from .inspection.class_words import explain_classes
+from .inspection.dataset_check import check_dataset
 from .inspection.explainer import explain
 from .linear_model.linear_svm import LinearSVMClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
@@ -51,6 +52,7 @@ __all__ = [
     "RandomForestClassifier",
     "TextVectorizer",
     "api",
+    "check_dataset",
     "compare",
     "datasets",
     "ensemble",

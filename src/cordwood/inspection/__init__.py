@@ -1,6 +1,7 @@
-"""Explanations of predictions, which add up to the output of the model."""
+"""Inspection of data and models: mistakes in labelled data, and explanations of predictions."""
 
 from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
+from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
 from cordwood.inspection.explainer import Explainer, explain
 from cordwood.inspection.explanation import (
     Explanation,
@@ -12,11 +13,14 @@ from cordwood.inspection.explanation import (
 __all__ = [
     "ClassWord",
     "ClassWords",
+    "DatasetCheck",
     "Explainer",
     "Explanation",
     "Explanations",
+    "Finding",
     "MemberExplanation",
     "Neighbor",
+    "check_dataset",
     "explain",
     "explain_classes",
 ]
