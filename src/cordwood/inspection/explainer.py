@@ -235,7 +235,10 @@ class Explainer:
                     located=found.terms,
                 )
             )
-        probabilities = combination.end if output == "probability" else expit(combination.end)
+        # Sums of votes may be below zero or above one by rounding.
+        probabilities = (
+            np.clip(combination.end, 0, 1) if output == "probability" else expit(combination.end)
+        )
         return Explanation(
             text=text,
             classes=self.classes,
