@@ -248,7 +248,7 @@ def _count_unspaced(
 ) -> TermCounts:
     """Count n-grams in the given sequences of letters of each text."""
     numbers = _make_numbering()
-    sequences = _encode_tokens(chain(*runs), split_characters, numbers.__getitem__)
+    sequences = _encode_tokens(chain.from_iterable(runs), split_characters, numbers.__getitem__)
     characters = list(numbers)
     ngrams = count_ngrams(sequences, *_UNSPACED_RANGE)
 
@@ -285,7 +285,9 @@ class _UnspacedCounter:
     def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
         runs = list(map(self._find_unspaced, texts))
         sequences = _encode_tokens(
-            chain(*runs), split_characters, lambda character: self._numbers.get(character, UNKNOWN)
+            chain.from_iterable(runs),
+            split_characters,
+            lambda character: self._numbers.get(character, UNKNOWN),
         )
         return _sum_runs(runs, self._index.count(sequences))
 

@@ -74,7 +74,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         Language of the texts as ISO 639-1 code, such as "de", or several joined by "+", such as
         "de+fr". If the preset removes stop words or stems words, it uses the stop words of these
         languages and the stemmer of the first one, and none for a language without them. If None,
-        the presets "auto" and ``stemmer="auto"`` detect the language, and other presets are for
+        the preset "auto" and ``stemmer="auto"`` detect the language, and other presets are for
         English.
     weighting : {"tf", "tfidf", "binary"}, default=None
         Values of the matrix: the number of occurrences of a term in the text (term frequency,
@@ -92,8 +92,8 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     stop_words : {"smart", "smart523", "english", False}, str or collection of str, default=None
         Words to remove: the SMART list with or without its 47 contractions, the list of
         scikit-learn, the lists of languages such as "de" or "de+fr", or the given words. Words are
-        compared before stemming. If a stop word
-        contains an apostrophe, the parts into which the tokenizer splits it are removed as well.
+        compared before stemming. If a stop word contains an apostrophe, the parts into which the
+        tokenizer splits it are removed as well.
     stemmer : {"porter", "auto", False} or str, default=None
         Porter's stemming algorithm, or the Snowball stemmer of a language such as "de"; "auto" is
         that of `language`. Ten times faster if PyStemmer is installed, with the same stems.
@@ -376,7 +376,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
                 f"preset must be 'auto', {', '.join(first)} or {last}; got {self.preset!r}"
             )
         reasons = [f"preset {self.preset}: set by the user"]
-        # Without a given language, the texts must not change a preset that was set by the user.
+        # Otherwise, the texts must not change a preset that was set by the user.
         if self.language is not None or self.stemmer == "auto":
             params, changes = apply_language(self.preset, texts, params, self.language)
             reasons += changes
