@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from cordwood.encoders import universal_sentence
 from cordwood.encoders.universal_sentence import UniversalSentenceEncoder
@@ -42,6 +43,20 @@ def test_vector_does_not_depend_on_other_texts(encoder):
     for i, text in enumerate(TEXTS):
         np.testing.assert_array_equal(encoder.encode([text])[0], together[i])
         np.testing.assert_array_equal(together[i + 5 * len(TEXTS)], together[i])
+
+
+def test_texts_are_encoded_in_groups(encoder):
+    """Test that single texts are computed by the same BLAS routines as groups."""
+    if "openblas" not in {library["internal_api"] for library in threadpool_info()}:
+        pytest.skip("numpy does not use OpenBLAS")
+    encoder.encode(TEXTS)
+    assert encoder._is_batch_invariant
+
+
+def test_texts_are_encoded_one_by_one_if_products_depend_on_other_rows(monkeypatch, encoder):
+    expected = encoder.encode(TEXTS)
+    monkeypatch.setitem(vars(encoder), "_is_batch_invariant", False)
+    np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
 
 
 def test_texts_longer_than_a_group(encoder):

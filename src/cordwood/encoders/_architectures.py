@@ -20,8 +20,8 @@ from cordwood.exceptions import CordwoodError
 Floats: TypeAlias = NDArray[np.float32]
 TokenIds: TypeAlias = NDArray[np.int64]
 
-# Products with fewer rows may be computed by other BLAS routines, whose last bits differ: numpy
-# calls a matrix-vector product for a single row, OpenBLAS has kernels for up to three.
+# OpenBLAS computes products of small matrices by other routines, whose last bits differ. With at
+# least 384 hidden units, those of eight rows are not small.
 MIN_ROWS = 8
 
 

@@ -32,9 +32,9 @@ DIGESTS = {
 
 # The package encodes consecutive texts together as long as they have at most this many tokens.
 _GROUP_TOKENS = 384
-# Products with fewer rows are computed by other BLAS routines, whose last bits differ. So texts of
+# OpenBLAS computes products with fewer rows by other routines, whose last bits differ. So texts of
 # one unknown token are added to smaller groups.
-_MIN_TEXTS = 4
+_MIN_TEXTS = 8
 _FILLERS = [[0]] * (_MIN_TEXTS - 1)
 _N_SPECIAL = 2
 
@@ -134,7 +134,7 @@ class UniversalSentenceEncoder(Encoder):
 
         OpenBLAS does. With a library that does not, texts are encoded one by one.
         """
-        probes = [[1, *range(1000, 1000 + length), 2] for length in (1, 9, 17, 40, 60)]
+        probes = [[1, *range(1000, 1000 + length), 2] for length in (1, 9, 17, 40, 60) * 3]
         together = self._encode_group(probes)
         alone = [self._encode_group([probe])[0] for probe in probes]
         return np.array_equal(together, alone)
