@@ -5,6 +5,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -132,6 +133,36 @@ def test_warm_start_continues_with_many_features(few_dense_features):
         twice.set_params(n_estimators=estimator.n_estimators).fit(X, y)
         assert np.array_equal(once.predict_proba(queries), twice.predict_proba(queries))
         np.testing.assert_allclose(once.feature_importances_, twice.feature_importances_)
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "stack"])
+def test_samples_without_any_feature(name, few_dense_features):
+    X, y = sp.csr_array((30, 300)), np.arange(30) % 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Boosting stops at once.
+        proba = clone(ESTIMATORS[name]).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+
+
+def test_callbacks_see_the_features_of_the_input(few_dense_features):
+    X, y, _ = make_data(300)
+    model = RandomForestClassifier(3, random_state=0)
+    forests = []
+
+    class Task:
+        has_callbacks = True
+
+        def subtask(self, name):
+            return self
+
+        def end(self, fitted_attributes):
+            forests.append(fitted_attributes()["forest_"])
+            return False
+
+    model._validate_params()
+    model._fit(*model._validate_training_set(X, y, None), Task())
+    assert len(forests) == 3
+    assert np.array_equal(forests[-1].feature_and_side, model.forest_.feature_and_side)
 
 
 CHILD = """

@@ -207,9 +207,9 @@ class BaseForestClassifier(BaseTreeEnsemble):
             balanced = balanced_class_weights(y_weighted, tree_weights, n_classes)
             return tree_weights * balanced[y_weighted]
 
-        columns_present, columns = compact_columns(X if is_weighted.all() else X[is_weighted])
+        compact, columns = compact_columns(X if is_weighted.all() else X[is_weighted])
         grown = grow_forest(
-            bin_matrix(csc_arrays(columns_present), n_features=X.shape[1]),
+            bin_matrix(csc_arrays(compact), n_features=X.shape[1]),
             y_weighted,
             n_classes,
             tree_params,
@@ -217,7 +217,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
             compute_tree_weights,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
-            on_tree=self._make_tree_reporter(task, n_kept),
+            on_tree=self._make_tree_reporter(task, n_kept, columns),
         )
         grown = rename_features(grown, columns)
         self.forest_: Forest = join([self.forest_, grown]) if n_kept else grown
@@ -238,7 +238,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
         return max(int(self.n_estimators) - n_kept, 0)
 
     def _make_tree_reporter(
-        self, task: FitTask, n_kept: int
+        self, task: FitTask, n_kept: int, columns: NDArray[np.int32] | None
     ) -> Callable[[list[Forest]], bool] | None:
         """Return the function that reports each tree to the callbacks, if there are any.
 
@@ -253,7 +253,9 @@ class BaseForestClassifier(BaseTreeEnsemble):
 
         def report(trees: list[Forest]) -> bool:
             nonlocal current
-            stop = current.end(lambda: {"forest_": join([*kept, *trees])})
+            stop = current.end(
+                lambda: {"forest_": join([*kept, rename_features(join(trees), columns)])}
+            )
             if not stop and len(trees) < n_new:
                 current = task.subtask("tree")
             return stop

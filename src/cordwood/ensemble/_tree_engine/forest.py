@@ -118,13 +118,14 @@ def rename_features(forest: Forest, columns: NDArray[np.int32] | None) -> Forest
     """Return the same trees where feature i is called `columns[i]`; None changes nothing."""
     if columns is None:
         return forest
-    features = columns.astype(np.uint32)[forest.feature_and_side >> 1]
-    codes = 2 * features + (forest.feature_and_side & 1)
-    # Leaf nodes refer to feature 0.
-    codes = np.where(forest.threshold == -np.inf, 0, codes)
+    # Leaf nodes refer to feature 0, whether or not there is one.
+    is_leaf = forest.threshold == -np.inf
+    codes: NDArray[np.uint32] = np.zeros(len(is_leaf), np.uint32)
+    code = forest.feature_and_side[~is_leaf]
+    codes[~is_leaf] = 2 * columns.astype(np.uint32)[code >> 1] + (code & 1)
     return freeze(
         forest._replace(
-            feature_and_side=codes.astype(WIDE_DTYPES[0]),
+            feature_and_side=codes,
             far_child=forest.far_child.astype(WIDE_DTYPES[1]),
         )
     )
