@@ -231,6 +231,19 @@ def test_half_fitted_pipelines_are_rejected(tmp_path):
     assert "only some steps are fitted" in load_error(forge(model, tmp_path / "model"))
 
 
+def test_feature_unions_of_classifiers_are_rejected(tmp_path):
+    union = FeatureUnion([("classifier", fit(LinearSVMClassifier()))])
+    with pytest.raises(ModelFileError, match="an estimator that is not a transformer"):
+        save(union, tmp_path / "model")
+    assert "that is not a transformer" in load_error(forge(union, tmp_path / "model"))
+
+
+def test_texts_cannot_be_passed_through(tmp_path):
+    model = recipes.make("quick", random_state=0, members=["svm", "nb"]).fit(TEXTS, LABELS)
+    file = forge(model.set_params(classifier__passthrough=True), tmp_path / "model")
+    assert "passes its features through but has no features" in load_error(file)
+
+
 def test_pipeline_without_its_classifier_is_rejected(saved, tmp_path):
     def change(tree):
         del tree["model"]["nested"]["steps"][-1]

@@ -68,6 +68,8 @@ def _union_interface(model: Any, interface_of: InterfaceOf) -> Interface:
     norms = [each.norm for each in interfaces]
     if len({(each.takes_text, each.n_features, each.is_fitted) for each in interfaces}) > 1:
         raise Rejected("has a FeatureUnion whose transformers take different features")
+    if any(each.is_fitted and each.n_outputs is None for each in interfaces):
+        raise Rejected("has a FeatureUnion with an estimator that is not a transformer")
     n_outputs = None if None in outputs else sum(n for n in outputs if n is not None)
     norm = None
     if None not in norms:

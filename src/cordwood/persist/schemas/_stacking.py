@@ -152,18 +152,29 @@ def _check_stack(model: Any, interface_of: InterfaceOf) -> None:
     inputs.discard((None, False))
     if len(inputs) > 1:
         raise Rejected("has a stack whose members take different features")
-    n_features = getattr(model, "n_features_in_", None)
-    # A stack that was fitted on a list has no number of features.
-    if n_features is not None and inputs - {(n_features, False)}:
-        raise Rejected("has a stack whose members take other features than the stack")
+    n_passed = _count_passed_features(model, inputs)
     final = interface_of(model.final_estimator_)
     if final.is_fitted is None:
         return
     if final.classes is None:
         raise Rejected("has a stack whose final estimator is not a fitted classifier")
-    n_meta_features = len(names) * n_classes + (n_features or 0 if model.passthrough else 0)
+    n_meta_features = len(names) * n_classes + n_passed
     if final.n_features != n_meta_features or not np.array_equal(final.classes, classes):
         raise Rejected("has a stack whose final estimator has other features or classes")
+
+
+def _count_passed_features(model: Any, inputs: set[tuple[int | None, bool]]) -> int:
+    """Check the number of features; return how many the final estimator takes of them."""
+    n_features = getattr(model, "n_features_in_", None)
+    if n_features is not None and inputs - {(n_features, False)}:
+        raise Rejected("has a stack whose members take other features than the stack")
+    if n_features is None and inputs:  # fitted on texts or on a list
+        [(n_features, _)] = inputs
+    if not model.passthrough:
+        return 0
+    if n_features is None:
+        raise Rejected("has a stack that passes its features through but has no features")
+    return int(n_features)
 
 
 def _check_member(member: Any, classes: Any, interface_of: InterfaceOf) -> tuple[int | None, bool]:
