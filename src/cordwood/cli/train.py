@@ -113,13 +113,12 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     Examples
     --------
     >>> _format_members({"nbsvm": 1.432, "nb": 0.0, "knn": 0.41}, ["nb"])
-    'nbsvm (weight 1.43), knn (weight 0.41); dropped nb, which hardly improves the log loss'
+    'nbsvm (weight 1.43), knn (weight 0.41); dropped for little effect on the log loss: nb'
     """
     kept = ", ".join(
         f"{name} (weight {weight:.2f})" for name, weight in weights.items() if name not in pruned
     )
-    verb = "improves" if len(pruned) == 1 else "improve"
-    dropped = f"; dropped {', '.join(pruned)}, which hardly {verb} the log loss" if pruned else ""
+    dropped = f"; dropped for little effect on the log loss: {', '.join(pruned)}" if pruned else ""
     return kept + dropped
 
 
