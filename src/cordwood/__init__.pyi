@@ -4,6 +4,7 @@ from . import (
     datasets,
     ensemble,
     exceptions,
+    inspection,
     linear_model,
     naive_bayes,
     neighbors,
@@ -21,6 +22,7 @@ from .ensemble.boosted_forest import BoostedForestClassifier
 from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
+from .inspection.dataset_check import check_dataset
 from .linear_model.linear_svm import LinearSVMClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import load, save
@@ -48,11 +50,13 @@ __all__ = [
     "RandomForestClassifier",
     "TextVectorizer",
     "api",
+    "check_dataset",
     "compare",
     "datasets",
     "ensemble",
     "evaluate",
     "exceptions",
+    "inspection",
     "linear_model",
     "load",
     "naive_bayes",

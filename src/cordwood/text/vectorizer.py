@@ -230,7 +230,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         DataError
             If `X` is not a list of texts, or if no term is left.
         """
-        texts = _check_texts(X)
+        texts = check_texts(X)
         if not texts:
             raise DataError("X is empty; fit needs at least one text")
         preset, reason, params = self._choose_params(texts)
@@ -277,7 +277,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
             If `X` is not a list of texts.
         """
         check_is_fitted(self)
-        return self._apply_weighting(self._count_terms(_check_texts(X)))
+        return self._apply_weighting(self._count_terms(check_texts(X)))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the terms in the order of the columns.
@@ -395,7 +395,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         return tags
 
 
-def _check_texts(X: Iterable[str]) -> list[str]:
+def check_texts(X: Iterable[str]) -> list[str]:
     """Return the texts as a list, after checking that each is a string."""
     if isinstance(X, str):
         raise DataError("X must be a list of texts; got a single string, so pass [text] instead")
