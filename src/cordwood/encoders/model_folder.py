@@ -16,7 +16,7 @@ from cordwood.exceptions import CordwoodError
 INSTALL_TOKENIZERS = 'pip install "cordwood[tokenizers]"'
 
 # More than the average, even of technical texts in English.
-_CHARACTERS_PER_TOKEN = 8
+_CHARACTERS_PER_TOKEN = 6
 
 _DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I8": np.int8}
 _DTYPES |= {"I32": np.int32, "I64": np.int64}
