@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
+from cordwood.encoders.model_folder import tokenize
 from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.exceptions import CordwoodError
 
@@ -86,6 +87,16 @@ def test_long_texts_are_truncated():
     encoded = encoder.encode_texts([letters, "a", "a b c d"])
     assert encoded.truncated.tolist() == [True, False, False]
     np.testing.assert_array_equal(encoded.vectors[0], encoded.vectors[2])
+
+
+def test_beginning_of_long_texts_has_the_same_tokens(texts):
+    encoder = TransformerEncoder(MODELS / "roberta", 20)
+    long = [f"{text} {text} fox {text} " * 20 for text in texts]
+    for text in [*texts, *long, "x" * 1000, "a " + "x" * 1000, " " * 1000 + "dog"]:
+        expected = encoder.tokenizer.encode(text)
+        found = tokenize(encoder.tokenizer, text)
+        assert found.ids == expected.ids
+        assert bool(found.overflowing) == bool(expected.overflowing)
 
 
 def test_limit_of_the_model_applies(texts):

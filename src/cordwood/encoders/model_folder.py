@@ -15,6 +15,9 @@ from cordwood.exceptions import CordwoodError
 
 INSTALL_TOKENIZERS = 'pip install "cordwood[tokenizers]"'
 
+# More than the average, even of technical texts in English.
+_CHARACTERS_PER_TOKEN = 6
+
 _DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I8": np.int8}
 _DTYPES |= {"I32": np.int32, "I64": np.int64}
 
@@ -75,6 +78,20 @@ class ModelFolder:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
+
+
+def tokenize(tokenizer: Any, text: str, **options: Any) -> Any:
+    """Tokenize a text by a tokenizer that truncates texts.
+
+    Of a long text, the beginning is tokenized first, which is enough if it has too many tokens. It
+    ends at white space, so that its words have the same tokens as in the whole text.
+    """
+    limit = _CHARACTERS_PER_TOKEN * tokenizer.truncation["max_length"]
+    if len(text) > limit:
+        parts = text[:limit].rsplit(None, 1)
+        if len(parts) == 2 and (encoding := tokenizer.encode(parts[0], **options)).overflowing:
+            return encoding
+    return tokenizer.encode(text, **options)
 
 
 def import_extra(module: str) -> Any:

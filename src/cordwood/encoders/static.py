@@ -14,7 +14,7 @@ from cordwood.encoders.encoder import (
     compute_fingerprint,
     normalize_rows,
 )
-from cordwood.encoders.model_folder import ModelFolder
+from cordwood.encoders.model_folder import ModelFolder, tokenize
 from cordwood.exceptions import CordwoodError
 
 WEIGHTS = "model.safetensors"
@@ -89,7 +89,7 @@ class StaticEncoder(Encoder):
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
         # One by one: batches are tokenized by threads of the library, one per processor.
-        encodings = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        encodings = [tokenize(self._tokenizer, text, add_special_tokens=False) for text in texts]
         truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
         unknown = self._unknown_id
         token_ids = [

@@ -23,7 +23,7 @@ from cordwood.encoders.encoder import (
     group_by_tokens,
     normalize_rows,
 )
-from cordwood.encoders.model_folder import ModelFolder
+from cordwood.encoders.model_folder import ModelFolder, tokenize
 from cordwood.exceptions import CordwoodError
 
 WEIGHTS = "model.safetensors"
@@ -118,7 +118,7 @@ class TransformerEncoder(Encoder):
         """Encode texts, and return which of them were truncated."""
         prepared = [self._prompt + (text.lower() if self._lowercase else text) for text in texts]
         # One by one: batches are tokenized by threads of the library, one per processor.
-        encodings = [self.tokenizer.encode(text) for text in prepared]
+        encodings = [tokenize(self.tokenizer, text) for text in prepared]
         token_ids = [np.array(encoding.ids, np.int64) for encoding in encodings]
         truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
         return EncodedTexts(normalize_rows(self.pool_token_ids(token_ids)), truncated)
