@@ -144,8 +144,9 @@ def check_dense_size(n_vectors: int, n_features: int, name: str) -> None:
     if n_vectors * n_features > _MAX_DENSE_VALUES:
         raise ValueError(
             f"X has {n_features} features, for which {name} would need "
-            f"{8 * n_vectors * n_features / 2**30:.0f} GiB; use at most {_MAX_DENSE_VALUES // n_vectors} "
-            "features, for example by sklearn.feature_extraction.FeatureHasher."
+            f"{8 * n_vectors * n_features / 2**30:.0f} GiB; use at most "
+            f"{_MAX_DENSE_VALUES // n_vectors} features, for example by "
+            "sklearn.feature_extraction.FeatureHasher."
         )
 
 
