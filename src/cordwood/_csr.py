@@ -193,8 +193,11 @@ def compact_columns(
 
 
 def drop_empty_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
-    """Return the columns of a canonical CSR matrix that are not empty, and which these are."""
-    columns = np.unique(X.indices)
+    """Return the columns of a canonical CSR matrix that are not empty, and which these are.
+
+    The first column is returned if all are empty.
+    """
+    columns = np.unique(X.indices) if X.nnz else np.zeros(1, np.int32)
     return take_columns(X, columns), columns
 
 
