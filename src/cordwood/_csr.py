@@ -82,12 +82,12 @@ def _check_compressed(X: Any) -> Any:
         ("indptr", indptr, 1),
     ):
         _check_array(name, array, ndim)
-    n_rows, n_columns = X.shape
+    n_samples, n_features = X.shape
     if X.format == "bsr":
-        if not all(data.shape[1:]) or n_rows % data.shape[1] or n_columns % data.shape[2]:
+        if not all(data.shape[1:]) or n_samples % data.shape[1] or n_features % data.shape[2]:
             raise _InvalidMatrix("the shape of X must be a multiple of the shape of the blocks")
-        n_rows, n_columns = n_rows // data.shape[1], n_columns // data.shape[2]
-    n_major, n_minor = (n_columns, n_rows) if X.format == "csc" else (n_rows, n_columns)
+        n_samples, n_features = n_samples // data.shape[1], n_features // data.shape[2]
+    n_major, n_minor = (n_features, n_samples) if X.format == "csc" else (n_samples, n_features)
     if len(indptr) != n_major + 1:
         raise _InvalidMatrix(f"indptr must have {n_major + 1} entries; got {len(indptr)}")
     if indptr[0] != 0:
@@ -131,8 +131,8 @@ def _check_range(name: str, indices: NDArray[Any], n: int) -> None:
             raise _InvalidMatrix(f"{name} must be between 0 and {n - 1}; got {extreme}")
 
 
-def check_dense_size(n_rows: int, n_features: int, name: str) -> None:
-    """Raise ValueError if a dense array with one column per feature would exceed 8 GiB.
+def check_dense_size(n_vectors: int, n_features: int, name: str) -> None:
+    """Raise ValueError if dense vectors with a value for each feature would exceed 8 GiB.
 
     Examples
     --------
@@ -141,11 +141,12 @@ def check_dense_size(n_rows: int, n_features: int, name: str) -> None:
     ValueError: X has 2147483647 features, for which coef_ would need 320 GiB; use at most 53687091
         features, for example by sklearn.feature_extraction.FeatureHasher.
     """
-    if n_rows * n_features > _MAX_DENSE_VALUES:
+    if n_vectors * n_features > _MAX_DENSE_VALUES:
         raise ValueError(
             f"X has {n_features} features, for which {name} would need "
-            f"{8 * n_rows * n_features / 2**30:.0f} GiB; use at most {_MAX_DENSE_VALUES // n_rows} "
-            "features, for example by sklearn.feature_extraction.FeatureHasher."
+            f"{8 * n_vectors * n_features / 2**30:.0f} GiB; use at most "
+            f"{_MAX_DENSE_VALUES // n_vectors} features, for example by "
+            "sklearn.feature_extraction.FeatureHasher."
         )
 
 
@@ -192,8 +193,11 @@ def compact_columns(
 
 
 def drop_empty_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
-    """Return the columns of a canonical CSR matrix that are not empty, and which these are."""
-    columns = np.unique(X.indices)
+    """Return the columns of a canonical CSR matrix that are not empty, and which these are.
+
+    The first column is returned if all are empty.
+    """
+    columns = np.unique(X.indices) if X.nnz else np.zeros(1, np.int32)
     return take_columns(X, columns), columns
 
 
