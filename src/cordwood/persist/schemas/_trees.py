@@ -8,20 +8,19 @@ from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze, 
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
-from cordwood.persist._class_schema import (
+from cordwood.persist._class_schema import InterfaceOf, Schema
+from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import (
     Array,
     FeatureNames,
     Field,
-    InterfaceOf,
     Labels,
     Plain,
-    Schema,
     Size,
     Sizes,
     match_sizes,
     text,
 )
-from cordwood.persist._errors import Rejected
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import Decoder, Encoder
