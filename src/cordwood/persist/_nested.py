@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from cordwood.persist._class_schema import Field, Sizes
 from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import Field, Sizes
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import Decoder, Encoder

@@ -9,19 +9,9 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from cordwood._empty_features import EmptyFeatureRemover
-from cordwood.persist._class_schema import (
-    FLOATS,
-    MAX_NUMBER,
-    Array,
-    FeatureNames,
-    Interface,
-    InterfaceOf,
-    Schema,
-    Size,
-    number,
-    scaler_interface,
-)
+from cordwood.persist._class_schema import Interface, InterfaceOf, Schema, scaler_interface
 from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import FLOATS, MAX_NUMBER, Array, FeatureNames, Size, number
 from cordwood.persist._nested import NamedEstimators
 
 

@@ -8,22 +8,20 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.persist._class_schema import (
+from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
+from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import (
     FLOATS,
     MAX_NUMBER,
     Array,
-    Coefficients,
     FeatureNames,
-    Interface,
-    InterfaceOf,
     Labels,
-    Schema,
     Size,
     choice,
     integer,
     number,
 )
-from cordwood.persist._errors import Rejected
+from cordwood.persist._matrices import Coefficients
 from cordwood.persist._nested import Estimator, EstimatorList
 
 # Rounding coefficients to multiples of a step changes a margin by a sum of independent errors, with

@@ -9,17 +9,9 @@ from cordwood._random import MAX_SEED
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.neighbors.index import METRICS
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
-from cordwood.persist._class_schema import (
-    Array,
-    FeatureNames,
-    InterfaceOf,
-    Labels,
-    Schema,
-    Size,
-    choice,
-    integer,
-)
+from cordwood.persist._class_schema import InterfaceOf, Schema
 from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import Array, FeatureNames, Labels, Size, choice, integer
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import Decoder, Encoder

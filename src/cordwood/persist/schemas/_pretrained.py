@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood.persist._class_schema import Field, Interface, InterfaceOf, Plain, Schema, Sizes
-from cordwood.persist._class_schema import integer as integer_from
+from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
 from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import Field, Plain, Sizes, integer
 from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.lexicon import MAX_SCORE, VADER, LexiconVectorizer
 
@@ -109,8 +109,8 @@ SCHEMAS = (
         fitted={
             "encoder_name_": Plain("the name of an encoder", _is_name),
             "fingerprint_": _digest(),
-            "n_features_out_": integer_from(1, _MAX_DIMENSION),
-            "n_truncated_": integer_from(0, 2**62),
+            "n_features_out_": integer(1, _MAX_DIMENSION),
+            "n_truncated_": integer(0, 2**62),
         },
         storable={
             "encoder": _name_encoder,

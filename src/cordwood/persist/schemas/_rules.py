@@ -4,19 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood.persist._class_schema import (
+from cordwood.persist._class_schema import InterfaceOf, Schema
+from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import (
     MAX_NUMBER,
     Array,
     FeatureNames,
     Field,
-    InterfaceOf,
     Labels,
-    Schema,
     Size,
     Sizes,
     choice,
 )
-from cordwood.persist._errors import Rejected
 from cordwood.rules._records import RuleSet, check_rules
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 

@@ -5,21 +5,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood.persist._class_schema import (
+from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
+from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import (
     Array,
     FeatureNames,
     Field,
-    Interface,
-    InterfaceOf,
     Labels,
     Plain,
-    Schema,
     Size,
     Sizes,
     integer,
     match_sizes,
 )
-from cordwood.persist._errors import Rejected
 from cordwood.persist._nested import Estimator, NamedEstimators
 from cordwood.persist.schemas._compose import chain_interface
 from cordwood.stacking.combiners import (

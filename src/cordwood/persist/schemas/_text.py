@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood.persist._class_schema import (
-    Array,
-    Field,
-    Interface,
-    InterfaceOf,
-    Schema,
-    Sizes,
-    choice,
-    match_sizes,
-    text,
-)
+from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
 from cordwood.persist._errors import Rejected, shorten
+from cordwood.persist._fields import Array, Field, Sizes, choice, match_sizes, text
 from cordwood.text._analyzer import build_analyzer
 from cordwood.text._counting import MAX_UNSPACED, build_counter
 from cordwood.text._scripts import is_unspaced, split_characters

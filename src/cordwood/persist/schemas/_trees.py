@@ -8,20 +8,19 @@ from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze, 
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
-from cordwood.persist._class_schema import (
+from cordwood.persist._class_schema import InterfaceOf, Schema
+from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import (
     Array,
     FeatureNames,
     Field,
-    InterfaceOf,
     Labels,
     Plain,
-    Schema,
     Size,
     Sizes,
     match_sizes,
     text,
 )
-from cordwood.persist._errors import Rejected
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import Decoder, Encoder
@@ -113,10 +112,14 @@ def _make_relative(far_child: Any, node_start: Any, sign: int) -> Any:
     return moved.astype(far_child.dtype)
 
 
-def _check_rounds(model: Any, interface_of: InterfaceOf) -> None:
+def _check_boosted(model: Any, interface_of: InterfaceOf) -> None:
     n_rounds = len(model.estimator_weights_)
     if not n_rounds or model.forest_.n_trees % n_rounds:
         raise Rejected("has a BoostedForestClassifier whose rounds have different numbers of trees")
+    columns, n_features = model._columns, model.n_features_in_
+    is_whole = columns is None and len(model._importances) == n_features
+    if not is_whole and (columns is None or columns.max(initial=0) >= n_features):
+        raise Rejected("has a BoostedForestClassifier with importances of other features")
 
 
 def _check_plausible(model: Any, interface_of: InterfaceOf) -> None:
@@ -160,9 +163,10 @@ SCHEMAS = (
             "estimator_errors_": Array("float64", "n_rounds", allow_nan=True),
             "staged_oob_score_": Array("float64", "n_rounds", allow_nan=True),
             "stop_reason_": text(),
-            "_importances": Array("float64", "n_features", low=0),
+            "_columns": Array("int32", "n_columns", low=0, nullable=True),
+            "_importances": Array("float64", "n_columns", low=0),
         },
-        check=_check_rounds,
+        check=_check_boosted,
     ),
     Schema(
         cls=AdaBoostM2Classifier,
