@@ -85,11 +85,7 @@ def _body(explanation: Explanation) -> str:
         values = explanation.word_contributions[:, column].tolist()
         parts.append(f'<div class="note">{escape(str(label))}</div>')
         parts.append(f'<div class="text">{_highlight(explanation, values, largest)}</div>')
-    parts += [
-        _neighbors(explanation, member, columns[0])
-        for member in explanation.members
-        if member.neighbors
-    ]
+    parts += [_neighbors(member, columns[0]) for member in explanation.members if member.neighbors]
     return "".join(parts)
 
 
@@ -132,7 +128,7 @@ def _highlight(explanation: Explanation, values: list[float], largest: float) ->
     return "".join([*parts, escape(text[end:])])
 
 
-def _neighbors(explanation: Explanation, member: MemberExplanation, column: int) -> str:
+def _neighbors(member: MemberExplanation, column: int) -> str:
     """Return the table of the nearest training samples of a member."""
     rows = [
         _row(

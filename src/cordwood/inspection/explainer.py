@@ -106,12 +106,12 @@ def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explan
     Examples
     --------
     >>> from cordwood import recipes
-    >>> model = recipes.make("svm").fit(["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"])
+    >>> model = recipes.make("nb").fit(["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"])
     >>> [explanation] = explain(model, ["so very good"])
     >>> explanation.prediction, explanation.words
     ('+', ('so', 'very', 'good'))
     >>> explanation.word_contributions[:, 0].round(2)
-    array([0.  , 0.  , 2.24])
+    array([0. , 0. , 1.1])
     """
     explainer = Explainer(model, output=output)
     return Explanations(tuple(explainer.explain_each(check_texts(texts))))
