@@ -24,6 +24,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -198,7 +199,7 @@ def _run_in_child(batch: Sequence[Case]) -> tuple[list[str], str | None]:
             with os.fdopen(write_end, "w") as pipe:
                 _limit_memory()
                 for case in batch:
-                    print(json.dumps(classify(case)), file=pipe, flush=True)
+                    print(json.dumps(_run_limited(case)), file=pipe, flush=True)
             status = 0
         finally:
             os._exit(status)
@@ -217,31 +218,33 @@ def _run_in_child(batch: Sequence[Case]) -> tuple[list[str], str | None]:
 
 
 def _limit_memory() -> None:
-    import resource  # noqa: PLC0415  # not on Windows, which has no fork either
-
+    resource = import_module("resource")  # not on Windows, which has no fork either
     # The address space of the parent, most of which is libraries, is not what the file uses.
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def classify(case: Case) -> str:
-    """Load a file, use the model, and return the outcome."""
-    data, _ = case.make()
-    is_damaged = case.kind == "damaged"
+def _run_limited(case: Case) -> str:
     signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
     signal.alarm(WALL_SECONDS)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        file = Path(folder, "model.cordwood")
-        file.write_bytes(data)
-        outcome = _classify_file(file, case.model, is_damaged)
+    outcome = _classify(case)
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.alarm(0)
     return outcome
 
 
-def _classify_file(file: Path, model: Model, is_damaged: bool) -> str:
+def _classify(case: Case) -> str:
+    """Load a file, use the model, and return the outcome."""
+    data, _ = case.make()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = Path(folder, "model.cordwood")
+        file.write_bytes(data)
+        return _classify_file(file, case.model, is_damaged=case.kind == "damaged")
+
+
+def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
     try:
         loaded = persist.load(file)
     except ModelFileError as error:

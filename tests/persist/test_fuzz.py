@@ -1,0 +1,66 @@
+"""A slice of ``benchmarks/fuzz_model_files.py``, and the files that once caused a failure."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import fuzz_model_files
+from cordwood import persist
+from cordwood.exceptions import ModelFileError
+from fuzz_model_files import OK, Case, draw_cases, make_models, run
+from model_file_mutations import KINDS, pack, unpack
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+
+REGRESSIONS = sorted(Path(__file__).with_name("regressions").glob("*.cordwood"))
+
+
+@pytest.fixture(scope="module")
+def models():
+    return make_models(["svm", "nb", "rf", "lpuboost", "stack_sigir17 mlr"])
+
+
+@needs_fork
+def test_mutated_files_are_refused_or_valid(models):
+    cases = draw_cases(models, KINDS, 300, seed=7)
+    outcomes = [(case.describe(), outcome) for case, outcome in run(cases)]
+    assert len(outcomes) == len(cases)
+    assert [each for each in outcomes if each[1] not in OK] == []
+
+
+@needs_fork
+def test_signals_memory_and_time_are_failures(models, monkeypatch):
+    def crash(case):
+        if case.seed == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if case.seed == 2:
+            bytearray(2 * fuzz_model_files.MEMORY)
+        while case.seed == 3:
+            pass
+        return "refused"
+
+    monkeypatch.setattr(fuzz_model_files, "CPU_SECONDS", 1)
+    monkeypatch.setattr(fuzz_model_files, "_classify", crash)
+    cases = [Case(models[0], "damaged", seed) for seed in range(5)]
+    assert [outcome for _, outcome in run(cases)] == [
+        "refused",
+        "signal SIGKILL",
+        "child ended with status 1",
+        "more than 1 s of CPU time",
+        "refused",
+    ]
+
+
+def test_members_are_packed_as_they_were(models, tmp_path):
+    file = tmp_path / "model.cordwood"
+    file.write_bytes(pack(unpack(models[0].data)))
+    assert persist.load(file).predict(models[0].inputs) is not None
+
+
+@pytest.mark.parametrize("file", REGRESSIONS, ids=lambda file: file.stem)
+def test_files_that_once_caused_a_failure(file):
+    with pytest.raises(ModelFileError) as error:
+        persist.load(file)
+    assert "\n" not in str(error.value)
