@@ -7,8 +7,8 @@ Models of every recipe are saved and then changed in one of three ways:
   with valid checksums and a valid digest, as an attacker would;
 - forged: the tree is replaced by, or extended with, types and values from a list of attacks.
 
-A file that is damaged must be refused or predict the same. One that is edited or forged must be
-refused, or be a valid model: predict finite probabilities that sum to one. Anything else is a
+A file that is damaged must be rejected or predict the same. One that is edited or forged must be
+rejected, or be a valid model: predict finite probabilities that sum to one. Anything else is a
 failure: a signal, an exception at prediction, more than 1 GB of memory or 10 seconds of CPU time.
 The files of failures are kept.
 
@@ -43,7 +43,7 @@ WALL_SECONDS = 120
 _BATCH = 100
 _MAX_MESSAGE = 600
 
-OK = ("refused", "same prediction", "other valid model")
+OK = ("rejected", "same prediction", "other valid model")
 
 
 class Model(NamedTuple):
@@ -250,8 +250,8 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
     except ModelFileError as error:
         message = str(error)
         if "\n" in message or len(message) > _MAX_MESSAGE:
-            return f"refused by a message that is not one sentence: {message[:200]!r}"
-        return "refused"
+            return f"rejected by a message that is not one sentence: {message[:200]!r}"
+        return "rejected"
     except BaseException as error:
         return f"{type(error).__name__} at load: {str(error)[:200]!r}"
     try:

@@ -154,13 +154,13 @@ def test_file_cannot_choose_the_cache_or_download(saved):
 
 
 @pytest.mark.parametrize("name", ["//server/share", "\\\\server\\share", "", "x\n", "x" * 2000, 3])
-def test_file_with_an_invalid_encoder_is_refused(saved, name):
+def test_file_with_an_invalid_encoder_is_rejected(saved, name):
     rewrite(saved, lambda tree: vectorizer_node(tree)["fitted"].update(encoder_name_=name))
     with pytest.raises(ModelFileError, match="encoder"):
         cordwood.load(saved)
 
 
-def test_file_of_another_encoder_is_refused_at_prediction(saved):
+def test_file_of_another_encoder_is_rejected_at_prediction(saved):
     rewrite(saved, lambda tree: vectorizer_node(tree)["fitted"].update(fingerprint_="0" * 64))
     with pytest.raises(CordwoodError, match="another version of encoder 'use'"):
         cordwood.load(saved).predict(TEXTS[:1])
@@ -230,7 +230,7 @@ def test_findings_on_the_command_line(table, tmp_path):
     result = invoke("train", table, "-o", model, "--recipe", "nb")
     assert "warning   1 text is empty: " in result.output
     other = tmp_path / "other.cordwood"
-    refused = invoke("train", table, "-o", other, "--recipe", "nb", "--strict")
-    assert refused.exit_code != 0
-    assert str(refused.exception).startswith("1 text is empty")
+    result = invoke("train", table, "-o", other, "--recipe", "nb", "--strict")
+    assert result.exit_code != 0
+    assert str(result.exception).startswith("1 text is empty")
     assert not other.exists()

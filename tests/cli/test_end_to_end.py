@@ -199,7 +199,10 @@ def test_ctrl_c_leaves_existing_files_unchanged(folder, started, arguments):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_termination_leaves_no_temporary_files(folder, started, name):
+def test_termination_leaves_no_temporary_files(folder, started, name, request):
+    # Children inherit ignored signals, as SIGHUP is below nohup.
+    inherited = signal.signal(getattr(signal, name), signal.SIG_DFL)
+    request.addfinalizer(lambda: signal.signal(getattr(signal, name), inherited))
     inner = folder / name
     inner.mkdir()
     target = inner / "out.csv"

@@ -23,7 +23,7 @@ def models():
 
 
 @needs_fork
-def test_mutated_files_are_refused_or_valid(models):
+def test_mutated_files_are_rejected_or_valid(models):
     cases = draw_cases(models, KINDS, 300, seed=7)
     outcomes = [(case.describe(), outcome) for case, outcome in run(cases)]
     assert len(outcomes) == len(cases)
@@ -39,17 +39,17 @@ def test_signals_memory_and_time_are_failures(models, monkeypatch):
             bytearray(2 * fuzz_model_files.MEMORY)
         while case.seed == 3:
             pass
-        return "refused"
+        return "rejected"
 
     monkeypatch.setattr(fuzz_model_files, "CPU_SECONDS", 1)
     monkeypatch.setattr(fuzz_model_files, "_classify", crash)
     cases = [Case(models[0], "damaged", seed) for seed in range(5)]
     assert [outcome for _, outcome in run(cases)] == [
-        "refused",
+        "rejected",
         "signal SIGKILL",
         "child ended with status 1",
         "more than 1 s of CPU time",
-        "refused",
+        "rejected",
     ]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cordwood.text._html import html_share, strip_html
+from cordwood.text._html_removal import html_share, strip_html
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ SAVABLE_RECIPES = {
     "knn": "nearest neighbors by cosine similarity of TF-IDF",
     "logistic_ngrams": "logistic regression on word bigrams and character n-grams",
     "logistic": "logistic regression on TF-IDF of words",
+    "embeddings": "logistic regression on sentence embeddings",
+    "lexicon": "logistic regression on polarity scores of a lexicon",
 }
 
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from cordwood.encoders.catalog import AUTO, list_encoders
 
 BUDGET = 600.0
-"""Maximum time in seconds for which training texts are encoded without being asked to."""
+"""Maximum time in seconds to encode the training texts, if no encoder is requested by name."""
 
 # Approximate seconds per character on one core. They are constants, and not measured when they are
-# needed, because the same data must give the same model on every machine.
+# needed, because the same data must give the same model on every computer.
 _SECONDS_PER_CHARACTER = {"use": 12e-6, "minilm": 55e-6}
 # About 256 tokens.
 _MAX_CHARACTERS = 1500

@@ -22,7 +22,7 @@ def make_lazy_attributor(estimator: Any) -> Attributor | None:
     as in nearest neighbors. Each split on the path to a leaf changes the class frequencies, and the
     change is attributed to its feature, which may be absent from the text.
     """
-    # With very many features, their columns are numbered anew for each query.
+    # With very many features, each query has its own numbers of columns.
     if not isinstance(estimator, LazyForestClassifier) or estimator._columns is not None:
         return None
     n_classes = len(estimator.classes_)

@@ -17,7 +17,7 @@ _METHOD = "approximate: vote of each neighbor, shared by the terms that make it 
 
 def make_neighbors_attributor(estimator: Any) -> Attributor | None:
     """Return the attributor of nearest neighbors; None if the estimator is another one."""
-    # With very many features, their columns are numbered anew for each query.
+    # With very many features, each query has its own numbers of columns.
     if not isinstance(estimator, NeighborsClassifier) or estimator._columns is not None:
         return None
     start = baseline(estimator)

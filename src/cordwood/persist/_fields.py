@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cordwood.persist._errors import Rejected
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 Sizes = dict[str, int]
 
@@ -37,11 +37,11 @@ class Field(ABC):
         self.optional = optional
 
     @abstractmethod
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert a valid value of an attribute of `owner` to JSON."""
 
     @abstractmethod
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Convert JSON of an untrusted file to a value, which `check` validates.
 
         `owner` has its parameters and the preceding attributes, which are not validated yet.
@@ -72,11 +72,11 @@ class Plain(Field):
         self._description = description
         self._accepts = accepts
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert the value."""
         return encoder.values.encode(value)
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Convert the value."""
         return decoder.values.decode(node)
 
@@ -142,12 +142,12 @@ class Size(Field):
         self._name = name
         self._bytes_each = bytes_each
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert the value."""
         encoder.budget.spend(self._bytes_each * int(value))
         return int(value)
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Convert the value."""
         if type(node) is int and 1 <= node < 2**31:
             decoder.budget.spend(self._bytes_each * node)
@@ -197,11 +197,11 @@ class Array(Field):
         self._low, self._high = low, high
         self._nullable = nullable
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the array."""
         return None if value is None else encoder.arrays.add(value)
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the array."""
         return None if node is None else decoder.arrays.get(node)
 
@@ -230,7 +230,7 @@ class Array(Field):
 class Labels(Field):
     """Sorted distinct class labels: strings, numbers or booleans."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store strings without common prefixes, and numbers as an array."""
         if value.dtype.kind == "U":
             longest = max(map(len, value.tolist()))
@@ -242,7 +242,7 @@ class Labels(Field):
             return {"values": [encoder.values.encode(label) for label in value]}
         return {"array": encoder.arrays.add(value)}
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the labels."""
         if not isinstance(node, dict):
             raise Rejected("has labels of the wrong structure")
@@ -287,11 +287,11 @@ class FeatureNames(Field):
     def __init__(self) -> None:
         super().__init__(optional=True)
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the names."""
         return encoder.arrays.add_strings(value.tolist())
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the names."""
         return _to_object_array(decoder.arrays.get_strings(node))
 

@@ -24,7 +24,7 @@ from cordwood.persist._archive import (
 )
 from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
 from cordwood.persist._errors import Damaged, Rejected, describe_error, shorten
-from cordwood.persist._objects import Decoder, Encoder, resolve_trusted
+from cordwood.persist._objects import ModelDecoder, ModelEncoder, resolve_trusted
 from cordwood.persist.model_card import (
     ModelCard,
     check_classes,
@@ -255,7 +255,7 @@ def _write(
     with ArchiveWriter(file) as archive:
         with archive.open(ARRAYS) as member:
             arrays = ArrayWriter(member, budget)
-            encoder = Encoder(REGISTRY, arrays, is_compact=is_compact, trusted=trusted)
+            encoder = ModelEncoder(REGISTRY, arrays, is_compact=is_compact, trusted=trusted)
             tree = {"model": encoder.encode(model), "arrays": arrays.table}
         archive.write(TREE, json.dumps(tree, separators=(",", ":")).encode())
         archive.write(CARD, card_content)
@@ -273,7 +273,7 @@ def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]
             raise Rejected("has an object tree of the wrong structure")
         budget = MemoryBudget(memory_limit(content.file_size))
         arrays = ArrayReader(tree["arrays"], content.arrays, budget)
-        model = Decoder(REGISTRY, arrays, trusted=trusted).decode(tree["model"])
+        model = ModelDecoder(REGISTRY, arrays, trusted=trusted).decode(tree["model"])
         if not isinstance(model, BaseEstimator):
             raise Rejected(f"contains no estimator, but an object of type {type(model).__name__}")
         check_is_fitted(model)

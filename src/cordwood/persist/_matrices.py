@@ -10,7 +10,7 @@ from cordwood.persist._errors import Rejected, shorten
 from cordwood.persist._fields import FLOATS, MAX_NUMBER, Array
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _BLOCK = 2**16
 
@@ -40,7 +40,7 @@ class Coefficients(Array):
         super().__init__(FLOATS, *shape, low=low, high=high)
         self._find_step = find_step
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store a mask of the non-zero coefficients, and these."""
         norm = encoder.input_norm
         step = None
@@ -48,12 +48,12 @@ class Coefficients(Array):
             step = self._find_step(owner, norm)
         return encode_matrix(value, encoder, step)
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the coefficients."""
         return decode_matrix(node, decoder)
 
 
-def encode_matrix(matrix: NDArray[Any], encoder: "Encoder", step: float | None) -> Any:
+def encode_matrix(matrix: NDArray[Any], encoder: "ModelEncoder", step: float | None) -> Any:
     """Store a matrix without its zeros, exactly, as float32, or as multiples of `step`."""
     node: dict[str, Any] = {"shape": list(matrix.shape), "dtype": matrix.dtype.name}
     if matrix.flags.f_contiguous and not matrix.flags.c_contiguous:
@@ -76,7 +76,7 @@ def encode_matrix(matrix: NDArray[Any], encoder: "Encoder", step: float | None) 
     return node
 
 
-def decode_matrix(node: Any, decoder: "Decoder") -> NDArray[Any]:
+def decode_matrix(node: Any, decoder: "ModelDecoder") -> NDArray[Any]:
     """Read a matrix that `encode_matrix` stored."""
     if not isinstance(node, dict) or not isinstance(shape := node.get("shape"), list):
         raise Rejected("has a matrix of the wrong structure")

@@ -6,7 +6,7 @@ from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Sizes
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 # Steps of a pipeline and members of a stack that are not estimators.
 _KEYWORDS = ("passthrough", "drop", None)
@@ -25,11 +25,11 @@ class Estimator(Field):
         super().__init__()
         self._nullable = nullable
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert the estimator."""
         return None if value is None else encoder.encode(value)
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Build the estimator."""
         return None if node is None else decoder.decode(node)
 
@@ -42,11 +42,11 @@ class Estimator(Field):
 class EstimatorList(Field):
     """A list of estimators."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert the estimators."""
         return [encoder.encode(each) for each in value]
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Build the estimators."""
         if not isinstance(node, list):
             raise Rejected("has a value of the wrong structure")
@@ -71,7 +71,7 @@ class NamedEstimators(Field):
         super().__init__()
         self._is_chain = is_chain
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert the pairs."""
         outer_norm, nodes = encoder.input_norm, []
         for name, each in value:
@@ -82,7 +82,7 @@ class NamedEstimators(Field):
         encoder.input_norm = outer_norm
         return nodes
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Build the pairs."""
         if not isinstance(node, list) or not all(
             isinstance(pair, list) and len(pair) == 2 for pair in node

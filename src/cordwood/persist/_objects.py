@@ -68,7 +68,7 @@ class Registry:
         return interface._replace(is_fitted=True) if schema.fitted else interface
 
 
-class Encoder:
+class ModelEncoder:
     """Converts a fitted estimator to JSON and arrays, after checking it.
 
     Parameters
@@ -148,7 +148,7 @@ class Encoder:
         }
 
 
-class Decoder:
+class ModelDecoder:
     """Builds estimators from JSON and arrays of an untrusted file.
 
     Parameters

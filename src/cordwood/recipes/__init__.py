@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from cordwood.exceptions import CordwoodError
@@ -295,7 +296,9 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
             **dict.fromkeys(_ending(step_params, "random_state"), settings.random_state)
         )
     if settings.n_jobs is not None:
-        pipeline.set_params(**dict.fromkeys(_find_n_jobs(step_params), settings.n_jobs))
+        # In scikit-learn, `n_jobs` of logistic regression has no effect since 1.8.
+        if not isinstance(classifier, LogisticRegression):
+            pipeline.set_params(**dict.fromkeys(_find_n_jobs(step_params), settings.n_jobs))
         if "vectorizer__n_jobs" in step_params:
             pipeline.set_params(vectorizer__n_jobs=settings.n_jobs)
     return pipeline

@@ -13,7 +13,7 @@ from functools import partial
 import snowballstemmer
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cordwood.text._html import strip_html
+from cordwood.text._html_removal import strip_html
 from cordwood.text._scripts import find_unspaced, has_special_characters
 from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.languages import LANGUAGES

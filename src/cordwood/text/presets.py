@@ -94,7 +94,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cordwood.exceptions import CordwoodError
-from cordwood.text._html import html_share, strip_html
+from cordwood.text._html_removal import html_share, strip_html
 from cordwood.text._scripts import count_characters, unspaced_share
 from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.languages import LANGUAGES, detect_language, name_languages, sample_texts

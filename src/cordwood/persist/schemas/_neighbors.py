@@ -14,7 +14,7 @@ from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Array, FeatureNames, Labels, Size, choice, integer
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 # Of the index, and of the tables of a lazy forest.
 _BYTES_PER_FEATURE = 48
@@ -27,7 +27,7 @@ _MAX_TREES = 10_000
 class _SortedIndices(Array):
     """The features of each sample, stored as differences."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the differences."""
         encoder.budget.spend(_BYTES_PER_ENTRY * len(value))
         gaps = np.diff(value, prepend=np.int32(0))
@@ -35,7 +35,7 @@ class _SortedIndices(Array):
         gaps[starts] = value[starts]
         return encoder.arrays.add(gaps)
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Sum the differences of each sample."""
         gaps, indptr = decoder.arrays.get(node), owner._indptr
         decoder.budget.spend(_BYTES_PER_ENTRY * gaps.size)

@@ -18,7 +18,7 @@ from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.lexicon import MAX_SCORE, VADER, LexiconVectorizer
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _DIGEST = re.compile(r"[0-9a-f]{32,128}")
 _MAX_NAME = 1000
@@ -59,7 +59,7 @@ def _check_embedding_params(model: Any, is_trusted: bool) -> None:
 class _Scores(Field):
     """Scores of words; None for a lexicon that is installed."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store words and scores in alphabetical order."""
         if value is None:
             return None
@@ -67,7 +67,7 @@ class _Scores(Field):
         scores = np.array([value[word] for word in words])
         return {"words": encoder.arrays.add_strings(words), "scores": encoder.arrays.add(scores)}
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read words and scores."""
         if node is None:
             return None

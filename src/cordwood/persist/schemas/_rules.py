@@ -20,7 +20,7 @@ from cordwood.rules._records import RuleSet, check_rules
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _BYTES_PER_FEATURE = 16
 
@@ -28,7 +28,7 @@ _BYTES_PER_FEATURE = 16
 class _RuleSets(Field):
     """One list of rule sets, whose arrays are concatenated."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the arrays."""
         lengths = np.array([len(rules.feature) for rules in value], np.int64)
         node = {"lengths": encoder.arrays.add(lengths)}
@@ -38,7 +38,7 @@ class _RuleSets(Field):
         encoder.budget.spend(500 * len(value))
         return node
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Divide the arrays."""
         if not isinstance(node, dict) or set(node) != {"lengths", *_DTYPES}:
             raise Rejected("has rules of the wrong structure")
@@ -71,12 +71,12 @@ class _RuleSets(Field):
 class _Stages(_RuleSets):
     """For each class, a list of rule sets."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the rule sets of all classes together."""
         flat = [rules for stages in value for rules in stages]
         return [[len(stages) for stages in value], super().encode(flat, encoder, owner)]
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Divide the rule sets."""
         if not isinstance(node, list) or len(node) != 2 or not isinstance(node[0], list):
             raise Rejected("has rules of the wrong structure")

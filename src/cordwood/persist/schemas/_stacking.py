@@ -31,7 +31,7 @@ from cordwood.stacking.combiners import (
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _DEFAULT_CV = 5
 
@@ -41,11 +41,11 @@ class _SharedSteps(Field):
 
     _steps = NamedEstimators(is_chain=True)
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert the steps."""
         return [self._steps.encode(steps, encoder, owner) for steps in value]
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Build the steps."""
         if not isinstance(node, list):
             raise Rejected("has a value of the wrong structure")
@@ -62,7 +62,7 @@ class _SharedSteps(Field):
 class _Members(Field):
     """The members: whole estimators, or the last step after some shared steps."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert what the members do not share."""
         outer_norm, nodes = encoder.input_norm, []
         for member, position in zip(value, owner._step_index, strict=True):
@@ -76,7 +76,7 @@ class _Members(Field):
             encoder.input_norm = outer_norm
         return nodes
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Build the members."""
         index, shared = owner._step_index, owner._shared_steps
         if not isinstance(node, list) or len(node) != len(index):
@@ -116,11 +116,11 @@ class _Gaussians(Field):
         self._has_features = has_features
         self._low = low
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the arrays."""
         return [encoder.arrays.add(array) for array in value]
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the arrays."""
         if not isinstance(node, list):
             raise Rejected("has a value of the wrong structure")

@@ -19,7 +19,7 @@ from cordwood.text.token_patterns import TOKEN_PATTERNS
 from cordwood.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _MAX_N = 32
 
@@ -55,11 +55,11 @@ def is_linear_pattern(pattern: str) -> bool:
 class _ResolvedParams(Field):
     """The parameters after applying the preset."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert the parameters."""
         return {name: encoder.values.encode(each) for name, each in asdict(value).items()}
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Validate and convert the parameters."""
         names = {each.name for each in fields(VectorizerParams)}
         if not isinstance(node, dict) or set(node) != names:
@@ -80,12 +80,12 @@ class _ResolvedParams(Field):
 class _Vocabulary(Field):
     """The terms in alphabetical order, which is the order of the columns."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the sorted terms."""
         encoder.budget.spend(_BYTES_PER_TERM * len(value))
         return encoder.arrays.add_strings(sorted(value))
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the terms."""
         terms = decoder.arrays.get_strings(node)
         decoder.budget.spend(_BYTES_PER_TERM * len(terms))

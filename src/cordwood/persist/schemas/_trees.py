@@ -23,7 +23,7 @@ from cordwood.persist._fields import (
 )
 
 if TYPE_CHECKING:
-    from cordwood.persist._objects import Decoder, Encoder
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 # Of each thread, see `apply.RowBlock`.
 _BYTES_PER_FEATURE = 20
@@ -34,13 +34,13 @@ _NODES_PER_CHECK = 2**18
 class _Trees(Field):
     """The trees: exact arrays, with the far child relative to its node."""
 
-    def encode(self, value: Any, encoder: "Encoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the arrays."""
         arrays = value._asdict()
         arrays["far_child"] = _make_relative(value.far_child, value.node_start, -1)
         return {name: encoder.arrays.add(array) for name, array in arrays.items()}
 
-    def decode(self, node: Any, decoder: "Decoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the arrays."""
         if not isinstance(node, dict) or set(node) != set(Forest._fields):
             raise Rejected("has a forest of the wrong structure")
