@@ -58,8 +58,10 @@ def test_huge_feature_indices_are_learned(recipe, tmp_path):
     persist.save(model, tmp_path / "model.cordwood")
     loaded = persist.load(tmp_path / "model.cordwood")
     narrow = read_dataset(write(tmp_path / "narrow.svm", (7, 8, 9)))
-    np.testing.assert_array_equal(
-        api.predict(loaded, narrow).probabilities, api.predict(model, narrow).probabilities
+    np.testing.assert_allclose(
+        api.predict(loaded, narrow).probabilities,
+        api.predict(model, narrow).probabilities,
+        atol=1e-3,  # of compact files
     )
 
 

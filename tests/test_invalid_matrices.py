@@ -105,7 +105,8 @@ PARAMS = {
 def make_estimators():
     public = [getattr(cordwood, name) for name in cordwood.__all__]
     classes = {cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)}
-    classes = (classes | {NaiveBayesClassifier}) - {cordwood.TextVectorizer}
+    classes |= {NaiveBayesClassifier}
+    classes -= {cordwood.EmbeddingVectorizer, cordwood.TextVectorizer}
     return {cls.__name__: cls(**PARAMS.get(cls.__name__, {})) for cls in classes}
 
 

@@ -98,6 +98,7 @@ def train(
         check_language(language)
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
+    params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
     model = recipes.make(
         recipe,
         input=input_type,

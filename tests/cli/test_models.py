@@ -1,6 +1,6 @@
 import json
+from pathlib import Path
 
-import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
@@ -9,6 +9,7 @@ from cordwood.cli.main import main
 
 TEXTS = ["bread soup", "salt bread", "goal team", "ball goal"]
 LABELS = ["food", "food", "sport", "sport"]
+CRAFTED = sorted((Path(__file__).parents[1] / "persist" / "regressions").glob("*.cordwood"))
 
 
 @pytest.fixture
@@ -19,34 +20,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def add_class(model):
-    model[-1].classes_ = np.append(model[-1].classes_, "other")
-
-
-def replace_classes(model):
-    model[-1].classes_ = np.array([[1.0, np.nan]])
-
-
-def drop_coefficients(model):
-    model[-1].coef_ = model[-1].coef_[:, :1]
-
-
-def shuffle_types(model):
-    model[-1].temperature_ = "warm"
-
-
-@pytest.mark.parametrize("damage", [add_class, replace_classes, drop_coefficients, shuffle_types])
+@pytest.mark.parametrize("file", CRAFTED, ids=lambda file: file.stem)
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_malicious_model_is_an_error_about_its_file(folder, capsys, damage, command):
-    model = api.train(TEXTS, LABELS, recipe="svm")
-    damage(model)
-    try:
-        persist.save(model, "model.cordwood")
-    except persist.ModelFileError:
-        pytest.skip("the file is already rejected when it is loaded")
-    assert main([command, "model.cordwood", "rows.jsonl", "--json"]) == 1
+def test_malicious_model_is_an_error_about_its_file(folder, capsys, file, command):
+    assert main([command, str(file), "rows.jsonl", "--json"]) == 1
     error = capsys.readouterr().err
-    assert "model.cordwood" in error
+    assert file.name in error
     assert "bug" not in error
 
 

@@ -123,7 +123,7 @@ def test_explanations_do_not_depend_on_other_texts(model):
 
 
 def test_loaded_model_has_the_same_explanation(model, tmp_path):
-    cordwood.save(model, tmp_path / "model")
+    cordwood.save(model, tmp_path / "model", precision="full")
     loaded = cordwood.load(tmp_path / "model")
     found, expected = (Explainer(each).explain("so good") for each in (loaded, model))
     np.testing.assert_allclose(found.word_contributions, expected.word_contributions)

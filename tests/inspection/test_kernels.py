@@ -54,7 +54,7 @@ def test_contributions_are_the_same_compiled_and_as_plain_python(compiled, plain
 def test_lazy_paths_lead_to_the_votes(kernels, base):
     model = LazyForestClassifier(20, 5, base=base, random_state=0).fit(X, Y)
     workspace = allocate_lazy_workspace(model._rows, N_CLASSES, 20)
-    params = model._tree_params(20, is_loo=False)
+    params = model._tree_params(20, model.n_features_in_, is_loo=False)
     for row in ROWS[:2]:
         neighbors, _ = find_neighbors(model, row)
         weights, features = np.zeros(len(Y)), np.empty(500, np.int64)

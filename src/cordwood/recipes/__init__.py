@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from cordwood.exceptions import CordwoodError
 from cordwood.recipes._table import COMBINERS, RECIPES, Recipe
+from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.vectorizer import TextVectorizer
 
 DEFAULT = "quick"
@@ -299,7 +300,8 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
         # In scikit-learn, `n_jobs` of logistic regression has no effect since 1.8.
         if not isinstance(classifier, LogisticRegression):
             pipeline.set_params(**dict.fromkeys(_find_n_jobs(step_params), settings.n_jobs))
-        if "vectorizer__n_jobs" in step_params:
+        # Threads encode texts faster; other vectorizers hold the GIL.
+        if isinstance(steps[0][1], EmbeddingVectorizer):
             pipeline.set_params(vectorizer__n_jobs=settings.n_jobs)
     return pipeline
 

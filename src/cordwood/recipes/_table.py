@@ -144,8 +144,6 @@ def _make_ngram_vectorizer(
 
 # `recipes.make` sets the members.
 _STACK = partial(OOBStackingClassifier, [])
-# See the evidence in docs/stacking.md.
-_PRUNED_STACK = partial(_STACK, prune_tol=0.001)
 
 # No centering, to keep sparse features sparse.
 _UNIT_VARIANCE = partial(StandardScaler, with_mean=False)
@@ -260,7 +258,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "best": Recipe(
         "stack of the nine and nbsvm, the most accurate recipe (minutes)",
-        _PRUNED_STACK,
+        _STACK,
         members=(*_SIGIR17, "nbsvm"),
         numeric_members=_SIGIR17,
         auto_encoder=True,
@@ -268,7 +266,7 @@ RECIPES: Mapping[str, Recipe] = {
     "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
         "stack of nbsvm, nb, knn and rf (seconds)",
-        partial(_PRUNED_STACK, cv=3),
+        partial(_STACK, cv=3),
         members=("nbsvm", "nb", "knn", "rf"),
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
         auto_encoder=True,
