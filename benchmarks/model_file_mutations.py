@@ -108,6 +108,8 @@ def edit(data: bytes, rng: Rng) -> tuple[bytes, str]:
 
 def _edit_tree(members: dict[str, bytes], rng: Rng) -> str:
     tree = json.loads(members[_TREE])
+    if not tree:
+        return "nothing left"
     parent, key, path = _choose_node(tree, rng)
     old = parent[key]
     action = str(rng.choice(["replace", "replace", "replace", "delete", "duplicate", "nudge"]))
@@ -126,7 +128,7 @@ def _edit_tree(members: dict[str, bytes], rng: Rng) -> str:
 def _edit_arrays(members: dict[str, bytes], rng: Rng) -> str:
     content = bytearray(members[_ARRAYS])
     if not content:
-        return "no arrays"
+        return "nothing left"
     start = int(rng.integers(len(content)))
     length = min(int(rng.choice([1, 2, 4, 8, 64, 1024])), len(content) - start)
     filler = str(rng.choice(["zeros", "ones", "127", "random", "copy", "cut", "append"]))

@@ -192,6 +192,16 @@ def _stack_interface(model: Any, interface_of: InterfaceOf) -> Interface:
     return Interface(n_features=n_features, takes_text=takes_text, classes=model.classes_)
 
 
+class _Distribution(Array):
+    """An array of probabilities that sum to one."""
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check type, shape, range and sum."""
+        if problem := super().check(value, sizes):
+            return problem
+        return None if abs(value.sum() - 1) < 1e-6 else "probabilities that sum to one"
+
+
 def _check_blocks(model: Any, interface_of: InterfaceOf) -> None:
     if model.n_features_in_ % len(model.classes_):
         raise Rejected(f"has a {type(model).__name__} without a block of features for each member")
@@ -231,7 +241,7 @@ _COMBINER = {
     "classes_": Labels(),
     "n_features_in_": Size("n_features"),
     "feature_names_in_": FeatureNames(),
-    "class_prior_": Array("float64", "n_classes", low=0, high=1),
+    "class_prior_": _Distribution("float64", "n_classes", low=0, high=1),
 }
 _STRINGS = Plain("a list of strings", _is_string_list)
 _MAPPING = Plain("a mapping of names", _is_string_mapping)
