@@ -3,10 +3,12 @@ import os
 import signal
 import sqlite3
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
 
+from cordwood.encoders import embedding_cache
 from cordwood.encoders.embedding_cache import EmbeddingCache, list_caches, text_key
 from cordwood.encoders.encoder import EncodedTexts
 from cordwood.encoders.object_encoder import ObjectEncoder
@@ -185,3 +187,18 @@ def test_listing(tmp_path):
     assert info.fingerprint.startswith(info.path.name)
     assert info.n_bytes > 5 * 2 * N_ELEMENTS
     assert list_caches(tmp_path / "missing") == []
+
+
+def test_locked_cache_is_waited_for_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(embedding_cache, "_TIMEOUT", 0.01)
+    cache = open_cache(tmp_path)
+    write(cache, range(3))
+    file = cache.path / "vectors.sqlite"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for _ in range(3):
+            assert len(cache.read(make_keys(range(3)))[0]) == 0
+            write(cache, range(3))
+        other.execute("ROLLBACK")
+    assert caplog.text.count("database is locked") == 1
+    assert_contains(open_cache(tmp_path), range(3))

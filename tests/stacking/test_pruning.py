@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from cordwood import OOBStackingClassifier, RandomForestClassifier, recipes
+from cordwood import OOBStackingClassifier, RandomForestClassifier
 from cordwood.stacking._pruning import choose_estimators
 from cordwood.stacking.combiners import LogarithmicPool, Voting
 
@@ -164,9 +164,3 @@ def test_invalid_prune_tol_raises(prune_tol):
     X, y = load_digits(return_X_y=True)
     with pytest.raises(ValueError, match="^prune_tol must be .*; got"):
         OOBStackingClassifier(SEVERAL, prune_tol=prune_tol).fit(X, y)
-
-
-def test_recipes_quick_and_best_prune():
-    for name in ("quick", "best"):
-        assert recipes.make(name)["classifier"].prune_tol == 0.001
-    assert recipes.make("stack_sigir17")["classifier"].prune_tol == 0.0

@@ -25,8 +25,8 @@ MAX_BYTES = 2_000_000_000
 """Size of the cache of all encoders above which vectors that were not used recently are deleted."""
 
 _FILE = "vectors.sqlite"
-# Seconds to wait for another process that is writing.
-_TIMEOUT = 60.0
+# Seconds to wait for another process that is writing, which takes milliseconds.
+_TIMEOUT = 10.0
 # Keys per query; SQLite allows at least 999 parameters.
 _QUERY_SIZE = 900
 # Fraction of the vectors of an encoder that are deleted when the cache is full.
@@ -116,12 +116,12 @@ class EmbeddingCache:
         self._encoder = encoder
         self._max_bytes = max_bytes
         self.path = root / encoder.fingerprint[:32]
-        self._has_warned = False
+        self._is_usable = True
 
     def read(self, keys: Sequence[Key]) -> tuple[NDArray[np.intp], EncodedTexts]:
         """Return the positions of the keys that are cached, and their vectors as float16."""
         found: dict[int, tuple[int, bool, bytes]] = {}
-        if (self.path / _FILE).is_file():
+        if self._is_usable and (self.path / _FILE).is_file():
             with self._report_errors("read"), self._connect() as database:
                 # Another process may just have created the file.
                 has_table = "SELECT 1 FROM sqlite_master WHERE name = 'vectors'"
@@ -149,6 +149,8 @@ class EmbeddingCache:
 
     def write(self, keys: Sequence[Key], encoded: EncodedTexts) -> None:
         """Add vectors, whose elements must be representable as float16."""
+        if not self._is_usable:
+            return
         vectors = encoded.vectors.astype("<f2")
         rows = [
             (key, check_key, bool(truncated), vector.tobytes())
@@ -212,14 +214,15 @@ class EmbeddingCache:
             if isinstance(error, sqlite3.DatabaseError) and _is_damaged(error):
                 logger.warning("The embedding cache %s is damaged and is deleted.", self.path)
                 delete_cache(self.path)
-            elif not self._has_warned:
-                logger.warning(
-                    "The embedding cache %s cannot be %s: %s. Texts are encoded again.",
-                    self.path,
-                    done,
-                    error,
-                )
-            self._has_warned = True
+                return
+            logger.warning(
+                "The embedding cache %s cannot be %s: %s. Texts are encoded again.",
+                self.path,
+                done,
+                error,
+            )
+            # Otherwise, every further access would wait again.
+            self._is_usable = False
 
 
 def list_caches(root: Path) -> list[CacheInfo]:
