@@ -2,13 +2,14 @@
 
 import csv
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
+from cordwood.datasets._batched_table import find_duplicates
 from cordwood.datasets._lines import Lines, row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import ColumnNames, Row, list_names, missing_name_issue
+from cordwood.datasets._values import InvalidValue, TimeParser, parse_weight, split_labels
 from cordwood.exceptions import DataError
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -32,6 +33,12 @@ class _FieldIndices(NamedTuple):
     id: int | None
     split: int | None
     group: int | None
+    weight: int | None
+    time: int | None
+    extra: dict[str, int]
+
+
+_T = TypeVar("_T")
 
 
 def read_csv_rows(
@@ -39,32 +46,80 @@ def read_csv_rows(
 ) -> Iterator[Row]:
     """Yield the rows after the header.
 
-    Blank lines are ignored. An unclosed quote and a row that is too long raise an error even if bad
-    rows are skipped, because they may have consumed any number of rows.
+    Blank lines are ignored. Empty fields of further columns are None. An unclosed quote and a row
+    that is too long raise an error even if bad rows are skipped, because they may have consumed any
+    number of rows.
     """
     records = _parse_records(lines, delimiter)
     header = _read_header(lines, records)
-    indices = _find_columns(columns, header, lines.name, delimiter)
+    maker = _RowMaker(columns, header, _find_columns(columns, header, lines.name, delimiter))
     number = 0
     for fields, line in records:
         if not fields and len(header) > 1:
             continue
         number += 1
         place = f"{lines.name}, line {line}"
-        issue = lines.issue or _find_issue(fields, header, indices.label, place)
-        if issue:
+        issue = lines.issue or _find_issue(fields, header, maker.required_label, place)
+        if issue is None:
+            try:
+                row = maker.make(fields, number)
+            except InvalidValue as error:
+                issue = RowIssue(f"{place}: {error}", "correct the value")
+        if issue is None:
+            yield row
+        else:
             lines.issue = None
             bad_rows.handle(issue)
-            continue
-        yield Row(
-            id=str(number) if indices.id is None else fields[indices.id],
-            text="\n".join([fields[index] for index in indices.text]),
-            label=None if indices.label is None else fields[indices.label],
-            split=None if indices.split is None else fields[indices.split],
-            group=None if indices.group is None else fields[indices.group],
-        )
     if number == 0:
         raise DataError(f"{lines.name} has no rows after its header")
+
+
+class _RowMaker:
+    """Makes rows of the fields of records."""
+
+    def __init__(self, columns: ColumnNames, header: list[str], indices: _FieldIndices) -> None:
+        self._header = header
+        self._indices = indices
+        self._label_separator = columns.label_separator
+        self._parse_time = TimeParser()
+
+    @property
+    def required_label(self) -> int | None:
+        """Index of the label, if it must not be empty."""
+        return self._indices.label if self._label_separator is None else None
+
+    def make(self, fields: list[str], number: int) -> Row:
+        """Return a row; raise `InvalidValue` if a field cannot be parsed."""
+        indices = self._indices
+        return Row(
+            id=str(number) if indices.id is None else fields[indices.id],
+            text="\n".join([fields[index] for index in indices.text]),
+            label=self._get_label(fields),
+            split=_get(fields, indices.split),
+            group=_get(fields, indices.group),
+            weight=self._parse("weight", indices.weight, fields, parse_weight),
+            time=self._parse("time", indices.time, fields, self._parse_time),
+            columns={name: fields[index] or None for name, index in indices.extra.items()},
+        )
+
+    def _get_label(self, fields: list[str]) -> str | tuple[str, ...] | None:
+        label = _get(fields, self._indices.label)
+        if label is None or self._label_separator is None:
+            return label
+        return split_labels(label, self._label_separator)
+
+    def _parse(
+        self, part: str, index: int | None, fields: list[str], parse: Callable[[str], _T]
+    ) -> _T | None:
+        try:
+            return None if index is None else parse(fields[index])
+        except InvalidValue as error:
+            name = self._header[index or 0]
+            raise InvalidValue(f'the {part} (column "{name}") {error}') from None
+
+
+def _get(fields: list[str], index: int | None) -> str | None:
+    return None if index is None else fields[index]
 
 
 def _parse_records(lines: Lines, delimiter: str) -> Iterator[_Record]:
@@ -130,13 +185,20 @@ def _find_columns(
     def find_optional(option: str, name: str | None) -> int | None:
         return find(option, name or option) if name or option in header else None
 
+    text = ("text",) if columns.text is None else columns.text
     indices = _FieldIndices(
-        text=tuple(find("text", name) for name in columns.text or ["text"]),
+        text=tuple(find("text", name) for name in text),
         label=find("label", columns.label or "label") if columns.labeled else None,
         id=find_optional("id", columns.id),
         split=find_optional("split", columns.split),
         group=find_optional("group", columns.group),
+        weight=find("weight", columns.weight) if columns.weight else None,
+        time=find("time", columns.time) if columns.time else None,
+        extra={},
     )
+    used = [header[index] for index in indices[1:-1] if isinstance(index, int)]
+    for name in columns.list_extra(header, used):
+        indices.extra[name] = find("extra_columns", name)
     if duplicates := find_duplicates(header):
         raise DataError(
             f'{file_name} has more than one column "{duplicates[0]}" among its columns: '
@@ -164,11 +226,6 @@ def _missing_column_message(
     if option == "text" and (find_duplicates(header) or any(map(_looks_like_data, header))):
         return f"{issue.message}; this looks like data: add a header line with the column names"
     return f"{issue.message}; {issue.advice}"
-
-
-def find_duplicates(header: Iterable[str]) -> list[str]:
-    """Return the column names that occur more than once; columns without a name are ignored."""
-    return [name for name, count in Counter(header).items() if name and count > 1]
 
 
 def _looks_like_data(name: str) -> bool:

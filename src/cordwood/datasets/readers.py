@@ -1,14 +1,15 @@
 """Read data sets from files, folders, dataframes and standard input."""
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from cordwood._labels import check_n_classes
+from cordwood.datasets._batched_table import read_table_rows
 from cordwood.datasets._csv import read_csv_rows
-from cordwood.datasets._dataframe import is_dataframe, read_dataframe_rows
+from cordwood.datasets._dataframe import is_dataframe, open_dataframe
 from cordwood.datasets._folder import read_folder_rows
 from cordwood.datasets._jsonl import read_jsonl_rows
 from cordwood.datasets._lines import (
@@ -30,6 +31,8 @@ from cordwood.exceptions import CordwoodError, DataError
 Format = Literal["csv", "tsv", "jsonl", "folder", "svmlight"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "folder", "svmlight")
 
+ExtraColumns = Sequence[str] | Literal["all", "other"]
+
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -43,6 +46,7 @@ _SUFFIXES: dict[str, Format] = {
 _DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 _FORMATS_WITH_COLUMNS: tuple[Format, ...] = ("csv", "tsv", "jsonl")
 _MAX_STREAM_MESSAGES = 1000
+_MAX_SHARED_VALUES = 10_000
 
 
 def read_dataset(
@@ -53,6 +57,10 @@ def read_dataset(
     id: str | None = None,
     split: str | None = None,
     group: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    extra_columns: ExtraColumns = (),
+    label_separator: str | None = None,
     require_labels: bool = True,
     encoding: str = "utf-8",
     format: Format | None = None,
@@ -90,6 +98,16 @@ def read_dataset(
         column "split" if there is one.
     group : str, default=None
         Column of the group. If None, the column "group" if there is one.
+    weight : str, default=None
+        Column of the sample weight, numbers of at least 0. If None, there are no weights.
+    time : str, default=None
+        Column of the time of a row: numbers, or dates in ISO 8601 format. If None, there are no
+        times.
+    extra_columns : sequence of str, "all" or "other", default=()
+        Further columns to read: those named; all columns; or those that are not the label, the id,
+        the split, the group, the weight or the time. Only with these may `text` be empty.
+    label_separator : str, default=None
+        String between the labels of a row, such as ";". If None, a string is one label.
     require_labels : bool, default=True
         Whether to read labels, and to raise an error if there are fewer than two classes.
     encoding : str, default="utf-8"
@@ -152,7 +170,10 @@ def read_dataset(
         ...
     cordwood.exceptions.DataError: DataFrame, row 1: the label (column "topic") is missing ...
     """
-    columns = _make_column_names(text, label, id, split, group, require_labels)
+    columns = _make_column_names(
+        text, require_labels, extra_columns, label_separator,
+        label=label, id=id, split=split, group=group, weight=weight, time=time,
+    )  # fmt: skip
     bad_rows = _make_handler(on_bad_rows)
     if is_dataframe(source):
         name = type(source).__name__
@@ -163,7 +184,7 @@ def read_dataset(
         ):
             if value is not None:
                 raise CordwoodError(f"{option} applies to files only; leave it out for a {name}")
-        rows = read_dataframe_rows(source, columns, bad_rows)
+        rows = read_table_rows(open_dataframe(source), columns, bad_rows)
         dataset: Corpus | FeatureMatrix = corpus_from_rows(
             _require_rows(rows, bad_rows, name), bad_rows.messages
         )
@@ -205,6 +226,10 @@ def stream_dataset(
     id: str | None = None,
     split: str | None = None,
     group: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    extra_columns: ExtraColumns = (),
+    label_separator: str | None = None,
     require_labels: bool = True,
     encoding: str = "utf-8",
     format: Format | None = None,
@@ -236,6 +261,16 @@ def stream_dataset(
         column "split" if there is one.
     group : str, default=None
         Column of the group. If None, the column "group" if there is one.
+    weight : str, default=None
+        Column of the sample weight, numbers of at least 0. If None, there are no weights.
+    time : str, default=None
+        Column of the time of a row: numbers, or dates in ISO 8601 format. If None, there are no
+        times.
+    extra_columns : sequence of str, "all" or "other", default=()
+        Further columns to read: those named; all columns; or those that are not the label, the id,
+        the split, the group, the weight or the time. Only with these may `text` be empty.
+    label_separator : str, default=None
+        String between the labels of a row, such as ";". If None, a string is one label.
     require_labels : bool, default=True
         Whether to read labels.
     encoding : str, default="utf-8"
@@ -259,8 +294,9 @@ def stream_dataset(
     Returns
     -------
     RowStream
-        An iterator of rows with the attributes `id`, `text`, `label`, `split` and `group`.
-        The file is opened for the first row, and closed after the last row or by `close`.
+        An iterator of rows with the attributes `id`, `text`, `label`, `split`, `group`, `weight`,
+        `time` and `columns`. The file is opened for the first row, and closed after the last row
+        or by `close`.
 
     Raises
     ------
@@ -284,7 +320,18 @@ def stream_dataset(
     file = _FileSource(
         path=path,
         format=detect_format(path, format),
-        columns=_make_column_names(text, label, id, split, group, require_labels),
+        columns=_make_column_names(
+            text,
+            require_labels,
+            extra_columns,
+            label_separator,
+            label=label,
+            id=id,
+            split=split,
+            group=group,
+            weight=weight,
+            time=time,
+        ),  # fmt: skip
         encoding=encoding,
         delimiter=delimiter,
         max_bytes=max_bytes,
@@ -393,21 +440,27 @@ class _FileSource:
 
 def _make_column_names(
     text: str | Sequence[str] | None,
-    label: str | None,
-    id: str | None,
-    split: str | None,
-    group: str | None,
     require_labels: bool,
+    extra: ExtraColumns,
+    label_separator: str | None,
+    **parts: str | None,
 ) -> ColumnNames:
-    if text is not None and not text:
+    if isinstance(extra, str) and extra not in ("all", "other"):
+        raise CordwoodError(
+            f"extra_columns must be a list of columns, 'all' or 'other'; got {extra!r}"
+        )
+    if text is not None and not text and not extra:
         raise CordwoodError("text must name at least one column; got none")
+    if label_separator is not None and not label_separator.strip():
+        raise CordwoodError(
+            f"label_separator must be a string such as ';'; got {label_separator!r}"
+        )
     return ColumnNames(
         text=(text,) if isinstance(text, str) else None if text is None else tuple(text),
-        label=label,
-        labeled=require_labels or label is not None,
-        id=id,
-        split=split,
-        group=group,
+        labeled=require_labels or parts["label"] is not None,
+        extra=cast(Any, extra if isinstance(extra, str) else tuple(extra)),
+        label_separator=label_separator,
+        **cast(Any, parts),
     )
 
 
@@ -470,18 +523,57 @@ def corpus_from_rows(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus
     labels: list[Any] = []
     split: list[Any] = []
     groups: list[Any] = []
+    weights: list[Any] = []
+    times: list[Any] = []
+    columns = _ColumnCollector()
     unique: dict[Any, Any] = {}  # one object per label, however many rows have it
     for row in rows:
+        columns.add(row.columns, len(ids))
         ids.append(row.id)
         texts.append(row.text)
         labels.append(unique.setdefault(row.label, row.label))
         split.append(unique.setdefault(row.split, row.split))
         groups.append(row.group)
+        weights.append(row.weight)
+        times.append(row.time)
     return Corpus(
         texts=tuple(texts),
         ids=tuple(ids),
         labels=None if labels[0] is None else tuple(labels),
         split=None if split[0] is None else tuple(split),
         groups=None if groups[0] is None else tuple(groups),
+        weights=None if weights[0] is None else tuple(weights),
+        times=None if times[0] is None else tuple(times),
+        columns=columns.finish(len(ids)),
         skipped=tuple(skipped),
     )
+
+
+class _ColumnCollector:
+    """Collects the values of further columns; a column that a row does not have is None."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Any]] = {}
+        self._known: dict[str, str] = {}
+
+    def add(self, values: Mapping[str, Any], n_before: int) -> None:
+        """Add the values of the row after `n_before` rows."""
+        for name, value in values.items():
+            column = self._columns.setdefault(name, [])
+            column.extend(None for _ in range(n_before - len(column)))
+            column.append(self._share(value))
+
+    def finish(self, n_samples: int) -> dict[str, tuple[Any, ...]]:
+        """Return the columns."""
+        return {
+            name: (*column, *(None for _ in range(n_samples - len(column))))
+            for name, column in self._columns.items()
+        }
+
+    def _share(self, value: Any) -> Any:
+        """Return one object for equal strings, because columns often have few distinct values."""
+        if not isinstance(value, str):
+            return value
+        if len(self._known) < _MAX_SHARED_VALUES:
+            return self._known.setdefault(value, value)
+        return self._known.get(value, value)
