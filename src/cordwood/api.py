@@ -156,10 +156,15 @@ def _check_weights_supported(classifier: Any, recipe: str) -> None:
     if unable == [recipe]:
         raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
     if unable:
+        # Members of pretrained models are added anyway.
+        definition = recipes.find(recipe)
+        others = [
+            name for name in able if name in (*definition.members, *definition.numeric_members)
+        ]
         raise CordwoodError(
             f"recipe {recipe!r} cannot use sample weights, because its members "
-            f"{', '.join(unable)} cannot; choose others with members={able} / "
-            f'--set "members={able}"'
+            f"{', '.join(unable)} cannot; choose others with members={others} / "
+            f'--set "members={others}"'
         )
 
 
