@@ -22,6 +22,7 @@ from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
@@ -131,7 +132,16 @@ def _list_pretrained(
     return {name: value for name, value in given.items() if value is not None}
 
 
-def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predictions:
+def predict(
+    model: Any,
+    data: Corpus | FeatureMatrix | Sequence[str],
+    *,
+    coverage: float | None = None,
+    class_conditional: bool = False,
+    min_confidence: float | None = None,
+    max_error: float | None = None,
+    unknown: float | None = None,
+) -> Predictions:
     """Predict labels and class probabilities.
 
     Parameters
@@ -140,15 +150,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
     data : Corpus, FeatureMatrix or sequence of str
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    coverage : float, optional
+        Also predict a set of labels for each sample, which contains the true label with this
+        probability, such as 0.95.
+    class_conditional : bool, default=False
+        Whether the coverage holds for the samples of each class instead of all samples.
+    min_confidence : float, optional
+        Leave samples undecided whose label has a lower probability.
+    max_error : float, optional
+        Leave samples undecided such that at most this share of the others is wrong, with a
+        confidence of 90 %.
+    unknown : float, optional
+        Find samples that are unlike the training samples, at the cost of losing this share of
+        those that are like them, such as 0.02.
 
     Returns
     -------
     Predictions
-        Labels and probabilities, in the order of the samples.
+        Labels and probabilities, in the order of the samples, with `sets`, `is_decided` and
+        `is_in_scope` according to the arguments.
+
+    Raises
+    ------
+    DataError
+        If an argument requires out-of-fold predictions of the training samples, which the model
+        does not have; see the argument `oof` of `train`.
 
     See Also
     --------
     evaluate : Score a model on labelled samples.
+    cordwood.inspection.make_decision_rule : Prepare the arguments once for many calls.
 
     Examples
     --------
@@ -157,6 +188,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
     ['-', '+']
     """
     _check_fitted(model)
+    rule = make_decision_rule(
+        model,
+        coverage=coverage,
+        class_conditional=class_conditional,
+        min_confidence=min_confidence,
+        max_error=max_error,
+        unknown=unknown,
+    )
+    return predict_by_rule(model, data, rule)
+
+
+def predict_by_rule(
+    model: Any, data: Corpus | FeatureMatrix | Sequence[str], rule: DecisionRule
+) -> Predictions:
+    """Predict labels and class probabilities, and apply a rule that was made for the model.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
+    data : Corpus, FeatureMatrix or sequence of str
+        Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    rule : DecisionRule
+        Made by `cordwood.inspection.make_decision_rule`.
+
+    Returns
+    -------
+    Predictions
+        As returned by `predict`.
+    """
     classes = np.asarray(model.classes_)
     X = _select_features(model, data)
     # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
@@ -167,7 +228,8 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
             f"{len(data)} samples have shape {np.shape(probabilities)}"
         )
     labels = classes[np.argmax(probabilities, axis=1)]
-    return Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    return rule.apply(model, X, predictions)
 
 
 def evaluate(

@@ -1,7 +1,9 @@
-"""Inspection of data and models: mistakes in labelled data, and explanations of predictions."""
+"""Inspection of data and models: mistakes in labelled data, explanations and confidence."""
 
 from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
+from cordwood.inspection.conformal import ConformalCalibration, calibrate_sets
 from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
+from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.inspection.explainer import Explainer, explain
 from cordwood.inspection.explanation import (
     Explanation,
@@ -9,18 +11,35 @@ from cordwood.inspection.explanation import (
     MemberExplanation,
     Neighbor,
 )
+from cordwood.inspection.out_of_scope import (
+    ScopeReference,
+    fit_scope,
+    out_of_scope_score,
+    scope_p_values,
+)
+from cordwood.inspection.selective import ConfidenceThreshold, choose_confidence
 
 __all__ = [
     "ClassWord",
     "ClassWords",
+    "ConfidenceThreshold",
+    "ConformalCalibration",
     "DatasetCheck",
+    "DecisionRule",
     "Explainer",
     "Explanation",
     "Explanations",
     "Finding",
     "MemberExplanation",
     "Neighbor",
+    "ScopeReference",
+    "calibrate_sets",
     "check_dataset",
+    "choose_confidence",
     "explain",
     "explain_classes",
+    "fit_scope",
+    "make_decision_rule",
+    "out_of_scope_score",
+    "scope_p_values",
 ]

@@ -89,7 +89,7 @@ class ConformalCalibration:
         ndarray of shape (n_classes,)
             Infinity if there are fewer than ``coverage / (1 - coverage)`` samples.
         """
-        _check_coverage(coverage)
+        check_coverage(coverage)
         if not self.class_conditional:
             return np.full(self.n_classes, conformal_quantile(self.scores, coverage))
         is_pooled = np.isin(np.arange(self.n_classes), self.pooled_classes(coverage))
@@ -122,7 +122,7 @@ class ConformalCalibration:
         ndarray of int
             Class codes; empty without `class_conditional`.
         """
-        _check_coverage(coverage)
+        check_coverage(coverage)
         if not self.class_conditional:
             return np.empty(0, np.intp)
         counts = np.bincount(self.y, minlength=self.n_classes)
@@ -275,7 +275,8 @@ def conformal_quantile(scores: NDArray[np.float64], coverage: float) -> float:
     return float(np.partition(scores, rank - 1)[rank - 1])
 
 
-def _check_coverage(coverage: Any) -> None:
+def check_coverage(coverage: Any) -> None:
+    """Raise ValueError if the coverage is not a share."""
     if not isinstance(coverage, int | float | np.number) or not 0 < coverage < 1:
         raise ValueError(f"coverage must be between 0 and 1, such as 0.95; got {coverage!r}")
 
