@@ -23,6 +23,9 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.decisions import DecisionRule, make_decision_rule
+from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.inspection.out_of_scope import fit_scope
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
@@ -40,6 +43,8 @@ def train(
     lexicon: Any = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    oof: bool | None = None,
+    calibrate: bool | None = None,
     **params: Any,
 ) -> Pipeline:
     """Train a classifier.
@@ -67,6 +72,16 @@ def train(
     n_jobs : int, optional
         Number of threads; -1 uses all cores, None one unless in a `joblib.parallel_config`
         context. The model does not depend on it.
+    oof : bool, optional
+        Whether to compute out-of-fold predictions of the training samples, from which
+        `cordwood.inspection.oof_evaluation` estimates the scores on new samples. True may take
+        several times as long, see `cordwood.inspection.compute_oof`. By default they are computed
+        for stacks only, whose base estimators have them already.
+    calibrate : bool, optional
+        Whether to calibrate the probabilities of a recipe that is not a stack by out-of-fold
+        predictions; labels do not change. By default, recipes with poor probabilities are
+        calibrated: `rf`, `nb` and `knn` always, others, for which it takes several more fits, only
+        with ``oof=True``. See docs/confidence.md.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
         ``vectorizer__min_df=2``.
@@ -75,7 +90,9 @@ def train(
     -------
     Pipeline
         Fitted pipeline. Its `predict` and `predict_proba` take texts, or a feature matrix if
-        trained on one.
+        trained on one. Its attribute `oof_` contains the out-of-fold predictions, an
+        `OOFPredictions`, if they were computed, and `scope_` a `ScopeReference`, with which
+        `predict` finds samples that are unlike the training samples.
 
     See Also
     --------
@@ -99,6 +116,9 @@ def train(
         check_language(language)
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
+    if calibrate is None:
+        calibration = recipes.find(recipe).calibration
+        calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
     params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
     model = recipes.make(
         recipe,
@@ -106,12 +126,19 @@ def train(
         language=language,
         random_state=random_state,
         n_jobs=n_jobs,
+        calibrate=calibrate,
         **params,
     )
     if is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
+    if oof is None:
+        oof = isinstance(model[-1], OOBStackingClassifier)
     try:
-        return model.fit(X, y)
+        if not oof:
+            return model.fit(X, y)
+        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state)
+        model.scope_ = fit_scope(model, X, model.oof_.proba)
+        return model
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 

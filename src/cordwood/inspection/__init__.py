@@ -11,6 +11,7 @@ from cordwood.inspection.explanation import (
     MemberExplanation,
     Neighbor,
 )
+from cordwood.inspection.oof_predictions import OOFPredictions, compute_oof
 from cordwood.inspection.out_of_scope import (
     ScopeReference,
     fit_scope,
@@ -32,10 +33,12 @@ __all__ = [
     "Finding",
     "MemberExplanation",
     "Neighbor",
+    "OOFPredictions",
     "ScopeReference",
     "calibrate_sets",
     "check_dataset",
     "choose_confidence",
+    "compute_oof",
     "explain",
     "explain_classes",
     "fit_scope",
