@@ -12,6 +12,7 @@ samples, and the lowest coverage of a class with at least 100 test samples.
 
 import argparse
 import warnings
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -67,9 +68,7 @@ def predict(
     kept = classes[counts >= _MIN_CLASS_SIZE]
     train, test = (part[np.isin(labels[part], kept)] for part in (train, test))
     is_text = isinstance(dataset, Corpus)
-    samples = [
-        dataset.select(part).texts if is_text else dataset.X[part] for part in (train, test)
-    ]
+    samples = [dataset.select(part).texts if is_text else dataset.X[part] for part in (train, test)]
     stack = recipes.make("quick", input="text" if is_text else "numeric", random_state=0)[-1]
     stack.set_params(check_leakage=False).fit(samples[0], labels[train])
     codes = [np.searchsorted(stack.classes_, labels[part]) for part in (train, test)]
@@ -110,14 +109,17 @@ class Probabilities(ClassifierMixin, BaseEstimator):
         self.n_classes = n_classes
 
     def fit(self, X: Any, y: Any) -> "Probabilities":
+        """Set the classes."""
         self.classes_ = np.arange(self.n_classes)
         self.n_features_in_ = self.n_classes
         return self
 
     def predict_proba(self, X: Any) -> Any:
+        """Return the samples."""
         return X
 
     def predict(self, X: Any) -> Any:
+        """Return the most probable class."""
         return X.argmax(axis=1)
 
 
@@ -125,14 +127,12 @@ def measure_mapie(
     oof_proba: NDArray[Any], y: NDArray[Any], proba: NDArray[Any], coverage: float, method: str
 ) -> float:
     """Return the mean size of MAPIE's sets; two classes are supported with LAC only."""
-    from mapie.classification import SplitConformalClassifier
-
     n_classes = oof_proba.shape[1]
     if n_classes == 2 and method != "lac":
         return float("nan")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        mapie = SplitConformalClassifier(
+        mapie = import_module("mapie.classification").SplitConformalClassifier(
             Probabilities(n_classes).fit(None, None),
             confidence_level=coverage,
             conformity_score=method,

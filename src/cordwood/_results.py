@@ -100,7 +100,7 @@ class Predictions:
             Labels; "__unknown__" for samples that are not in scope, and "__undecided__" for others
             whose label is not probable enough.
         """
-        labels = self.labels.tolist()
+        labels: list[Any] = self.labels.tolist()
         for is_kept, placeholder in (
             (self.is_decided, UNDECIDED),
             (self.is_in_scope, UNKNOWN_LABEL),

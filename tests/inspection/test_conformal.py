@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,9 @@ def test_scores_match_the_definition(method):
     proba, _ = draw(20, 6, seed=0)
     u = uniform_of_rows(proba, 3)
     scores = nonconformity(proba, method, random_state=3)
-    expected = [[slow_score(p, k, method, v) for k in range(6)] for p, v in zip(proba, u)]
+    expected = [
+        [slow_score(p, k, method, v) for k in range(6)] for p, v in zip(proba, u, strict=True)
+    ]
     np.testing.assert_allclose(scores, expected, atol=1e-12)
 
 
@@ -45,10 +49,11 @@ def test_sets_match_a_slow_oracle(method, coverage):
     test, _ = draw(40, 5, seed=2)
     calibration = calibrate_sets(proba, y, method=method)
     u, v = uniform_of_rows(proba, 0), uniform_of_rows(test, 0)
-    scores = sorted(slow_score(p, k, method, each) for p, k, each in zip(proba, y, u))
+    scores = sorted(slow_score(p, k, method, each) for p, k, each in zip(proba, y, u, strict=True))
     threshold = scores[int(np.ceil(151 * coverage)) - 1]
     expected = [
-        [slow_score(p, k, method, each) <= threshold for k in range(5)] for p, each in zip(test, v)
+        [slow_score(p, k, method, each) <= threshold for k in range(5)]
+        for p, each in zip(test, v, strict=True)
     ]
     found = calibration.predict_set(test, coverage, allow_empty=True)
     np.testing.assert_array_equal(found, expected)
@@ -133,7 +138,7 @@ def test_sets_grow_with_the_coverage_and_are_not_empty(method):
     proba, y = draw(500, 6, seed=11)
     calibration = calibrate_sets(proba, y, method=method)
     sets = [calibration.predict_set(proba, coverage) for coverage in (0.5, 0.8, 0.95, 0.999)]
-    for smaller, larger in zip(sets, sets[1:]):
+    for smaller, larger in pairwise(sets):
         assert (smaller <= larger).all()
     assert sets[0].any(axis=1).all()
     assert sets[-1].all()

@@ -211,7 +211,9 @@ def calibrate_sets(
             f"{proba.shape} and {codes.shape}"
         )
     n_classes = proba.shape[1]
-    if codes.dtype.kind not in "iu" or (len(codes) and not 0 <= codes.min() <= codes.max() < n_classes):
+    if codes.dtype.kind not in "iu" or (
+        len(codes) and not 0 <= codes.min() <= codes.max() < n_classes
+    ):
         raise ValueError(f"y must contain class codes from 0 to {n_classes - 1}")
     is_known = ~np.isnan(proba).any(axis=1)
     proba, codes = proba[is_known], codes[is_known].astype(np.intp)

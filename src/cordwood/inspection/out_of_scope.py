@@ -20,7 +20,7 @@ from cordwood.text.vectorizer import TextVectorizer
 __all__ = ["ScopeReference", "fit_scope", "out_of_scope_score", "scope_p_values"]
 
 # Weights of the signals, see docs/confidence.md.
-WEIGHTS = {"entropy": 1.0, "distance": 0.3, "unknown_terms": 0.3}
+WEIGHTS = {"entropy": 1.0, "distance": 0.5, "unknown_terms": 0.3}
 
 # More samples make p-values below 0.0005 possible, and model files larger.
 _MAX_SAMPLES = 2000
