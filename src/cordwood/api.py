@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
@@ -25,6 +25,7 @@ from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope
+from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
@@ -37,6 +38,8 @@ def train(
     data: Corpus | FeatureMatrix | Sequence[str],
     labels: ArrayLike | None = None,
     *,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     recipe: str = recipes.DEFAULT,
     language: str | None = None,
     encoder: Any = "auto",
@@ -55,6 +58,11 @@ def train(
         Training set. A `Corpus` or `FeatureMatrix` contains its labels.
     labels : array-like of shape (n_samples,), optional
         Label of each text. Required if `data` is a sequence of texts.
+    groups : array-like of shape (n_samples,), optional
+        Group of each sample, such as ``data.groups``, for recipes that fit by cross-validation,
+        such as stacks: samples of a group are never divided between training and validation.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sample weights; by default those of `data`.
     recipe : str, default="quick"
         Name of a recipe, one of `cordwood.recipes.names()`.
     language : str, optional
@@ -123,10 +131,12 @@ def train(
     )
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
+    fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
     try:
         if not oof:
-            return model.fit(X, y)
-        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state)
+            return model.fit(X, y, **fit_params)
+        metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
+        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state, **metadata)
         model.scope_ = fit_scope(model, X, model.oof_.proba)
         return model
     except ValueError as error:
@@ -171,6 +181,50 @@ def make_model(
     if is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     return model, X, y
+
+
+def _list_fit_params(
+    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any
+) -> dict[str, Any]:
+    """Return groups and sample weights as parameters of `fit`."""
+    name, classifier = model.steps[-1]
+    params = {}
+    if groups is not None:
+        if not has_fit_parameter(classifier, "groups"):
+            raise CordwoodError(
+                f"recipe {recipe!r} cannot use groups; use a stack such as 'quick', or omit "
+                "groups= / --group"
+            )
+        params[f"{name}__groups"] = groups
+    if sample_weight is None:
+        sample_weight = getattr(data, "weights", None)
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, float)
+        if not weights.sum() > 0:
+            raise DataError("all sample weights are 0; at least one must be positive")
+        _check_weights_supported(classifier, recipe)
+        params[f"{name}__sample_weight"] = weights
+    return params
+
+
+def _check_weights_supported(classifier: Any, recipe: str) -> None:
+    """Raise an error that names the members whose `fit` has no `sample_weight`."""
+    members = dict(getattr(classifier, "estimators", None) or {recipe: classifier})
+    able = [name for name, each in members.items() if select_fit_params(each, {"sample_weight": 0})]
+    unable = [name for name in members if name not in able]
+    if unable == [recipe]:
+        raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
+    if unable:
+        # Members of pretrained models are added anyway.
+        definition = recipes.find(recipe)
+        others = [
+            name for name in able if name in (*definition.members, *definition.numeric_members)
+        ]
+        raise CordwoodError(
+            f"recipe {recipe!r} cannot use sample weights, because its members "
+            f"{', '.join(unable)} cannot; choose others with members={others} / "
+            f'--set "members={others}"'
+        )
 
 
 def _list_pretrained(
@@ -290,7 +344,11 @@ def predict_by_rule(
 
 
 def evaluate(
-    model: Any, data: Corpus | FeatureMatrix | Sequence[str], labels: ArrayLike | None = None
+    model: Any,
+    data: Corpus | FeatureMatrix | Sequence[str],
+    labels: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
     """Score a model on labelled samples.
 
@@ -302,6 +360,8 @@ def evaluate(
         Test set. A `Corpus` or `FeatureMatrix` contains its labels.
     labels : array-like of shape (n_samples,), optional
         True label of each text. Required if `data` is a sequence of texts.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sample weights of the scores; by default those of `data`.
 
     Returns
     -------
@@ -322,7 +382,10 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
-    return score(y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist())
+    weights = getattr(data, "weights", None) if sample_weight is None else sample_weight
+    return score(
+        y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist(), weights
+    )
 
 
 def _check_fitted(model: Any) -> None:
