@@ -39,9 +39,9 @@ def main(names: list[str], n_draws: int, n_samples: int) -> None:
     )
     for name in names:
         draws = [run(name, seed, n_samples) for seed in range(n_draws)]
-        for kind, rows in zip(("left-out classes", "other texts"), zip(*draws, strict=True)):
-            means = 100 * np.mean(rows, axis=0)
-            gains = 100 * (np.array(rows)[:, 2] - np.array(rows)[:, 0])
+        for position, kind in enumerate(("left-out classes", "other texts")):
+            rows = 100 * np.array([draw[position] for draw in draws])
+            means, gains = rows.mean(axis=0), rows[:, 2] - rows[:, 0]
             deviation = np.std(gains, ddof=1) if n_draws > 1 else np.nan
             print_row(
                 f"{name}, {kind}",

@@ -203,6 +203,51 @@ class Predict(options.ReadOptions):
             help="Write the probability of each class, in columns named probability:CLASS.",
         ),
     ] = False
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="SHARE",
+            help="Write a set of labels that contains the true one with this probability, such as "
+            "0.95, and whether it is a single label, in columns set and is_single.",
+            show_default=False,
+        ),
+    ] = None
+    class_conditional: Annotated[
+        bool,
+        typer.Option(
+            "--class-conditional", help="The coverage holds for each class, not only for all."
+        ),
+    ] = False
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            "--min-confidence",
+            metavar="SHARE",
+            help="Write __undecided__ for samples whose label has a lower probability.",
+            show_default=False,
+        ),
+    ] = None
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            "--max-error",
+            metavar="SHARE",
+            help="Write __undecided__ for as many samples as necessary that at most this share of "
+            "the others is wrong, such as 0.02.",
+            show_default=False,
+        ),
+    ] = None
+    unknown: Annotated[
+        float | None,
+        typer.Option(
+            "--unknown",
+            metavar="SHARE",
+            help="Write __unknown__ for samples that are unlike the training samples, at the cost "
+            "of losing this share of the others, such as 0.02.",
+            show_default=False,
+        ),
+    ] = None
     json: Annotated[
         bool,
         typer.Option(

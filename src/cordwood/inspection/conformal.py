@@ -12,7 +12,7 @@ from cordwood._param_validation import check_choice
 METHODS = ("lac", "aps", "raps")
 
 # Penalty of each label of rank above `_UNPENALIZED_RANKS` in RAPS; see docs/confidence.md.
-_PENALTY = 0.01
+_PENALTY = 0.05
 _UNPENALIZED_RANKS = 1
 
 
@@ -70,7 +70,7 @@ class ConformalCalibration:
             Whether each label is in the set.
         """
         proba = _check_proba(proba, self.n_classes)
-        scores = nonconformity(proba, self.method, random_state=self.random_state)
+        scores = nonconformity(proba, self.method, uniform_of_rows(proba, self.random_state))
         is_member = scores <= self.thresholds(coverage)
         if not allow_empty:
             is_member[np.arange(len(proba)), proba.argmax(axis=1)] = True
@@ -133,7 +133,7 @@ def calibrate_sets(
     oof_proba: ArrayLike,
     y: ArrayLike,
     *,
-    method: str = "lac",
+    method: str = "raps",
     class_conditional: bool = False,
     random_state: int = 0,
 ) -> ConformalCalibration:
@@ -146,21 +146,23 @@ def calibrate_sets(
         with NaN are ignored.
     y : array-like of int, shape (n_samples,)
         Class codes: columns of `oof_proba`.
-    method : {"lac", "aps", "raps"}, default="lac"
+    method : {"raps", "aps", "lac"}, default="raps"
         Nonconformity score of a label:
 
-        - "lac" [1]_: one minus its probability. Sets are the smallest on average.
+        - "lac" [1]_: one minus its probability. Sets are the smallest on average, but their
+          coverage is off if new samples have more or less confident predictions than training
+          samples have out of fold.
         - "aps" [2]_: total probability of the more probable labels, plus a random part of its own.
           Sets are larger for difficult samples, so that easy and difficult samples have the same
           coverage.
-        - "raps" [3]_: "aps" plus a penalty of 0.01 for each label of rank above 1, which makes
+        - "raps" [3]_: "aps" plus a penalty of 0.05 for each label of rank above 1, which makes
           sets smaller if there are many classes.
     class_conditional : bool, default=False
         Whether the coverage holds for the samples of each class instead of all samples
         (Mondrian). Classes that are too small share a threshold; see `pooled_classes`.
     random_state : int, default=0
-        Seed of the random part in "aps" and "raps". It is a function of the seed and the
-        probabilities of a sample: the same sample has the same set in any batch.
+        Seed of the random part in "aps" and "raps". That of a new sample is a function of the seed
+        and its probabilities: the same sample has the same set in any batch.
 
     Returns
     -------
@@ -197,7 +199,7 @@ def calibrate_sets(
     Examples
     --------
     >>> oof_proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.3, 0.7], [0.6, 0.4]])
-    >>> calibration = calibrate_sets(oof_proba, [0, 0, 1, 1, 1])
+    >>> calibration = calibrate_sets(oof_proba, [0, 0, 1, 1, 1], method="lac")
     >>> calibration.predict_set([[0.95, 0.05], [0.45, 0.55]], coverage=0.8)
     array([[ True, False],
            [ True,  True]])
@@ -216,8 +218,10 @@ def calibrate_sets(
     ):
         raise ValueError(f"y must contain class codes from 0 to {n_classes - 1}")
     is_known = ~np.isnan(proba).any(axis=1)
+    # By position, so that rounded probabilities of a model file have the same random numbers.
+    u = np.random.RandomState(random_state).uniform(size=len(proba))
     proba, codes = proba[is_known], codes[is_known].astype(np.intp)
-    scores = nonconformity(proba, method, random_state=random_state)
+    scores = nonconformity(proba, method, u[is_known])
     return ConformalCalibration(
         scores=scores[np.arange(len(codes)), codes],
         y=codes,
@@ -229,15 +233,17 @@ def calibrate_sets(
 
 
 def nonconformity(
-    proba: NDArray[np.float64], method: str, *, random_state: int = 0
+    proba: NDArray[np.float64], method: str, u: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the nonconformity score of each label, of shape (n_samples, n_classes)."""
+    """Return the nonconformity score of each label, of shape (n_samples, n_classes).
+
+    In "aps" and "raps", `u` is the part of a label's own probability that counts, one per sample.
+    """
     if method == "lac":
         return 1.0 - proba
     order = np.argsort(-proba, axis=1, kind="stable")
     descending = np.take_along_axis(proba, order, axis=1)
-    u = uniform_of_rows(proba, random_state)[:, None]
-    ranked = np.cumsum(descending, axis=1) - descending + u * descending
+    ranked = np.cumsum(descending, axis=1) - descending + u[:, None] * descending
     if method == "raps":
         ranked += _PENALTY * np.maximum(np.arange(1, proba.shape[1] + 1) - _UNPENALIZED_RANKS, 0)
     scores = np.empty_like(proba)

@@ -142,6 +142,6 @@ def _get_oof(model: Any, option: str) -> Any:
     if oof is None:
         raise DataError(
             f"{option} requires out-of-fold predictions, which the model does not contain; train "
-            "it with out-of-fold predictions (oof=True)"
+            "it with oof=True, on the command line without --no-scores"
         )
     return oof

@@ -177,8 +177,8 @@ def get_scope(model: Any) -> ScopeReference:
     reference = getattr(model, "scope_", None)
     if reference is None:
         raise DataError(
-            "the model has no reference for out-of-scope samples; train it with out-of-fold "
-            "predictions (oof=True)"
+            "the model has no reference for out-of-scope samples; train it with oof=True, on the "
+            "command line without --no-scores"
         )
     return reference  # type: ignore[no-any-return]
 
