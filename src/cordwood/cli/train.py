@@ -80,8 +80,11 @@ def train(args: Train) -> None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
     members = getattr(model[-1], "estimator_weights_", None)
-    if members is not None:
+    if members is not None and recipes.find(args.recipe).members:
         console.field("members", _format_members(members, model[-1].pruned_))
+    elif members is not None:
+        temperature = 1 / max(members[args.recipe], 1e-9)
+        console.field("calibrated", f"by out-of-fold predictions, temperature {temperature:.2f}")
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None

@@ -250,18 +250,18 @@ def _known_without_one(
     return np.asarray(frequency - 1 >= least)
 
 
-def _list_chains(model: Any) -> list[list[Any]]:
+def _list_pipelines(model: Any) -> list[list[Any]]:
     """Return the steps of the model, or those of each member of a stack."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     last = steps[-1]
     if not isinstance(last, OOBStackingClassifier):
         return [steps]
-    return [steps[:-1] + chain for member in last.estimators_ for chain in _list_chains(member)]
+    return [steps[:-1] + rest for member in last.estimators_ for rest in _list_pipelines(member)]
 
 
 def _find_neighbors(model: Any) -> tuple[Sequence[Any], BaseNeighborsClassifier] | None:
     """Return a classifier that stores the training samples, and the steps before it."""
-    for *steps, last in _list_chains(model):
+    for *steps, last in _list_pipelines(model):
         if isinstance(last, BaseNeighborsClassifier):
             return steps, last
     return None
@@ -270,8 +270,7 @@ def _find_neighbors(model: Any) -> tuple[Sequence[Any], BaseNeighborsClassifier]
 def _find_vectorizer(model: Any) -> TextVectorizer | None:
     """Return a vectorizer of words, preferably that of the nearest neighbors."""
     neighbors = _find_neighbors(model)
-    chains = _list_chains(model)
-    first_steps = [chain[0] for chain in chains]
+    first_steps = [steps[0] for steps in _list_pipelines(model)]
     if neighbors is not None and neighbors[0]:
         first_steps.insert(0, neighbors[0][0])
     for step in first_steps:
