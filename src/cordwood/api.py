@@ -114,21 +114,31 @@ def train(
     >>> model.predict(["very good"]).tolist()
     ['+']
     """
+    X, y = _check_inputs(data, labels)
+    check_n_classes(y.tolist(), "the training set")
+    if isinstance(data, FeatureMatrix):
+        # Sparse features are usually term weights, which are on comparable scales.
+        params.setdefault("scale", not sp.issparse(data.X))
+    input_type: recipes.InputType = "numeric" if isinstance(data, FeatureMatrix) else "text"
+    if language is not None:
+        check_language(language)
+        if input_type == "numeric":
+            raise CordwoodError("language requires texts, but the samples are numeric; omit it")
+    params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
     if calibrate is None:
         calibration = recipes.find(recipe).calibration
         calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
-    model, X, y = make_model(
-        data,
-        labels,
-        recipe=recipe,
+    model = recipes.make(
+        recipe,
+        input=input_type,
         language=language,
-        encoder=encoder,
-        lexicon=lexicon,
         random_state=random_state,
         n_jobs=n_jobs,
         calibrate=calibrate,
         **params,
     )
+    if is_mostly_empty(X):
+        model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
     fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
@@ -141,46 +151,6 @@ def train(
         return model
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
-
-
-def make_model(
-    data: Corpus | FeatureMatrix | Sequence[str],
-    labels: ArrayLike | None = None,
-    *,
-    recipe: str = recipes.DEFAULT,
-    language: str | None = None,
-    encoder: Any = "auto",
-    lexicon: Any = None,
-    random_state: int | None = 0,
-    n_jobs: int | None = None,
-    **params: Any,
-) -> tuple[Pipeline, Any, NDArray[Any]]:
-    """Return the unfitted pipeline that `train` fits, the samples and the labels.
-
-    The parameters are those of `train`.
-    """
-    X, y = _check_inputs(data, labels)
-    check_n_classes(y.tolist(), "the training set")
-    if isinstance(data, FeatureMatrix):
-        # Sparse features are usually term weights, which are on comparable scales.
-        params.setdefault("scale", not sp.issparse(data.X))
-    input_type: recipes.InputType = "numeric" if isinstance(data, FeatureMatrix) else "text"
-    if language is not None:
-        check_language(language)
-        if input_type == "numeric":
-            raise CordwoodError("language requires texts, but the samples are numeric; omit it")
-    params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
-    model = recipes.make(
-        recipe,
-        input=input_type,
-        language=language,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        **params,
-    )
-    if is_mostly_empty(X):
-        model.steps.insert(0, ("remover", EmptyFeatureRemover()))
-    return model, X, y
 
 
 def _list_fit_params(
