@@ -22,7 +22,11 @@ from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.decisions import DecisionRule, make_decision_rule
+from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.inspection.out_of_scope import fit_scope
 from cordwood.stacking._routing import select_fit_params
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
@@ -42,6 +46,8 @@ def train(
     lexicon: Any = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    oof: bool | None = None,
+    calibrate: bool | None = None,
     **params: Any,
 ) -> Pipeline:
     """Train a classifier.
@@ -74,6 +80,16 @@ def train(
     n_jobs : int, optional
         Number of threads; -1 uses all cores, None one unless in a `joblib.parallel_config`
         context. The model does not depend on it.
+    oof : bool, optional
+        Whether to compute out-of-fold predictions of the training samples, from which
+        `cordwood.inspection.oof_evaluation` estimates the scores on new samples. True may take
+        several times as long, see `cordwood.inspection.compute_oof`. By default they are computed
+        for stacks only, whose base estimators have them already.
+    calibrate : bool, optional
+        Whether to calibrate the probabilities of a recipe that is not a stack by out-of-fold
+        predictions; labels do not change. By default, recipes with poor probabilities are
+        calibrated: `rf`, `nb` and `knn` always, others, for which it takes several more fits, only
+        with ``oof=True``. See docs/confidence.md.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
         ``vectorizer__min_df=2``.
@@ -82,7 +98,9 @@ def train(
     -------
     Pipeline
         Fitted pipeline. Its `predict` and `predict_proba` take texts, or a feature matrix if
-        trained on one.
+        trained on one. Its attribute `oof_` contains the out-of-fold predictions, an
+        `OOFPredictions`, if they were computed, and `scope_` a `ScopeReference`, with which
+        `predict` finds samples that are unlike the training samples.
 
     See Also
     --------
@@ -107,19 +125,30 @@ def train(
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
     params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
+    if calibrate is None:
+        calibration = recipes.find(recipe).calibration
+        calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
     model = recipes.make(
         recipe,
         input=input_type,
         language=language,
         random_state=random_state,
         n_jobs=n_jobs,
+        calibrate=calibrate,
         **params,
     )
     if is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
+    if oof is None:
+        oof = isinstance(model[-1], OOBStackingClassifier)
     fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
     try:
-        return model.fit(X, y, **fit_params)
+        if not oof:
+            return model.fit(X, y, **fit_params)
+        metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
+        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state, **metadata)
+        model.scope_ = fit_scope(model, X, model.oof_.proba)
+        return model
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 
@@ -184,7 +213,16 @@ def _list_pretrained(
     return {name: value for name, value in given.items() if value is not None}
 
 
-def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predictions:
+def predict(
+    model: Any,
+    data: Corpus | FeatureMatrix | Sequence[str],
+    *,
+    coverage: float | None = None,
+    class_conditional: bool = False,
+    min_confidence: float | None = None,
+    max_error: float | None = None,
+    unknown: float | None = None,
+) -> Predictions:
     """Predict labels and class probabilities.
 
     Parameters
@@ -193,15 +231,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
     data : Corpus, FeatureMatrix or sequence of str
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    coverage : float, optional
+        Also predict a set of labels for each sample, which contains the true label with this
+        probability, such as 0.95.
+    class_conditional : bool, default=False
+        Whether the coverage holds for the samples of each class instead of all samples.
+    min_confidence : float, optional
+        Leave samples undecided whose label has a lower probability.
+    max_error : float, optional
+        Leave samples undecided such that at most this share of the others is wrong, with a
+        confidence of 90 %.
+    unknown : float, optional
+        Find samples that are unlike the training samples, at the cost of losing this share of
+        those that are like them, such as 0.02.
 
     Returns
     -------
     Predictions
-        Labels and probabilities, in the order of the samples.
+        Labels and probabilities, in the order of the samples, with `sets`, `is_decided` and
+        `is_in_scope` according to the arguments.
+
+    Raises
+    ------
+    DataError
+        If an argument requires out-of-fold predictions of the training samples, which the model
+        does not have; see the argument `oof` of `train`.
 
     See Also
     --------
     evaluate : Score a model on labelled samples.
+    cordwood.inspection.make_decision_rule : Prepare the arguments once for many calls.
 
     Examples
     --------
@@ -210,6 +269,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
     ['-', '+']
     """
     _check_fitted(model)
+    rule = make_decision_rule(
+        model,
+        coverage=coverage,
+        class_conditional=class_conditional,
+        min_confidence=min_confidence,
+        max_error=max_error,
+        unknown=unknown,
+    )
+    return predict_by_rule(model, data, rule)
+
+
+def predict_by_rule(
+    model: Any, data: Corpus | FeatureMatrix | Sequence[str], rule: DecisionRule
+) -> Predictions:
+    """Predict labels and class probabilities, and apply a rule that was made for the model.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
+    data : Corpus, FeatureMatrix or sequence of str
+        Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    rule : DecisionRule
+        Made by `cordwood.inspection.make_decision_rule`.
+
+    Returns
+    -------
+    Predictions
+        As returned by `predict`.
+    """
     classes = np.asarray(model.classes_)
     X = _select_features(model, data)
     # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
@@ -220,7 +309,8 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
             f"{len(data)} samples have shape {np.shape(probabilities)}"
         )
     labels = classes[np.argmax(probabilities, axis=1)]
-    return Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    return rule.apply(model, X, predictions)
 
 
 def evaluate(
