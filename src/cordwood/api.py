@@ -141,11 +141,11 @@ def train(
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
-    fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
+    metadata = _list_metadata(model, recipe, data, groups, sample_weight, oof=oof)
     try:
         if not oof:
-            return model.fit(X, y, **fit_params)
-        metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
+            name = model.steps[-1][0]
+            return model.fit(X, y, **{f"{name}__{key}": value for key, value in metadata.items()})
         model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state, **metadata)
         model.scope_ = fit_scope(model, X, model.oof_.proba)
         return model
@@ -153,19 +153,20 @@ def train(
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 
 
-def _list_fit_params(
-    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any
+def _list_metadata(
+    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any, *, oof: bool
 ) -> dict[str, Any]:
-    """Return groups and sample weights as parameters of `fit`."""
-    name, classifier = model.steps[-1]
-    params = {}
+    """Return groups and sample weights, if there are any."""
+    classifier = model[-1]
+    metadata = {}
     if groups is not None:
-        if not has_fit_parameter(classifier, "groups"):
+        # Out-of-fold predictions are grouped for any classifier.
+        if not oof and not has_fit_parameter(classifier, "groups"):
             raise CordwoodError(
-                f"recipe {recipe!r} cannot use groups; use a stack such as 'quick', or omit "
-                "groups= / --group"
+                f"recipe {recipe!r} does not cross-validate, so that groups have no effect; omit "
+                "groups= / --group, or use oof=True / --scores"
             )
-        params[f"{name}__groups"] = groups
+        metadata["groups"] = groups
     if sample_weight is None:
         sample_weight = getattr(data, "weights", None)
     if sample_weight is not None:
@@ -173,8 +174,8 @@ def _list_fit_params(
         if not weights.sum() > 0:
             raise DataError("all sample weights are 0; at least one must be positive")
         _check_weights_supported(classifier, recipe)
-        params[f"{name}__sample_weight"] = weights
-    return params
+        metadata["sample_weight"] = weights
+    return metadata
 
 
 def _check_weights_supported(classifier: Any, recipe: str) -> None:
