@@ -190,11 +190,11 @@ def test_groups_are_not_divided(command):
     found = persist.load("model.cordwood").predict_proba(corpus.texts)
     assert found == pytest.approx(expected.predict_proba(corpus.texts), abs=1e-3)
     # Out-of-fold predictions of any recipe are grouped; without them, groups have no effect.
-    train(command, "rows.csv", "--group", "author", recipe="knn")
+    train(command, "rows.csv", "--group", "author", recipe="rf")
     assert persist.load("model.cordwood").oof_.proba.shape == (24, 2)
     options = ("--group", "author", "--no-scores")
-    err = train(command, "rows.csv", *options, recipe="knn", code=1).err
-    assert "recipe 'knn' does not cross-validate, so that groups have no effect" in err
+    err = train(command, "rows.csv", *options, recipe="rf", code=1).err
+    assert "recipe 'rf' does not cross-validate, so that groups have no effect" in err
 
 
 def test_weights_are_used_to_fit_and_to_score(command):
