@@ -49,12 +49,13 @@ def save(
     fingerprint: str | None = None,
     recipe: str | None = None,
     columns: Mapping[str, Any] | None = None,
+    sample_hashes: str | None = None,
 ) -> Path:
     """Write a fitted model to a file.
 
-    The file contains what predictions need and the constructor parameters, but nothing that only
-    training uses, such as out-of-bag predictions. The file is replaced atomically: an error leaves
-    an existing file unchanged.
+    The file contains what predictions need, the constructor parameters, and the out-of-fold
+    predictions `oof_` of a pipeline, but nothing that only training uses, such as meta-features.
+    The file is replaced atomically: an error leaves an existing file unchanged.
 
     Parameters
     ----------
@@ -79,6 +80,9 @@ def save(
         Name of the recipe.
     columns : mapping, optional
         Columns of the training file, as JSON-serializable values.
+    sample_hashes : str, optional
+        Hashes of the training samples, as returned by `SampleHashes.encode` of
+        `cordwood.persist.sample_hashes`.
 
     Returns
     -------
@@ -126,7 +130,12 @@ def save(
     classes = resolve_trusted(trusted)
     check_is_fitted(model, msg="this %(name)s is not fitted; fit it before saving it")
     card = make_card(
-        model, precision=precision, fingerprint=fingerprint, recipe=recipe, columns=columns
+        model,
+        precision=precision,
+        fingerprint=fingerprint,
+        recipe=recipe,
+        columns=columns,
+        sample_hashes=sample_hashes,
     )
     try:
         card_content = format_card(card)
