@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import precision_recall_fscore_support
 
 from cordwood.exceptions import DataError
@@ -210,7 +210,12 @@ class Evaluation:
         )
 
 
-def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) -> Evaluation:
+def score(
+    y_true: Sequence[Any],
+    y_pred: Sequence[Any],
+    classes: Iterable[Any],
+    sample_weight: ArrayLike | None = None,
+) -> Evaluation:
     """Score predicted labels.
 
     Parameters
@@ -221,6 +226,9 @@ def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) 
         Predicted labels.
     classes : iterable
         Labels that the model was trained on.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights of precision, recall and F1. The confusion matrix and the support of classes
+        count samples.
 
     Returns
     -------
@@ -241,16 +249,20 @@ def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) 
         ) from error
     codes = {label: position for position, label in enumerate(labels)}
     pairs = np.array([[codes[label] for label in y_true], [codes[label] for label in y_pred]])
-    precision, recall, f1, support = precision_recall_fscore_support(
-        *pairs, labels=range(len(labels)), zero_division=0.0
+    weights = np.ones(len(y_true)) if sample_weight is None else np.asarray(sample_weight, float)
+    if not weights.sum() > 0:
+        raise DataError("all sample weights are 0; at least one must be positive")
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        *pairs, labels=range(len(labels)), sample_weight=weights, zero_division=0.0
     )
+    support = np.bincount(pairs[0], minlength=len(labels))
     # sklearn.metrics.confusion_matrix warns if there is only one class.
     confusion = np.zeros((len(labels), len(labels)), dtype=np.int64)
     np.add.at(confusion, tuple(pairs), 1)
     known = set(classes)
     return Evaluation(
         n_samples=len(y_true),
-        micro_f1=float(np.trace(confusion) / len(y_true)),
+        micro_f1=float(np.average(pairs[0] == pairs[1], weights=weights)),
         macro_f1=float(np.mean(f1)),
         classes=tuple(
             ClassScores(label, float(precision[i]), float(recall[i]), float(f1[i]), int(support[i]))

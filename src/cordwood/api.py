@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
@@ -26,6 +26,7 @@ from cordwood.columns.table import TableConverter
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.stacking._routing import select_fit_params
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ def train(
     data: Corpus | FeatureMatrix | Sequence[str] | Any,
     labels: ArrayLike | None = None,
     *,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     recipe: str = recipes.DEFAULT,
     columns: Mapping[str, Any] | Literal["auto"] | None = None,
     language: str | None = None,
@@ -56,6 +59,11 @@ def train(
     labels : array-like of shape (n_samples,) or str, optional
         Label of each text, or the column of the dataframe that contains the labels. Required if
         `data` is a sequence of texts or a dataframe.
+    groups : array-like of shape (n_samples,), optional
+        Group of each sample, such as ``data.groups``, for recipes that fit by cross-validation,
+        such as stacks: samples of a group are never divided between training and validation.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sample weights; by default those of `data`.
     recipe : str, default="quick"
         Name of a recipe, one of `cordwood.recipes.names()`.
     columns : mapping of str to list of str or "auto", optional
@@ -133,12 +141,52 @@ def train(
     )
     if roles is None and is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
+    fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
     try:
-        return model.fit(X, y)
+        return model.fit(X, y, **fit_params)
     except DataError:
         raise
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
+
+
+def _list_fit_params(
+    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any
+) -> dict[str, Any]:
+    """Return groups and sample weights as parameters of `fit`."""
+    name, classifier = model.steps[-1]
+    params = {}
+    if groups is not None:
+        if not has_fit_parameter(classifier, "groups"):
+            raise CordwoodError(
+                f"recipe {recipe!r} cannot use groups; use a stack such as 'quick', or omit "
+                "groups= / --group"
+            )
+        params[f"{name}__groups"] = groups
+    if sample_weight is None:
+        sample_weight = getattr(data, "weights", None)
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, float)
+        if not weights.sum() > 0:
+            raise DataError("all sample weights are 0; at least one must be positive")
+        _check_weights_supported(classifier, recipe)
+        params[f"{name}__sample_weight"] = weights
+    return params
+
+
+def _check_weights_supported(classifier: Any, recipe: str) -> None:
+    """Raise an error that names the members whose `fit` has no `sample_weight`."""
+    members = dict(getattr(classifier, "estimators", None) or {recipe: classifier})
+    able = [name for name, each in members.items() if select_fit_params(each, {"sample_weight": 0})]
+    unable = [name for name in members if name not in able]
+    if unable == [recipe]:
+        raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
+    if unable:
+        raise CordwoodError(
+            f"recipe {recipe!r} cannot use sample weights, because its members "
+            f"{', '.join(unable)} cannot; choose others with members={able} / "
+            f'--set "members={able}"'
+        )
 
 
 def _list_pretrained(
@@ -218,7 +266,11 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any) -> P
 
 
 def evaluate(
-    model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any, labels: ArrayLike | None = None
+    model: Any,
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
+    labels: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
     """Score a model on labelled samples.
 
@@ -231,6 +283,8 @@ def evaluate(
     labels : array-like of shape (n_samples,) or str, optional
         True label of each text, or the column of the dataframe that contains the labels. Required
         if `data` is a sequence of texts or a dataframe.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sample weights of the scores; by default those of `data`.
 
     Returns
     -------
@@ -251,7 +305,10 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
-    return score(y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist())
+    weights = getattr(data, "weights", None) if sample_weight is None else sample_weight
+    return score(
+        y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist(), weights
+    )
 
 
 def _check_fitted(model: Any) -> None:

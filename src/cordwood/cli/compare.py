@@ -109,13 +109,13 @@ def _make_plan(console: Console, args: Compare) -> Plan:
             )
         return load_plan(args.plan, data_dir=args.data_dir, lookup_only=args.show)
     source = Source(data=str(args.quick), options=args)
-    if source.data == STANDARD_INPUT:
+    if source.paths == [STANDARD_INPUT]:
         raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
     samples = source.read(console, two_classes=True)
     if args.language is not None and isinstance(samples, FeatureMatrix):
         raise typer.BadParameter("--language requires texts, but the samples are numeric; omit it")
     source.show(console, samples)
-    dataset = {"path": source.data} if source.dataset is None else {"name": source.dataset}
+    dataset = {"path": source.name} if source.dataset is None else {"name": source.dataset}
     vectorizer = {"language": given.pop("language")} if "language" in given else {}
     return parse_plan(
         {

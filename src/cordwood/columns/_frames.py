@@ -17,7 +17,9 @@ def is_table(data: Any) -> bool:
     >>> is_table({"title": ["Soup"]}), is_table(["Soup"])
     (True, False)
     """
-    return isinstance(data, Corpus) or is_dataframe(data)
+    # A series has an Arrow stream, too.
+    is_frame = any(hasattr(type(data), name) for name in ("columns", "column_names"))
+    return isinstance(data, Corpus | Mapping) or is_frame
 
 
 def list_columns(table: Any) -> list[str]:

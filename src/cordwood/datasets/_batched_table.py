@@ -3,15 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from numbers import Number
 from typing import Any, NamedTuple
 
 from cordwood._labels import is_missing
+from cordwood.datasets._lines import MAX_ROW_LENGTH, row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import ColumnNames, Row, list_names, missing_name_issue
 from cordwood.datasets._values import (
     InvalidValue,
     TimeParser,
+    find_surrogate,
     parse_weight,
     split_labels,
     to_list,
@@ -41,8 +44,6 @@ class BatchedTable:
         Names of the columns, which may occur more than once.
     iter_batches : callable
         Takes the names of the columns to read and returns an iterator over batches.
-    first_id : int, default=1
-        Id of the first row, if there is no id column.
     untyped : bool, default=False
         Whether the values of a column may be of any type, as in a spreadsheet. A number in a
         column of texts is then converted; otherwise it is an error, because it is probably the
@@ -54,15 +55,19 @@ class BatchedTable:
     name: str
     columns: Sequence[str]
     iter_batches: Callable[[list[str]], Iterable[ColumnBatch]]
-    first_id: int = 1
     untyped: bool = False
     empty_is_missing: bool = False
 
 
 def read_table_rows(
-    table: BatchedTable, columns: ColumnNames, bad_rows: BadRowHandler
+    table: BatchedTable,
+    columns: ColumnNames,
+    bad_rows: BadRowHandler,
+    *,
+    max_length: int = MAX_ROW_LENGTH,
+    numbers: Iterator[int] | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of a table.
+    """Yield the rows of a table, which are numbered from 1 unless `numbers` are given.
 
     The first valid row determines whether labels are lists.
 
@@ -72,18 +77,21 @@ def read_table_rows(
         If a column is missing, and for an invalid row unless it is skipped.
     """
     maker = _RowMaker(table, columns)
-    number = table.first_id
+    numbers = count(1) if numbers is None else numbers
+    is_empty = True
     for batch in table.iter_batches(maker.column_names):
-        for index, place in enumerate(batch.numbers):
+        for index, row_number in enumerate(batch.numbers):
+            is_empty = False
+            place = f"{table.name}, row {row_number}"
             try:
-                row = maker.make(batch.columns, index, str(number))
+                row = maker.make(batch.columns, index, str(next(numbers)))
             except InvalidValue as error:
-                message = f"{table.name}, row {place}: {error}"
-                bad_rows.handle(RowIssue(message, "correct or drop the row"))
-            else:
-                yield row
-            number += 1
-    if number == table.first_id:
+                bad_rows.handle(RowIssue(f"{place}: {error}", "correct or drop the row"))
+                continue
+            if len(row.text) > max_length:
+                raise row_length_error(place, max_length)
+            yield row
+    if is_empty:
         raise DataError(f"{table.name} has no rows")
 
 
@@ -159,6 +167,8 @@ class _RowMaker:
         if isinstance(value, str):
             if part == "label" and not value.strip():
                 raise InvalidValue("is empty")
+            if not value.isascii() and (problem := find_surrogate(value)):
+                raise InvalidValue(problem)
             return str(value)
         if is_missing(value):
             raise InvalidValue(f"is missing ({value!r})")

@@ -48,9 +48,7 @@ def open_dataframe(frame: Any) -> BatchedTable:
                 )
         yield ColumnBatch(range(n_samples), values)
 
-    return BatchedTable(
-        name=name, columns=_list_columns(frame), iter_batches=iter_batches, first_id=0
-    )
+    return BatchedTable(name=name, columns=_list_columns(frame), iter_batches=iter_batches)
 
 
 def _to_indexable(frame: Any, name: str) -> Any:

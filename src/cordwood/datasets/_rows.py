@@ -73,6 +73,11 @@ class RowStream(Iterator[Row]):
         """Messages about the first 1000 bad rows skipped so far."""
         return tuple(self._bad_rows.messages)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was determined from the content of the file so far, such as its delimiter."""
+        return tuple(self._bad_rows.notes)
+
     def close(self) -> None:
         """Close the file."""
         self._rows.close()

@@ -104,6 +104,21 @@ class TimeParser:
         return found
 
 
+def find_surrogate(value: str) -> str | None:
+    """Describe the first lone surrogate of a string, or return None.
+
+    Examples
+    --------
+    >>> find_surrogate("a\\ud800")
+    'contains a lone surrogate (\\\\ud800)'
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        return f"contains a lone surrogate (\\u{ord(value[error.start]):04x})"
+    return None
+
+
 def _parse_number(value: Any) -> float | None:
     if is_missing(value) or isinstance(value, bool) or not isinstance(value, str | Number):
         return None

@@ -48,6 +48,8 @@ class Dataset:
         missing values.
     skipped : tuple of str, default=()
         One message for each invalid row that was skipped while reading.
+    notes : tuple of str, default=()
+        What was determined from the content of the file, such as its delimiter.
     """
 
     ids: tuple[str, ...]
@@ -58,6 +60,7 @@ class Dataset:
     times: tuple[float, ...] | tuple[datetime, ...] | None = None
     columns: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False)
     skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     # Fields with one entry per sample. Those that are not arrays are stored as tuples.
     _sample_fields: ClassVar[tuple[str, ...]] = (
@@ -244,6 +247,8 @@ class Corpus(Dataset):
         missing values.
     skipped : tuple of str, default=()
         One message for each invalid row that was skipped while reading.
+    notes : tuple of str, default=()
+        What was determined from the content of the file, such as its delimiter.
 
     See Also
     --------
@@ -316,6 +321,8 @@ class FeatureMatrix(Dataset):
         missing values.
     skipped : tuple of str, default=()
         One message for each invalid row that was skipped while reading.
+    notes : tuple of str, default=()
+        What was determined from the content of the file, such as its delimiter.
 
     See Also
     --------
