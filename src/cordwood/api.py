@@ -20,9 +20,9 @@ from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes, check_no_missing
 from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.columns._frames import count_rows, is_table, take_label_column
+from cordwood.columns.converter import TableConverter
 from cordwood.columns.detection import detect_columns
 from cordwood.columns.roles import ColumnRoles, check_columns
-from cordwood.columns.table import TableConverter
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
@@ -41,7 +41,7 @@ def train(
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     recipe: str = recipes.DEFAULT,
-    columns: Mapping[str, Any] | Literal["auto"] | None = None,
+    columns: Mapping[str, Any] | ColumnRoles | Literal["auto"] | None = None,
     language: str | None = None,
     encoder: Any = "auto",
     lexicon: Any = None,

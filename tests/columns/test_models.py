@@ -94,7 +94,7 @@ def test_columns_improve_recipes_whose_texts_say_nothing(name):
     table, labels = TABLE.assign(title="it is", body="so"), LABELS
     new, expected = make_table(seed=1)
     model = recipes.make(name, columns=ROLES, random_state=0).fit(table, labels)
-    assert (model.predict(new.assign(title="it is", body="so")) == expected).mean() > 0.75
+    assert (model.predict(new.assign(title="it is", body="so")) == expected).mean() > 0.7
 
 
 @pytest.mark.parametrize("name", ["svm", "quick", "rf"])
@@ -304,12 +304,10 @@ def test_columns_without_a_converter_are_not_saved(tmp_path):
     ("change", "message"),
     [
         (lambda m: m["table"].set_params(categorical=["price"], numeric=["kind"]), "contradict"),
-        (lambda m: setattr(m["table"], "columns_", ColumnRoles(text=("title",))), "contradict"),
+        (lambda m: setattr(m["table"], "columns_", ColumnRoles(text=("title",))), "returns 1"),
         (
-            lambda m: setattr(
-                m["preprocessor"].transformers_[1][1], "categories_", [np.array([1])]
-            ),
-            "categories_ must be",
+            lambda m: m["preprocessor"].transformers_[1][1].categories_[0][::-1].sort(),
+            "categories_ must be sorted",
         ),
         (
             lambda m: m["preprocessor"].transformers_[2][1].quantiles_[::-1].sort(axis=0),

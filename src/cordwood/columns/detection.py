@@ -58,7 +58,7 @@ def detect_columns(table: Any, *, exclude: Collection[str] = ()) -> DetectedColu
     Returns
     -------
     DetectedColumns
-        Its text, as returned by `str`, says in one line what was chosen.
+        Roles and ignored columns; `str` returns them in one line.
 
     Raises
     ------

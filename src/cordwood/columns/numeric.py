@@ -44,7 +44,8 @@ class NumericEncoder(ParamValidationMixin, TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    sklearn.preprocessing.QuantileTransformer : Computes the same ranks.
+    sklearn.preprocessing.QuantileTransformer : Computes the same ranks, except that of the lowest
+        and the highest value if they occur more than once.
     sklearn.preprocessing.SplineTransformer : Computes the same features, with degree 1.
 
     Notes
@@ -119,7 +120,7 @@ class NumericEncoder(ParamValidationMixin, TransformerMixin, BaseEstimator):
             values = np.where(is_missing, 0.0, 2 * ranks - 1).astype(np.float32)
             return np.hstack([values, indicators])
         splines = _encode_splines(ranks, ~is_missing, self.n_knots)
-        return sp.hstack([splines, sp.csr_matrix(indicators)], format="csr")
+        return sp.csr_matrix(sp.hstack([splines, sp.csr_matrix(indicators)]))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Return the names of the features.

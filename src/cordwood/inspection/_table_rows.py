@@ -13,8 +13,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from cordwood.columns._cells import MISSING, to_category
 from cordwood.columns._frames import read_columns
+from cordwood.columns.converter import TableConverter, list_outputs
 from cordwood.columns.numeric import NumericEncoder
-from cordwood.columns.table import TableConverter, list_outputs
 from cordwood.inspection._term_spans import (
     Occurrences,
     Span,

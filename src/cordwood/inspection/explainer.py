@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._csr import to_csr
-from cordwood.columns.table import TableConverter
+from cordwood.columns.converter import TableConverter
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection._attribution import Attribution, Attributor
 from cordwood.inspection._combination import (

@@ -12,9 +12,9 @@ from zlib import crc32
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from cordwood.columns.roles import check_columns
+from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.exceptions import CordwoodError
-from cordwood.recipes._columns import TableSettings
+from cordwood.recipes._column_features import TableSettings
 from cordwood.recipes._table import COMBINERS, RECIPES, Recipe
 from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.vectorizer import TextVectorizer
@@ -123,7 +123,7 @@ def make(
     scale: bool = True,
     vectorizer_params: Mapping[str, Any] | None = None,
     language: str | None = None,
-    columns: Mapping[str, Any] | None = None,
+    columns: Mapping[str, Any] | ColumnRoles | None = None,
     text_views: Literal["joined", "separate"] = "joined",
     random_state: int | None = None,
     n_jobs: int | None = None,

@@ -19,7 +19,7 @@ from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.recipes._adapters import ExternalClassifier
-from cordwood.recipes._columns import ColumnParams
+from cordwood.recipes._column_features import ColumnParams
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.stacking.combiners import (
     SCANN,

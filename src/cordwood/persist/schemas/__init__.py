@@ -3,7 +3,7 @@
 from cordwood.persist._objects import Registry
 from cordwood.persist.schemas import (
     _bayes,
-    _columns,
+    _column_encoders,
     _compose,
     _linear,
     _neighbors,
@@ -16,7 +16,7 @@ from cordwood.persist.schemas import (
 
 _FAMILIES = (
     _compose,
-    _columns,
+    _column_encoders,
     _text,
     _pretrained,
     _linear,

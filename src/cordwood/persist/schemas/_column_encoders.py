@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
+from cordwood.columns.converter import TableConverter, list_outputs
 from cordwood.columns.numeric import NumericEncoder
 from cordwood.columns.roles import ColumnRoles, check_columns
-from cordwood.columns.table import TableConverter, list_outputs
 from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Array, FeatureNames, Field, Size, Sizes, choice, match_sizes

@@ -40,7 +40,8 @@ def test_every_kind_of_table_has_the_same_values(make):
     converter = TableConverter(**ROLES)
     found = converter.fit_transform(make({**TABLE, "unused": [1, 2, 3]}))
     assert found.dtype == object
-    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(EXPECTED, dtype=object))
+    # Compares the types of the cells as well, and NaN.
+    assert repr(found.tolist()) == repr(EXPECTED)
 
 
 def test_columns_are_selected_by_name_in_any_order():
@@ -52,7 +53,7 @@ def test_columns_are_selected_by_name_in_any_order():
 def test_parts_of_dates_are_those_of_pandas():
     days = pd.to_datetime(["2000-02-29", "1969-07-20T12:00", "2031-12-31"], format="ISO8601")
     parts = TableConverter(date=["day"]).fit_transform({"day": days}).astype(float)
-    expected = [days.year, days.month, days.weekday, days.day_of_year]
+    expected = [days.year, days.month, days.day_of_week, days.day_of_year]
     np.testing.assert_array_equal(parts[:, :4].T, expected)
     since_epoch = (days - pd.Timestamp(0)) / pd.Timedelta(days=1)
     np.testing.assert_allclose(parts[:, 4], since_epoch)

@@ -7,9 +7,9 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
+from cordwood.columns.converter import TableConverter, list_outputs
 from cordwood.columns.numeric import NumericEncoder
 from cordwood.columns.roles import ColumnRoles
-from cordwood.columns.table import TableConverter, list_outputs
 
 
 class ColumnParams(NamedTuple):
