@@ -1,5 +1,6 @@
 from . import (
     api,
+    columns,
     compare,
     datasets,
     encoders,
@@ -57,6 +58,7 @@ __all__ = [
     "TextVectorizer",
     "api",
     "check_dataset",
+    "columns",
     "compare",
     "datasets",
     "encoders",

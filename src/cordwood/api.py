@@ -1,13 +1,13 @@
 """High-level API: train, predict and evaluate.
 
-Each function takes a list of texts, or a `Corpus` or `FeatureMatrix` read from a file. The command
-line calls the same functions.
+Each function takes a list of texts, a table, or a `Corpus` or `FeatureMatrix` read from a file. The
+command line calls the same functions.
 """
 
 import logging
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,10 @@ from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes, check_no_missing
 from cordwood._results import ClassScores, Evaluation, Predictions, score
+from cordwood.columns._frames import count_rows, is_table, take_label_column
+from cordwood.columns.converter import TableConverter
+from cordwood.columns.detection import detect_columns
+from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
@@ -35,12 +39,13 @@ __all__ = ["ClassScores", "Evaluation", "Predictions", "evaluate", "predict", "s
 
 
 def train(
-    data: Corpus | FeatureMatrix | Sequence[str],
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
     labels: ArrayLike | None = None,
     *,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     recipe: str = recipes.DEFAULT,
+    columns: Mapping[str, Any] | ColumnRoles | Literal["auto"] | None = None,
     language: str | None = None,
     encoder: Any = "auto",
     lexicon: Any = None,
@@ -54,10 +59,12 @@ def train(
 
     Parameters
     ----------
-    data : Corpus, FeatureMatrix or sequence of str
-        Training set. A `Corpus` or `FeatureMatrix` contains its labels.
-    labels : array-like of shape (n_samples,), optional
-        Label of each text. Required if `data` is a sequence of texts.
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
+        Training set. A `Corpus` or `FeatureMatrix` contains its labels. A dataframe is one of
+        pandas or polars, a table of pyarrow, or a mapping of names to columns.
+    labels : array-like of shape (n_samples,) or str, optional
+        Label of each text, or the column of the dataframe that contains the labels. Required if
+        `data` is a sequence of texts or a dataframe.
     groups : array-like of shape (n_samples,), optional
         Group of each sample, such as ``data.groups``, for recipes that fit by cross-validation,
         such as stacks: samples of a group are never divided between training and validation.
@@ -65,6 +72,10 @@ def train(
         Sample weights; by default those of `data`.
     recipe : str, default="quick"
         Name of a recipe, one of `cordwood.recipes.names()`.
+    columns : mapping of str to list of str or "auto", optional
+        Names of the columns of a dataframe or a `Corpus` by role: "text", "categorical", "numeric"
+        and "date"; "auto" guesses the roles by `cordwood.columns.detect_columns`. By default "auto"
+        for a dataframe, and only the texts of a `Corpus`.
     language : str, optional
         Language of the texts as ISO 639-1 code, such as "de" or "de+fr", which selects the stop
         words. By default it is detected.
@@ -97,10 +108,11 @@ def train(
     Returns
     -------
     Pipeline
-        Fitted pipeline. Its `predict` and `predict_proba` take texts, or a feature matrix if
-        trained on one. Its attribute `oof_` contains the out-of-fold predictions, an
-        `OOFPredictions`, if they were computed, and `scope_` a `ScopeReference`, with which
-        `predict` finds samples that are unlike the training samples.
+        Fitted pipeline. Its `predict` and `predict_proba` take what it was trained on: texts, a
+        feature matrix, or a table with the columns of the training set. Its attribute `oof_`
+        contains the out-of-fold predictions, an `OOFPredictions`, if they were computed, and
+        `scope_` a `ScopeReference`, with which `predict` finds samples that are unlike the training
+        samples.
 
     See Also
     --------
@@ -113,9 +125,21 @@ def train(
     >>> model = train(["good", "so good", "bad", "so bad"], ["+", "+", "-", "-"])
     >>> model.predict(["very good"]).tolist()
     ['+']
+
+    Rows of a table:
+
+    >>> table = {"text": ["soup", "tea", "soup", "tea"], "price": [4, 2, 5, 3]}
+    >>> columns = {"text": ["text"], "numeric": ["price"]}
+    >>> model = train(table, ["food", "drink", "food", "drink"], columns=columns)
+    >>> model.predict({"text": ["", "soup"], "price": [2, 4]}).tolist()
+    ['drink', 'food']
     """
     X, y = _check_inputs(data, labels)
     check_n_classes(y.tolist(), "the training set")
+    roles = _choose_columns(data, labels, columns)
+    if roles is not None:
+        params["columns"] = roles
+        X = data
     if isinstance(data, FeatureMatrix):
         # Sparse features are usually term weights, which are on comparable scales.
         params.setdefault("scale", not sp.issparse(data.X))
@@ -124,7 +148,8 @@ def train(
         check_language(language)
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
-    params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
+    texts = _join_texts(data, roles) if roles is not None else X if input_type == "text" else None
+    params |= _list_pretrained(recipe, texts, encoder, lexicon)
     if calibrate is None:
         calibration = recipes.find(recipe).calibration
         calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
@@ -137,7 +162,7 @@ def train(
         calibrate=calibrate,
         **params,
     )
-    if is_mostly_empty(X):
+    if roles is None and is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
@@ -149,6 +174,8 @@ def train(
         model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state, **metadata)
         model.scope_ = fit_scope(model, X, model.oof_.proba)
         return model
+    except DataError:
+        raise
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 
@@ -213,9 +240,29 @@ def _list_pretrained(
     return {name: value for name, value in given.items() if value is not None}
 
 
+def _choose_columns(data: Any, labels: Any, columns: Any) -> ColumnRoles | None:
+    """Return the columns of a table by role; None if the samples are not rows of a table."""
+    is_dataframe = is_table(data) and not isinstance(data, Corpus)
+    if columns is None and not is_dataframe:
+        return None
+    if not is_table(data):
+        raise TypeError("columns requires a dataframe or a Corpus; omit it")
+    if columns is None or (isinstance(columns, str) and columns == "auto"):
+        found = detect_columns(data, exclude=[labels] if isinstance(labels, str) else ())
+        logger.info(f"columns: {found}")
+        return found.roles
+    return check_columns(columns)
+
+
+def _join_texts(table: Any, roles: ColumnRoles) -> Sequence[str] | None:
+    if not roles.text:
+        return None
+    return [text for (text,) in TableConverter(text=roles.text).fit_transform(table).tolist()]
+
+
 def predict(
     model: Any,
-    data: Corpus | FeatureMatrix | Sequence[str],
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
     *,
     coverage: float | None = None,
     class_conditional: bool = False,
@@ -229,7 +276,7 @@ def predict(
     ----------
     model : fitted classifier
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
-    data : Corpus, FeatureMatrix or sequence of str
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
     coverage : float, optional
         Also predict a set of labels for each sample, which contains the true label with this
@@ -301,12 +348,13 @@ def predict_by_rule(
     """
     classes = np.asarray(model.classes_)
     X = _select_features(model, data)
+    n_samples = count_rows(data) if is_table(data) else len(data)
     # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
-    probabilities = model.predict_proba(X) if len(data) else np.empty((0, len(classes)))
-    if classes.ndim != 1 or np.shape(probabilities) != (len(data), len(classes)):
+    probabilities = model.predict_proba(X) if n_samples else np.empty((0, len(classes)))
+    if classes.ndim != 1 or np.shape(probabilities) != (n_samples, len(classes)):
         raise ValueError(
             f"classes_ of the model has shape {classes.shape}, but its probabilities of "
-            f"{len(data)} samples have shape {np.shape(probabilities)}"
+            f"{n_samples} samples have shape {np.shape(probabilities)}"
         )
     labels = classes[np.argmax(probabilities, axis=1)]
     predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
@@ -315,7 +363,7 @@ def predict_by_rule(
 
 def evaluate(
     model: Any,
-    data: Corpus | FeatureMatrix | Sequence[str],
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
     labels: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -326,10 +374,11 @@ def evaluate(
     ----------
     model : fitted classifier
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
-    data : Corpus, FeatureMatrix or sequence of str
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
         Test set. A `Corpus` or `FeatureMatrix` contains its labels.
-    labels : array-like of shape (n_samples,), optional
-        True label of each text. Required if `data` is a sequence of texts.
+    labels : array-like of shape (n_samples,) or str, optional
+        True label of each text, or the column of the dataframe that contains the labels. Required
+        if `data` is a sequence of texts or a dataframe.
     sample_weight : array-like of shape (n_samples,), optional
         Sample weights of the scores; by default those of `data`.
 
@@ -398,6 +447,11 @@ def _check_inputs(
                 "supported"
             )
         return data.texts if isinstance(data, Corpus) else data.X, np.asarray(data.labels)
+    if is_table(data):
+        if labels is None:
+            raise TypeError("labels is missing; give the column with the labels")
+        found = take_label_column(data, labels) if isinstance(labels, str) else labels
+        return data, _check_labels(found, count_rows(data))
     _check_texts(data)
     if labels is None:
         raise TypeError("labels is missing; give one label per text")
@@ -424,6 +478,17 @@ def _check_labels(labels: Any, n_samples: int) -> NDArray[Any]:
 
 def _select_features(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Any:
     """Return the input of the model's first step."""
+    if is_table_model(model):
+        if not is_table(data):
+            raise DataError(
+                "the model was trained on a table; it needs a dataframe or a Corpus with the "
+                f"columns {', '.join(model[0].columns_.names)}"
+            )
+        return data
+    if is_table(data) and not isinstance(data, Corpus):
+        raise DataError(
+            "the model was trained on texts or features; pass the column of texts as a list"
+        )
     is_text_model = not hasattr(model, "n_features_in_")
     if isinstance(data, FeatureMatrix):
         if is_text_model:
@@ -434,6 +499,22 @@ def _select_features(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -
     if not is_text_model:
         raise DataError("the model was trained on numeric features; it cannot predict texts")
     return data.texts if isinstance(data, Corpus) else data
+
+
+def is_table_model(model: Any) -> bool:
+    """Return whether a model predicts rows of a table.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any classifier.
+
+    Returns
+    -------
+    bool
+        Whether the first step of the model is a `TableConverter`.
+    """
+    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TableConverter)
 
 
 def _match_n_features(X: NDArray[Any] | sp.csr_array, n_features: int) -> Any:

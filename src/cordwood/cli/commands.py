@@ -77,6 +77,10 @@ class Train(options.LabelledReadOptions):
     """
 
     data: options.ManyData
+    categorical: options.Categorical = None
+    numeric: options.Numeric = None
+    date: options.Date = None
+    columns: options.Columns = None
     output: Annotated[
         Path | None,
         typer.Option(

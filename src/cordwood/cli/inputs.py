@@ -52,11 +52,14 @@ class Source:
         Reading options; the record of the command.
     subset : str, optional
         Subset of the predefined split to use.
+    extra_columns : sequence of str or "other", default=()
+        Columns of a table to read instead of the texts.
     """
 
     data: str | Sequence[str]
     options: ReadOptions
     subset: str | None = None
+    extra_columns: readers.ExtraColumns = ()
 
     def __post_init__(self) -> None:
         names = (*_FILE_OPTIONS, "weight", "time")
@@ -98,9 +101,14 @@ class Source:
         found = {name: getattr(self.options, name, None) for name in _COLUMNS}
         return {name: column for name, column in found.items() if column}
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether the data have named columns."""
+        return self.dataset is None and self._format() not in _FORMATS_WITHOUT_COLUMNS
+
     def with_columns(self, columns: Mapping[str, Any]) -> Self:
         """Return a copy that reads the columns of a model, unless others were given."""
-        if self.dataset is not None or self._format() in _FORMATS_WITHOUT_COLUMNS:
+        if not self.has_columns:
             return self
         known = {
             name: columns[name]
@@ -152,7 +160,7 @@ class Source:
         format = self._format()
         options = self._file_options(labelled=False)
         if format not in _FORMATS_WITHOUT_COLUMNS:
-            options["extra_columns"] = extra_columns
+            options["extra_columns"] = extra_columns or self.extra_columns
         open_file = readers.read_dataset if format == "svmlight" else readers.stream_dataset
         return open_file(self.paths, require_labels=False, progress=progress, **options)
 
@@ -189,6 +197,8 @@ class Source:
             names += ["label", "label_separator", "group", "weight", "time"]
         given = {name: getattr(options, name, None) for name in names}
         has_header = not given.pop("no_header")
+        if self.extra_columns:
+            given |= {"text": [], "extra_columns": self.extra_columns}
         return {
             **{name: value for name, value in given.items() if value is not None},
             "header": has_header,

@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.table_columns import card_roles
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.inspection.decisions import DecisionRule
@@ -52,7 +54,10 @@ def predict(args: Predict) -> None:
             samples = _make_corpus(args.text or ())
         else:
             extra: Any = "all" if args.keep_columns else ()
-            samples = source.with_columns(card.columns).open(progress, extra_columns=extra)
+            source = source.with_columns(card.columns)
+            if (roles := card_roles(card.columns)) is not None:
+                source = replace(source, extra_columns=roles.names)
+            samples = source.open(progress, extra_columns=extra)
         counts = _write_predictions(args, model, rule, samples, target)
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)

@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 from joblib import effective_n_jobs
@@ -18,6 +17,7 @@ from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
+from cordwood.cli.table_columns import list_features, read_table
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
@@ -46,7 +46,8 @@ def train(args: Train) -> None:
         "language": args.language,
         **parse_settings(args.set),
     }
-    samples = source.read(console, two_classes=True)
+    table = read_table(source, args, console)
+    samples, roles = table or (source.read(console, two_classes=True), None)
     source.show(console, samples)
     if samples.groups is not None:
         console.field(
@@ -66,17 +67,18 @@ def train(args: Train) -> None:
             encoder=encoder,
             lexicon=args.lexicon,
             oof=has_scores,
+            columns=roles,
             **params,
         )
     seconds = time.perf_counter() - start
     persist.save(
         model,
         target,
-        fingerprint=samples.fingerprint(),
+        fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
         recipe=args.recipe,
-        columns=source.columns,
+        columns={**source.columns, **(roles.to_dict() if roles is not None else {})},
         bundle_encoder=args.bundle_encoder,
-        sample_hashes=SampleHashes.from_samples(_get_features(samples)).encode(),
+        sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
     )
     size = target.stat().st_size
     vectorizer = _find_vectorizer(model)
@@ -110,6 +112,7 @@ def train(args: Train) -> None:
             "recipe": args.recipe,
             "encoder": encoder,
             "lexicon": args.lexicon,
+            "columns": None if roles is None else roles.to_dict(),
             "members": members,
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
@@ -126,10 +129,6 @@ def _describe_groups(n_groups: int, *, is_used: bool) -> str:
     if is_used:
         return f"{found}, not divided between training and validation"
     return f"{found}, not used; --group COLUMN keeps groups together in cross-validation"
-
-
-def _get_features(samples: Corpus | FeatureMatrix) -> Any:
-    return samples.texts if isinstance(samples, Corpus) else samples.X
 
 
 def _choose_encoder(console: Console, args: Train, samples: Corpus | FeatureMatrix) -> str | None:
@@ -164,7 +163,10 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
 def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:
     """Return the vectorizer, in a stack that of the first member that has one of its own."""
     for pipeline in (model, *getattr(model[-1], "estimators_", ())):
-        vectorizer = getattr(pipeline, "named_steps", {}).get("vectorizer")
+        steps = getattr(pipeline, "named_steps", {})
+        if "preprocessor" in steps:
+            steps = steps["preprocessor"].named_transformers_
+        vectorizer = steps.get("vectorizer")
         if isinstance(vectorizer, TextVectorizer):
             return vectorizer
     return None

@@ -3,6 +3,7 @@
 from cordwood.persist._objects import Registry
 from cordwood.persist.schemas import (
     _bayes,
+    _column_encoders,
     _compose,
     _linear,
     _neighbors,
@@ -15,6 +16,7 @@ from cordwood.persist.schemas import (
 
 _FAMILIES = (
     _compose,
+    _column_encoders,
     _text,
     _pretrained,
     _linear,
