@@ -9,6 +9,7 @@ from cordwood.inspection.explanation import (
     MemberExplanation,
     Neighbor,
 )
+from cordwood.inspection.near_duplicates import NearDuplicates, find_near_duplicates
 
 __all__ = [
     "ClassWord",
@@ -19,8 +20,10 @@ __all__ = [
     "Explanations",
     "Finding",
     "MemberExplanation",
+    "NearDuplicates",
     "Neighbor",
     "check_dataset",
     "explain",
     "explain_classes",
+    "find_near_duplicates",
 ]
