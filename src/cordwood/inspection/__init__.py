@@ -10,6 +10,7 @@ from cordwood.inspection.explanation import (
     Neighbor,
 )
 from cordwood.inspection.near_duplicates import NearDuplicates, find_near_duplicates
+from cordwood.inspection.oof_predictions import OOFPredictions, compute_oof
 
 __all__ = [
     "ClassWord",
@@ -22,7 +23,9 @@ __all__ = [
     "MemberExplanation",
     "NearDuplicates",
     "Neighbor",
+    "OOFPredictions",
     "check_dataset",
+    "compute_oof",
     "explain",
     "explain_classes",
     "find_near_duplicates",
