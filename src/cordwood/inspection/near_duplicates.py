@@ -170,7 +170,7 @@ def _join(texts: Sequence[str], threshold: float, progress: Progress | None) -> 
     )
     start = np.zeros(n_buckets, np.int64)
     np.cumsum(np.bincount(indices, minlength=n_buckets)[:-1], out=start[1:])
-    inputs = tuple(map(read_only, (indptr, indices, start)))
+    inputs = (read_only(indptr), read_only(indices), read_only(start))
     for first in range(0, n_samples, _BLOCK_SIZE):
         last = min(first + _BLOCK_SIZE, n_samples)
         join_sets(first, last, threshold, *inputs, *buffers, parent, partner, similarity)
