@@ -289,7 +289,7 @@ def audit_dataset(
     --------
     >>> from cordwood import Corpus
     >>> corpus = Corpus(
-    ...     texts=["so good", "bad", "So  good!", "so good", "cafÃ©", ""],
+    ...     texts=["so good", "bad", "So  good", "so good", "cafÃ©", ""],
     ...     ids=["1", "2", "3", "4", "5", "6"],
     ...     labels=["+", "-", "-", "+", "+", "-"],
     ... )
