@@ -287,7 +287,7 @@ class Audit(options.LabelledReadOptions):
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
     test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
-    are hard to tell apart, and words that give the label away.
+    are hard to distinguish, and words that give the label away.
 
     Example: cordwood audit reviews.csv --text body --label topic -o suspects.csv
     """

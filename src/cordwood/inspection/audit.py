@@ -97,7 +97,7 @@ class DatasetAudit:
         Samples that may be wrong, by kind in the order of `KINDS`, and within a kind the most
         suspect first. A sample may have several kinds.
     confused_classes : tuple of ConfusedClasses
-        Pairs of classes that are hard to tell apart.
+        Pairs of classes that are hard to distinguish.
     revealing_words : tuple of RevealingWord
         Words that give the label away.
     recipe : str or None
@@ -247,7 +247,7 @@ def audit_dataset(
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
     test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
-    are hard to tell apart, and words that give the label away.
+    are hard to distinguish, and words that give the label away.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def describe_pair(pair: ConfusedClasses) -> str:
     """Describe two confused classes in one line."""
     a, b = pair.labels
     line = (
-        f"{a} and {b} are hard to tell apart: {sum(pair.n_errors):,} samples, "
+        f"{a} and {b} are hard to distinguish: {sum(pair.n_errors):,} samples, "
         f"{pair.error_rate:.0%} of both, are predicted as the other"
     )
     shown = [
