@@ -1,5 +1,9 @@
 """Inspection of data and models: mistakes in labelled data, explanations and confidence."""
 
+from cordwood.inspection._confused_classes import ConfusedClasses
+from cordwood.inspection._revealing_words import RevealingWord
+from cordwood.inspection._suspects import Suspect
+from cordwood.inspection.audit import DatasetAudit, Fix, audit_dataset
 from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
 from cordwood.inspection.conformal import ConformalCalibration, calibrate_sets
 from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
@@ -18,7 +22,9 @@ from cordwood.inspection.explanation import (
     MemberExplanation,
     Neighbor,
 )
+from cordwood.inspection.label_errors import LabelErrors, find_label_errors
 from cordwood.inspection.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.inspection.near_duplicates import NearDuplicates, find_near_duplicates
 from cordwood.inspection.oof_predictions import OOFPredictions, compute_oof
 from cordwood.inspection.out_of_scope import (
     ScopeReference,
@@ -34,6 +40,8 @@ __all__ = [
     "ClassWords",
     "ConfidenceThreshold",
     "ConformalCalibration",
+    "ConfusedClasses",
+    "DatasetAudit",
     "DatasetCheck",
     "DecisionRule",
     "Explainer",
@@ -41,7 +49,10 @@ __all__ = [
     "Explanations",
     "Finding",
     "LearningCurveEstimate",
+    "Fix",
+    "LabelErrors",
     "MemberExplanation",
+    "NearDuplicates",
     "Neighbor",
     "OOFEvaluation",
     "OOFPredictions",
@@ -49,6 +60,9 @@ __all__ = [
     "ScoreInterval",
     "Scores",
     "calibrate_sets",
+    "RevealingWord",
+    "Suspect",
+    "audit_dataset",
     "check_dataset",
     "choose_confidence",
     "compute_oof",
@@ -60,4 +74,6 @@ __all__ = [
     "oof_evaluation",
     "out_of_scope_score",
     "scope_p_values",
+    "find_label_errors",
+    "find_near_duplicates",
 ]
