@@ -282,6 +282,62 @@ class Explain(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MakeReport(options.LabelledReadOptions):
+    """Write a report of a model or a data set as one HTML page.
+
+    The page needs neither a network nor other files. The report of a model shows its scores, the
+    weakest classes, what is confused with what, words for and against each class, and explained
+    predictions. With the training data, the scores are out-of-fold; with other labelled data, they
+    are those of a test set. The report of a data set shows classes, lengths, languages, duplicates
+    and suspicious labels.
+
+    Example: cordwood report reviews.cordwood held-out.csv -o report.html
+    """
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|DATA",
+            help="Model file written by `cordwood train`, or a data file, directory or "
+            "dataset:NAME.",
+            show_default=False,
+        ),
+    ]
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Labelled samples for the report of a model: its training data, or a test set.",
+            show_default=False,
+        ),
+    ] = None
+    text: options.ModelText = None
+    label: options.ModelLabel = None
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to create or replace; .html, .md or .json determines the format.",
+        ),
+    ] = Path("report.html")
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card",
+            metavar="FILE",
+            help="Also write a model card in the format of the Hugging Face Hub, such as "
+            "README.md.",
+            show_default=False,
+        ),
+    ] = None
+    subset: options.Subset = None
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Compare(options.LabelledReadOptions):
     """Compare learners on data sets with significance tests.
 
@@ -337,6 +393,16 @@ class Compare(options.LabelledReadOptions):
             "--plots",
             metavar="DIRECTORY",
             help="Write SVG figures: time against F1, critical differences, learning curves.",
+            show_default=False,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report with tables, figures and their interpretation to a .html, .md or "
+            ".json file.",
             show_default=False,
         ),
     ] = None
@@ -501,6 +567,7 @@ RECORDS = {
     "predict": Predict,
     "evaluate": Evaluate,
     "explain": Explain,
+    "report": MakeReport,
     "compare": Compare,
     "datasets": Datasets,
     "encoders": Encoders,

@@ -1,0 +1,74 @@
+"""Summary of the members of a stack: accuracy, weight, diversity and time."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import f1_score
+from sklearn.pipeline import Pipeline
+
+from cordwood.stacking.diversity import disagreement
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
+
+_N_TIMED = 100
+
+
+def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any] | None:
+    """Summarize the members of a stack.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any model.
+    texts : sequence of str or None
+        Texts, to measure the time of predictions.
+
+    Returns
+    -------
+    dict or None
+        None if the model is not a stack. Scores are unknown for stacks of a model file, which does
+        not contain the out-of-fold predictions of the members.
+    """
+    stack = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if not isinstance(stack, OOBStackingClassifier):
+        return None
+    names = list(stack.named_estimators_)
+    weights = getattr(stack, "estimator_weights_", None)
+    rows = [
+        {
+            "name": name,
+            "oof_source": stack.oof_source_.get(name),
+            "weight": None if weights is None else float(weights[name]),
+            "is_pruned": name in stack.pruned_,
+        }
+        for name in stack.oof_source_
+    ]
+    by_name = {row["name"]: row for row in rows}
+    is_only_step = not isinstance(model, Pipeline) or len(model.steps) == 1
+    if texts and is_only_step:
+        sample = list(texts[:: max(1, len(texts) // _N_TIMED)])[:_N_TIMED]
+        for name, member in stack.named_estimators_.items():
+            start = time.process_time()
+            member.predict_proba(sample)
+            by_name[name]["predict_seconds"] = (time.process_time() - start) / len(sample)
+    oof = getattr(model, "oof_", None)
+    pairs = None
+    if oof is not None and hasattr(stack, "meta_features_"):
+        n_classes = len(stack.classes_)
+        blocks = np.asarray(stack.meta_features_)[:, : len(names) * n_classes]
+        probas = blocks.reshape(len(blocks), len(names), n_classes)
+        predicted = {name: probas[:, i].argmax(axis=1) for i, name in enumerate(names)}
+        for name, codes in predicted.items():
+            by_name[name] |= {
+                "accuracy": float((codes == oof.y).mean()),
+                "macro_f1": float(f1_score(oof.y, codes, average="macro", zero_division=0.0)),
+            }
+        if len(names) > 1:
+            pairs = disagreement(predicted, oof.y).tolist()
+    return {
+        "combiner": type(stack.final_estimator_).__name__,
+        "members": rows,
+        "names": names,
+        "disagreement": pairs,
+    }

@@ -1,0 +1,85 @@
+"""Advice in the report of a model, from its summary."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_SMALL_CLASS = 50
+_LOW_F1 = 0.7
+_MIN_PAIR_SHARE = 0.15
+_MAX_CALIBRATION_ERROR = 0.05
+_SUSPECT_PROBABILITY = 0.9
+
+
+def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
+    """List what would improve a model or its use, the most useful first.
+
+    Parameters
+    ----------
+    summary : mapping
+        Result of `summarize_model`.
+
+    Returns
+    -------
+    list of str
+        Sentences with numbers; empty if nothing is known about the scores.
+    """
+    if summary["scores"] is None:
+        return []
+    steps = []
+    suspects = [row for row in summary["suspects"] if row["probability"] >= _SUSPECT_PROBABILITY]
+    if suspects and summary["source"] != "training":
+        shown = "the list is below" if len(suspects) > 1 else f"sample {suspects[0]['id']}"
+        n = (
+            f"at least {len(suspects)}"
+            if len(suspects) == len(summary["suspects"])
+            else len(suspects)
+        )
+        steps.append(
+            f"Check labels: on {n} samples the model is at least "
+            f"{100 * _SUSPECT_PROBABILITY:.0f} % certain of another class ({shown}). Wrong labels "
+            "cost accuracy and make these scores too low."
+        )
+    weak = sorted(
+        (
+            row
+            for row in summary["by_class"]
+            if row["n_samples"] < _SMALL_CLASS and row["f1"] < _LOW_F1
+        ),
+        key=lambda row: row["n_samples"],
+    )
+    if weak:
+        shown = ", ".join(f"{row['label']} ({row['n_samples']:,})" for row in weak[:3])
+        more = f" and {len(weak) - 3} more" if len(weak) > 3 else ""
+        steps.append(
+            f"Label more samples of the classes that are both small and weak: {shown}{more}."
+        )
+    pairs = summary["confusion"]["pairs"] if summary["confusion"] else []
+    blurred = [pair for pair in pairs if pair["share"] >= _MIN_PAIR_SHARE and pair["n"] >= 5]
+    if blurred:
+        pair = blurred[0]
+        steps.append(
+            f"Sharpen the definition of {pair['true']} against {pair['predicted']}, or merge them: "
+            f"{100 * pair['share']:.0f} % of the samples of {pair['true']} are predicted as "
+            f"{pair['predicted']}."
+        )
+    targets = summary["abstention"]["targets"]
+    useful = [row for row in targets if row["coverage"] >= 0.3]
+    if useful:
+        row = useful[-1]
+        steps.append(
+            f"Let people decide the uncertain samples: if predictions with a probability below "
+            f"{row['threshold']:.2f} are left to them, {100 * row['coverage']:.0f} % are decided, "
+            f"and {100 * row['accuracy']:.0f} % of these correctly."
+        )
+    if summary["scores"]["calibration_error"] > _MAX_CALIBRATION_ERROR:
+        error = 100 * summary["scores"]["calibration_error"]
+        steps.append(
+            f"Do not read the probabilities literally: they are wrong by {error:.0f} percentage "
+            "points on average."
+        )
+    if summary["provenance"]["recipe"] == "quick":
+        steps.append(
+            "Try the recipe best, which is more accurate on most data sets and takes minutes "
+            "instead of seconds."
+        )
+    return steps
