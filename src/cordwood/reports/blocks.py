@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-ColumnKind = Literal["text", "number", "bar"]
+ColumnKind = Literal["text", "prose", "number", "bar"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class TableColumn:
     ----------
     name : str
         Header.
-    kind : {"text", "number", "bar"}, default="text"
-        Numbers are aligned to the right; bars have a bar beside the number.
+    kind : {"text", "prose", "number", "bar"}, default="text"
+        Prose is wide; numbers are aligned to the right; bars have a bar beside the number.
     help : str, default=""
         Explanation of the header.
     """
@@ -232,13 +232,13 @@ class Sample:
         Parts of the text with weights from -1 to 1, which are shown by colors.
     facts : mapping of str to str
         What is known about the sample.
-    details : DataTable, optional
-        A table below the text.
+    details : sequence of DataTable, default=()
+        Tables below the text.
     """
 
     segments: Sequence[tuple[str, float]]
     facts: Mapping[str, str]
-    details: DataTable | None = None
+    details: Sequence[DataTable] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +296,34 @@ class WordLists:
     items: Sequence[WordList]
 
 
-Block = DataTable | Prose | Steps | Tiles | Facts | Chart | Charts | HeatMap | Samples | WordLists
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that are hidden until their title is selected.
+
+    Parameters
+    ----------
+    title : str
+    blocks : sequence of Block
+    """
+
+    kind: ClassVar[str] = "fold"
+    title: str
+    blocks: "Sequence[Block]"
+
+
+Block = (
+    DataTable
+    | Prose
+    | Steps
+    | Tiles
+    | Facts
+    | Chart
+    | Charts
+    | HeatMap
+    | Samples
+    | WordLists
+    | Fold
+)
 
 
 @dataclass(frozen=True)

@@ -148,8 +148,8 @@ def findings_blocks(findings: list[Mapping[str, Any]]) -> list[Block]:
             columns=[
                 TableColumn("finding"),
                 TableColumn("samples", "number"),
-                TableColumn("what, and what to do"),
-                TableColumn("why it matters"),
+                TableColumn("what, and what to do", "prose"),
+                TableColumn("why it matters", "prose"),
             ],
             rows=rows,
         )

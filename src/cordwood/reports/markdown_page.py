@@ -9,6 +9,7 @@ from cordwood.reports.blocks import (
     Charts,
     DataTable,
     Facts,
+    Fold,
     HeatMap,
     Page,
     Prose,
@@ -80,6 +81,10 @@ def _render(block: Block) -> Iterator[str]:
                 f"{_text(shorten(''.join(text for text, _ in item.segments), _MAX_TEXT))}"
                 for item in block.items
             )
+        case Fold():
+            yield f"**{_text(block.title)}**"
+            for part in block.blocks:
+                yield from _render(part)
         case WordLists():
             rows = [
                 (
@@ -123,7 +128,7 @@ def _table(header: Sequence[str], kinds: Sequence[str], rows: Sequence[Sequence[
 
 
 def _join(header: Sequence[str], kinds: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    alignment = [":--" if kind == "text" else "--:" for kind in kinds]
+    alignment = [":--" if kind in ("text", "prose") else "--:" for kind in kinds]
     lines = (header, alignment, *rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

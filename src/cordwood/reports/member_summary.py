@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 from sklearn.pipeline import Pipeline
 
@@ -54,11 +55,9 @@ def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any]
             by_name[name]["predict_seconds"] = (time.process_time() - start) / len(sample)
     oof = getattr(model, "oof_", None)
     pairs = None
-    if oof is not None and hasattr(stack, "meta_features_"):
-        n_classes = len(stack.classes_)
-        blocks = np.asarray(stack.meta_features_)[:, : len(names) * n_classes]
-        probas = blocks.reshape(len(blocks), len(names), n_classes)
-        predicted = {name: probas[:, i].argmax(axis=1) for i, name in enumerate(names)}
+    probas = find_member_probas(model)
+    if oof is not None and probas:
+        predicted = {name: proba.argmax(axis=1) for name, proba in probas.items()}
         for name, codes in predicted.items():
             by_name[name] |= {
                 "accuracy": float((codes == oof.y).mean()),
@@ -72,3 +71,25 @@ def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any]
         "names": names,
         "disagreement": pairs,
     }
+
+
+def find_member_probas(model: Any) -> dict[str, NDArray[np.float64]]:
+    """Return the out-of-fold probabilities of the members of a stack.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any model.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_samples, n_classes)
+        Empty if the model is not a stack, or was loaded from a file.
+    """
+    stack = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    features = getattr(stack, "meta_features_", None)
+    if not isinstance(stack, OOBStackingClassifier) or features is None:
+        return {}
+    names, n_classes = list(stack.named_estimators_), len(stack.classes_)
+    blocks = np.asarray(features)[:, : len(names) * n_classes].reshape(-1, len(names), n_classes)
+    return {name: blocks[:, i] for i, name in enumerate(names)}

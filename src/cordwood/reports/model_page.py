@@ -10,6 +10,7 @@ from cordwood.reports.blocks import (
     DataTable,
     Entry,
     Facts,
+    Fold,
     HeatMap,
     Page,
     Prose,
@@ -48,6 +49,8 @@ _OOF_SOURCES = {
     "prefit": "fitted before",
 }
 _MAX_LABEL = 40
+_N_OPEN_SUSPECTS = 8
+_MIN_SHOWN = 0.03
 
 
 def layout_model(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Page:
@@ -287,16 +290,18 @@ def _confusion(summary: Mapping[str, Any]) -> list[Block]:
         if i != j
     )
     for number, group in enumerate(groups, 1):
+        n_inside = sum(
+            count for i, row in enumerate(group["counts"]) for j, count in enumerate(row) if i != j
+        )
         caption = (
             "Confusion matrix"
             if len(groups) == 1
-            else f"Group {number}: {_join(group['labels'][:3])}"
-            + (" and others" if len(group["labels"]) > 3 else "")
+            else f"Group {number}: {len(group['labels'])} classes, {n_inside:,} errors"
         )
         blocks.append(_heat_map(caption, group, largest, targets, is_last=number == len(groups)))
     blocks.append(_pair_table(confusion, targets))
     if targets:
-        blocks += _pair_examples(summary, confusion, targets)
+        blocks += _pair_examples(confusion, targets)
     return blocks
 
 
@@ -367,33 +372,29 @@ def _pair_table(confusion: Mapping[str, Any], targets: Mapping[tuple[str, str], 
 
 
 def _pair_examples(
-    summary: Mapping[str, Any],
-    confusion: Mapping[str, Any],
-    targets: Mapping[tuple[str, str], str],
+    confusion: Mapping[str, Any], targets: Mapping[tuple[str, str], str]
 ) -> list[Block]:
-    blocks: list[Block] = [Prose("Examples of these errors, the most certain first:")]
-    for pair in confusion["pairs"]:
-        if not pair["examples"]:
-            continue
-        blocks.append(
-            Samples(
-                title=f"{pair['true']} predicted as {pair['predicted']} ({pair['n']:,})",
-                id=targets[pair["true"], pair["predicted"]],
-                is_folded=True,
-                items=[
-                    Sample(
-                        segments=[(row["text"] + ("…" if row["is_shortened"] else ""), 0.0)],
-                        facts={
-                            "id": row["id"],
-                            pair["predicted"]: f"{100 * row['probability']:.0f} %",
-                            pair["true"]: f"{100 * row['probability_true']:.0f} %",
-                        },
-                    )
-                    for row in pair["examples"]
-                ],
-            )
+    items = [
+        Samples(
+            title=f"{pair['true']} predicted as {pair['predicted']} ({pair['n']:,})",
+            id=targets[pair["true"], pair["predicted"]],
+            is_folded=True,
+            items=[
+                Sample(
+                    segments=[(row["text"] + ("…" if row["is_shortened"] else ""), 0.0)],
+                    facts={
+                        "id": row["id"],
+                        pair["predicted"]: f"{100 * row['probability']:.0f} %",
+                        pair["true"]: f"{100 * row['probability_true']:.0f} %",
+                    },
+                )
+                for row in pair["examples"]
+            ],
         )
-    return blocks
+        for pair in confusion["pairs"]
+        if pair["examples"]
+    ]
+    return [Fold(f"Examples of the {len(items)} most frequent errors", items)]
 
 
 def _confidence(summary: Mapping[str, Any]) -> list[Block]:
@@ -493,86 +494,99 @@ def _suspects(summary: Mapping[str, Any]) -> list[Block]:
     suspects = summary["suspects"]
     if not suspects or summary["source"] == "training":
         return []
-    has_text = any(row["text"] for row in suspects)
-    columns = [
-        TableColumn("id"),
-        TableColumn("label"),
-        TableColumn("predicted"),
-        TableColumn("its probability", "number"),
-        TableColumn("probability of the label", "number"),
-        *([TableColumn("text")] if has_text else []),
-    ]
-    rows = [
-        [
-            Entry(row["id"]),
-            Entry(row["label"]),
-            Entry(row["predicted"]),
-            _percent(row["probability"]),
-            _percent(row["probability_label"]),
-            *([Entry(row["text"])] if has_text else []),
-        ]
+    samples = [
+        Sample(
+            segments=[(row["text"] + ("…" if row["is_shortened"] else ""), 0.0)],
+            facts={
+                "id": row["id"],
+                "label": f"{row['label']} ({100 * row['probability_label']:.1f} %)",
+                "predicted": f"{row['predicted']} ({100 * row['probability']:.1f} %)",
+            },
+        )
         for row in suspects
     ]
-    return [
+    blocks: list[Block] = [
         Prose(
             "The model is certain that these labels are wrong. Either the label is a mistake, or "
             "the sample is a hard one; look at them first."
         ),
-        DataTable(caption="Suspicious labels, the most certain first", columns=columns, rows=rows),
+        Samples(
+            title="Suspicious labels, the most certain first", items=samples[:_N_OPEN_SUSPECTS]
+        ),
     ]
+    if len(samples) > _N_OPEN_SUSPECTS:
+        title = f"{len(samples) - _N_OPEN_SUSPECTS} more"
+        blocks.append(Samples(title=title, items=samples[_N_OPEN_SUSPECTS:], is_folded=True))
+    return blocks
 
 
 def _explained(summary: Mapping[str, Any]) -> list[Block]:
     if not summary["explained"]:
         return []
-    blocks: list[Block] = []
     note = (
         "Words on blue argue for the predicted class, underlined words on orange against it; the "
         "stronger the color, the larger the contribution."
     )
-    if summary["source"] == "oof":
+    if summary["source"] != "test":
         note += (
-            " Probabilities are out-of-fold; contributions are those of the final model, which has "
-            "been trained on these texts."
+            " Words are colored where the prediction is correct: the final model has been trained "
+            "on these texts, so that it does not repeat the errors of the out-of-fold predictions. "
+            "Errors are explained by the similar training samples."
         )
-    blocks.append(Prose(note, "note"))
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for row in summary["explained"]:
         by_kind.setdefault(row["kind"], []).append(row)
-    for kind, rows in by_kind.items():
-        blocks.append(
-            Samples(
-                title=kind[0].upper() + kind[1:], items=[_explained_sample(row) for row in rows]
-            )
-        )
-    return blocks
+    samples = [
+        Samples(title=kind[0].upper() + kind[1:], items=[_explained_sample(row) for row in rows])
+        for kind, rows in by_kind.items()
+    ]
+    return [Prose(note, "note"), *samples]
 
 
 def _explained_sample(row: Mapping[str, Any]) -> Sample:
     largest = max((abs(value) for _, value in row["segments"]), default=0.0) or 1.0
     # Faint colors of tiny contributions only distract.
     segments = [
-        (text, value / largest if abs(value) >= 0.03 * largest else 0.0)
+        (text, value / largest if abs(value) >= _MIN_SHOWN * largest else 0.0)
         for text, value in row["segments"]
     ]
     if row["is_shortened"]:
         segments.append(("…", 0.0))
-    output = row["output"].replace("_", "-")
-    members = [
-        [
-            member["name"],
-            (f"{member['contribution']:+.3f}", member["contribution"]),
-            member["method"],
-        ]
-        for member in row["members"]
-    ]
-    baseline = ["baseline", (f"{row['baseline']:+.3f}", row["baseline"]), "the empty text"]
-    details = text_table(
-        f"Members: contributions to the {output} of {row['explained_class']}, "
-        f"{row['value']:+.3f} in all",
-        ["member", "contribution", "method"],
-        [baseline, *members],
-    )
+    details = []
+    if row["contributions"]:
+        details.append(
+            text_table(
+                f"Members: contributions to the {row['output'].replace('_', '-')} of "
+                f"{row['predicted']}",
+                ["member", "contribution", "method"],
+                [
+                    [each["name"], (f"{each['value']:+.3f}", each["value"]), each["method"]]
+                    for each in row["contributions"]
+                ],
+            )
+        )
+    if row["member_probabilities"]:
+        details.append(
+            text_table(
+                "Members: out-of-fold probabilities, %",
+                ["member", row["predicted"], f"{row['label']} (label)"],
+                [
+                    [each["name"], 100 * each["predicted"], 100 * each["label"]]
+                    for each in row["member_probabilities"]
+                ],
+            )
+        )
+    if row["neighbors"]:
+        details.append(
+            text_table(
+                "Most similar training samples",
+                ["sample", "label", "similarity", "shared terms"],
+                [
+                    [each["id"], each["label"], each["similarity"], ", ".join(each["terms"])]
+                    for each in row["neighbors"]
+                ],
+            )
+        )
     return Sample(
         segments=segments,
         facts={
@@ -601,8 +615,6 @@ def _words(summary: Mapping[str, Any]) -> list[Block]:
             )
         )
     note = words["note"][0].upper() + words["note"][1:] + "."
-    if summary["source"] == "oof":
-        note += " The texts are training texts, in which rare words look more important."
     return [WordLists(items), Prose(note, "note")] if items else []
 
 
@@ -713,8 +725,12 @@ def _card(summary: Mapping[str, Any]) -> list[Block]:
     }
     blocks: list[Block] = [Facts({name: str(value) for name, value in facts.items() if value})]
     if provenance["params"]:
+        params = list(provenance["params"].items())
         blocks.append(
-            text_table("Parameters", ["parameter", "value"], list(provenance["params"].items()))
+            Fold(
+                f"{len(params)} parameters",
+                [text_table("Parameters that are not None", ["parameter", "value"], params)],
+            )
         )
     return blocks
 

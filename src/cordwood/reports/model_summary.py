@@ -1,7 +1,8 @@
 """Summary of a model: from a fitted classifier and labelled samples to plain values."""
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,20 +20,25 @@ from cordwood.inspection.explanation import Explanation
 from cordwood.persist import ModelCard
 from cordwood.reports.confused_classes import summarize_confusion
 from cordwood.reports.dataset_summary import finding_to_dict
-from cordwood.reports.member_summary import summarize_members
+from cordwood.reports.member_summary import find_member_probas, summarize_members
 from cordwood.reports.model_scores import (
     score_probabilities,
     summarize_abstention,
     summarize_classes,
     summarize_reliability,
 )
+from cordwood.text.languages import detect_language
+from cordwood.text.stop_words import get_stop_words, has_stop_words
 
 _N_EXPLAINED = 4
 _MAX_TEXT = 600
 _MAX_EXCERPT = 280
 _N_SUSPECTS = 25
 _MAX_WORD_TEXTS = 400
-_N_WORDS = 10
+_N_WORDS = 8
+_N_CANDIDATES = 100
+_N_NEIGHBORS = 4
+_MAX_SHARED_TERMS = 10
 _MAX_PARAMS = 200
 
 Progress = Callable[[str, int, int | None], None]
@@ -155,7 +161,7 @@ def summarize_model(
     if not hasattr(model, "n_features_in_"):
         explainer = Explainer(model)
         if samples is not None and samples.texts is not None:
-            summary["explained"] = _explain(explainer, samples, labels, report)
+            summary["explained"] = _explain(model, explainer, samples, labels, report)
         summary["words"] = _find_words(model, samples, report)
     return summary
 
@@ -232,6 +238,7 @@ def _list_suspects(samples: ScoredSamples, labels: list[str]) -> list[dict[str, 
             "probability": float(proba[i, predicted[i]]),
             "probability_label": float(proba[i, y[i]]),
             "text": "" if samples.texts is None else samples.texts[i][:_MAX_EXCERPT],
+            "is_shortened": samples.texts is not None and len(samples.texts[i]) > _MAX_EXCERPT,
         }
         for i in order.tolist()
         if predicted[i] != y[i]
@@ -239,25 +246,43 @@ def _list_suspects(samples: ScoredSamples, labels: list[str]) -> list[dict[str, 
 
 
 def _explain(
-    explainer: Explainer, samples: ScoredSamples, labels: list[str], report: Progress
+    model: Any, explainer: Explainer, samples: ScoredSamples, labels: list[str], report: Progress
 ) -> list[dict[str, Any]]:
     """Explain predictions that are correct and certain, wrong and certain, and undecided."""
     chosen = _choose_explained(samples.proba, samples.y)
     assert samples.texts is not None
     n_done, total = 0, sum(map(len, chosen.values()))
+    member_probas = find_member_probas(model) if samples.source == "oof" else {}
     found = []
     for kind, indices in chosen.items():
         texts = [samples.texts[i][:_MAX_TEXT] for i in indices]
         for i, explanation in zip(indices, explainer.explain_each(texts), strict=True):
+            predicted, label = int(samples.proba[i].argmax()), int(samples.y[i])
+            # The final model has been trained on training texts, and does not repeat the errors
+            # of out-of-fold predictions: its contributions do not explain them.
+            is_explained = samples.source == "test" or predicted == label
             found.append(
                 {
                     "kind": kind,
                     "id": samples.ids[i],
-                    "label": labels[samples.y[i]],
+                    "label": labels[label],
                     "is_shortened": len(samples.texts[i]) > _MAX_TEXT,
-                    "predicted": labels[int(samples.proba[i].argmax())],
-                    "probability": float(samples.proba[i].max()),
-                    **_explanation_to_dict(explanation, int(samples.proba[i].argmax())),
+                    "predicted": labels[predicted],
+                    "probability": float(samples.proba[i, predicted]),
+                    "output": explanation.output,
+                    "segments": _list_segments(explanation, predicted, is_explained),
+                    "contributions": (
+                        _list_contributions(explanation, predicted) if is_explained else []
+                    ),
+                    "member_probabilities": [
+                        {
+                            "name": name,
+                            "predicted": float(proba[i, predicted]),
+                            "label": float(proba[i, label]),
+                        }
+                        for name, proba in member_probas.items()
+                    ],
+                    "neighbors": _list_neighbors(explanation, i, samples),
                 }
             )
             n_done += 1
@@ -285,57 +310,101 @@ def _spread(order: NDArray[np.intp], y: NDArray[np.intp]) -> list[int]:
     return [int(order[i]) for i in dict.fromkeys(chosen)][:_N_EXPLAINED]
 
 
-def _explanation_to_dict(explanation: Explanation, column: int) -> dict[str, Any]:
-    """Return the words with their contributions to one class, and those of the members."""
-    segments: list[tuple[str, float]] = []
+def _list_segments(explanation: Explanation, column: int, is_explained: bool) -> list[list[Any]]:
+    """Return the parts of a text with their contributions to a class, or with zeros."""
+    if not is_explained:
+        return [[explanation.text, 0.0]]
+    segments: list[list[Any]] = []
     end = 0
     text = explanation.text
     values = explanation.word_contributions[:, column].tolist()
     for (start, stop), value in zip(explanation.spans, values, strict=True):
-        if start > end:
-            segments.append((text[end:start], 0.0))
-        segments.append((text[start:stop], value))
+        segments += [[text[end:start], 0.0], [text[start:stop], value]]
         end = stop
-    segments.append((text[end:], 0.0))
-    return {
-        "explained_class": str(explanation.classes[column]),
-        "output": explanation.output,
-        "value": float(explanation.values[column]),
-        "baseline": float(explanation.baseline[column]),
-        "model_probability": float(explanation.probabilities[column]),
-        "segments": [list(segment) for segment in segments if segment[0]],
-        "members": [
-            {
-                "name": member.name,
-                "contribution": float(member.contributions[column]),
-                "method": member.method,
-                "is_exact": member.is_exact,
-            }
-            for member in explanation.members
-        ],
+    segments.append([text[end:], 0.0])
+    return [segment for segment in segments if segment[0]]
+
+
+def _list_contributions(explanation: Explanation, column: int) -> list[dict[str, Any]]:
+    """Return the baseline and the contributions of the members to the output of a class."""
+    baseline = {
+        "name": "baseline",
+        "value": float(explanation.baseline[column]),
+        "method": "the empty text",
     }
+    members = [
+        {
+            "name": member.name,
+            "value": float(member.contributions[column]),
+            "method": member.method,
+        }
+        for member in explanation.members
+    ]
+    return [baseline, *members]
+
+
+def _list_neighbors(
+    explanation: Explanation, index: int, samples: ScoredSamples
+) -> list[dict[str, Any]]:
+    """Return the nearest training samples, without the explained sample itself."""
+    is_training = samples.source != "test"
+    neighbors = next((m.neighbors for m in explanation.members if m.neighbors), ())
+    others = [each for each in neighbors if not (is_training and each.index == index)]
+    return [
+        {
+            "id": samples.ids[each.index] if is_training else f"number {each.index + 1:,}",
+            "label": str(each.label),
+            "similarity": float(each.similarity),
+            "terms": list(each.shared_terms[:_MAX_SHARED_TERMS]),
+        }
+        for each in others[:_N_NEIGHBORS]
+    ]
 
 
 def _find_words(
     model: Any, samples: ScoredSamples | None, report: Progress
 ) -> dict[str, Any] | None:
-    """Find words for and against each class in the samples, or else in the vocabulary."""
-    texts = None
+    """Find words for and against each class in test samples, or else in the vocabulary."""
+    texts, language = None, None
     if samples is not None and samples.texts is not None:
         # Sorted by class, so that all classes have their share.
         order = np.argsort(samples.y, kind="stable")
         chosen = order[:: max(1, -(-len(order) // _MAX_WORD_TEXTS))]
         texts = [samples.texts[i][:_MAX_TEXT] for i in np.sort(chosen).tolist()]
+        language = detect_language(texts)
+        # In training texts, rare words look more important than they are.
+        if samples.source != "test":
+            texts = None
     try:
         found = explain_classes(
             model,
             texts,
-            n_words=_N_WORDS,
+            n_words=_N_CANDIDATES,
             progress=lambda done, total: report("words of classes", done, total),
         )
     except CordwoodError:
         return None  # for example, an encoder has no vocabulary
-    return found.to_dict()
+    stop_words = get_stop_words(language) if language and has_stop_words(language) else frozenset()
+    words = found.to_dict()
+    for row in words["classes"]:
+        row["label"] = str(row["label"])
+        for side in ("for", "against"):
+            row[side] = _select_words(row[side], stop_words)
+    return words
+
+
+def _select_words(words: list[dict[str, Any]], stop_words: Collection[str]) -> list[dict[str, Any]]:
+    """Select words that mean something to a reader, those with most evidence first."""
+    legible = [
+        word
+        for word in words
+        if any(letter.isalpha() for letter in word["word"]) and word["word"] not in stop_words
+    ]
+
+    def evidence(word: dict[str, Any]) -> float:
+        return float(abs(word["contribution"]) * math.sqrt(word["n_texts"] or 1))
+
+    return sorted(legible, key=evidence, reverse=True)[:_N_WORDS]
 
 
 def _describe(model: Any, provenance: Provenance, samples: ScoredSamples | None) -> dict[str, Any]:
@@ -344,7 +413,7 @@ def _describe(model: Any, provenance: Provenance, samples: ScoredSamples | None)
     params = {
         name: str(value)
         for name, value in sorted(model.get_params().items())
-        if isinstance(value, bool | int | float | str | None.__class__)
+        if isinstance(value, bool | int | float | str)
     }
     return {
         "name": provenance.name,

@@ -15,7 +15,7 @@
   };
 
   const sortBy = (table, header, index) => {
-    const isNumber = header.dataset.kind !== "text";
+    const isNumber = ["number", "bar"].includes(header.dataset.kind);
     const current = header.getAttribute("aria-sort");
     const first = isNumber ? "descending" : "ascending";
     const second = isNumber ? "ascending" : "descending";
