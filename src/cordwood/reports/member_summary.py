@@ -9,10 +9,16 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 from sklearn.pipeline import Pipeline
 
+from cordwood._duplicates import assign_folds
+from cordwood._results import OOFPredictions
+from cordwood.stacking._final_predictions import FinalTrainingSet, cross_fit
 from cordwood.stacking.diversity import disagreement
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 _N_TIMED = 100
+# Fits of the combiner without each member take long on many samples.
+_N_REFITTED = 3000
+_MIN_PROBABILITY = 1e-7
 
 
 def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any] | None:
@@ -65,12 +71,45 @@ def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any]
             }
         if len(names) > 1:
             pairs = disagreement(predicted, oof.y).tolist()
+            for name, loss in _measure_losses(stack, probas, oof).items():
+                by_name[name] |= loss
     return {
         "combiner": type(stack.final_estimator_).__name__,
         "members": rows,
         "names": names,
         "disagreement": pairs,
     }
+
+
+def _measure_losses(
+    stack: OOBStackingClassifier, probas: dict[str, NDArray[np.float64]], oof: OOFPredictions
+) -> dict[str, dict[str, float]]:
+    """Measure the scores of the stack without each member, by cross-fitting its combiner."""
+    if stack.passthrough:
+        return {}
+    n_samples = len(oof.y)
+    chosen = np.random.RandomState(0).permutation(n_samples)[:_N_REFITTED]
+    groups = chosen if oof.groups is None else oof.groups[chosen]
+    _, clusters = np.unique(groups, return_inverse=True)
+    y = oof.y[chosen]
+    folds = assign_folds(y, clusters.astype(np.intp), 2, np.arange(len(chosen)))
+
+    def score(names: list[str]) -> tuple[float, float]:
+        features = np.hstack([probas[name][chosen] for name in names])
+        data = FinalTrainingSet(features, features.shape[1], oof.classes[y], {}, folds)
+        proba = cross_fit(stack.final_estimator_, data, oof.classes)
+        true = np.clip(proba[np.arange(len(y)), y], _MIN_PROBABILITY, 1)
+        return float((proba.argmax(axis=1) == y).mean()), float(-np.log(true).mean())
+
+    accuracy, log_loss = score(list(probas))
+    found = {}
+    for name in probas:
+        without = score([other for other in probas if other != name])
+        found[name] = {
+            "accuracy_loss": accuracy - without[0],
+            "log_loss_increase": without[1] - log_loss,
+        }
+    return found
 
 
 def find_member_probas(model: Any) -> dict[str, NDArray[np.float64]]:

@@ -631,7 +631,7 @@ def _members(summary: Mapping[str, Any]) -> list[Block]:
     rows = found["members"]
     has_scores = any("accuracy" in row for row in rows)
     has_times = any("predict_seconds" in row for row in rows)
-    has_loss = any("log_loss_without" in row for row in rows)
+    has_loss = any("accuracy_loss" in row for row in rows)
     weights = [row["weight"] for row in rows if row["weight"] is not None]
     largest = max(map(abs, weights), default=1.0) or 1.0
     columns = [
@@ -640,8 +640,8 @@ def _members(summary: Mapping[str, Any]) -> list[Block]:
         *([TableColumn("accuracy", "number"), TableColumn("macro F1", "number")] * has_scores),
         *(
             [
-                TableColumn("accuracy of the stack without it", "number"),
-                TableColumn("log loss without it", "number"),
+                TableColumn("accuracy lost without it", "number", "percentage points"),
+                TableColumn("log loss added without it", "number"),
             ]
             * has_loss
         ),
@@ -657,8 +657,8 @@ def _members(summary: Mapping[str, Any]) -> list[Block]:
             entry += [_percent(row.get("accuracy")), _percent(row.get("macro_f1"))]
         if has_loss:
             entry += [
-                _change(row.get("accuracy_without"), row.get("accuracy_change"), 100),
-                _change(row.get("log_loss_without"), row.get("log_loss_change"), 1),
+                _change(row.get("accuracy_loss"), 100),
+                _change(row.get("log_loss_increase"), 1),
             ]
         if has_times:
             seconds = row.get("predict_seconds")
@@ -673,7 +673,15 @@ def _members(summary: Mapping[str, Any]) -> list[Block]:
             columns=columns,
             rows=entries,
             note="Predictions for the stack: how the predictions on which the final estimator was "
-            "trained were obtained." + (" Accuracy and F1 are out-of-fold." if has_scores else ""),
+            "trained were obtained."
+            + (" Accuracy and F1 are out-of-fold." if has_scores else "")
+            + (
+                " What the stack would lose without a member is measured by fitting the final "
+                "estimator to the others, on up to 3,000 samples in two folds; differences below "
+                "half a percentage point are noise."
+                if has_loss
+                else ""
+            ),
         )
     ]
     if found["disagreement"]:
@@ -739,11 +747,10 @@ def _percent(value: float | None) -> Entry:
     return Entry("–", "") if value is None else Entry(f"{100 * value:.1f} %", value)
 
 
-def _change(value: float | None, change: float | None, factor: float) -> Entry:
-    if value is None or change is None:
+def _change(change: float | None, factor: float) -> Entry:
+    if change is None:
         return Entry("–", "")
-    digits = 2 if factor == 100 else 4
-    return Entry(f"{factor * value:.{digits}f} ({factor * change:+.{digits}f})", change)
+    return Entry(f"{factor * change:+.{2 if factor == 100 else 3}f}", change)
 
 
 def _join(names: Sequence[str]) -> str:
