@@ -289,7 +289,7 @@ def test_arguments_are_checked(model):
 def test_members_of_a_stack_are_listed_with_their_scores(model, corpus, reports):
     members = reports["oof"].to_dict()["members"]
     stack = model[-1]
-    assert [row["name"] for row in members["members"]] == list(stack.oof_source_)
+    assert [row["name"] for row in members["members"]] == [*stack.named_estimators_, *stack.pruned_]
     y = np.searchsorted(stack.classes_, corpus.labels)
     n_classes = len(stack.classes_)
     for i, name in enumerate(members["names"]):

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from cordwood._duplicates import assign_folds
 from cordwood._results import OOFPredictions
 from cordwood.stacking._final_predictions import FinalTrainingSet, cross_fit
+from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.diversity import disagreement
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
@@ -41,15 +42,19 @@ def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any]
     if not isinstance(stack, OOBStackingClassifier):
         return None
     names = list(stack.named_estimators_)
-    weights = getattr(stack, "estimator_weights_", None)
-    rows = [
+    oof = getattr(model, "oof_", None)
+    # Model files contain neither the sources nor the names of dropped members.
+    sources = getattr(stack, "oof_source_", {} if oof is None else oof.sources)
+    pruned = getattr(stack, "pruned_", [])
+    weights = _find_weights(stack, names)
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
-            "oof_source": stack.oof_source_.get(name),
-            "weight": None if weights is None else float(weights[name]),
-            "is_pruned": name in stack.pruned_,
+            "oof_source": sources.get(name),
+            "weight": None if weights is None else weights.get(name, 0.0),
+            "is_pruned": name in pruned,
         }
-        for name in stack.oof_source_
+        for name in [*names, *pruned]
     ]
     by_name = {row["name"]: row for row in rows}
     is_only_step = not isinstance(model, Pipeline) or len(model.steps) == 1
@@ -59,7 +64,6 @@ def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any]
             start = time.process_time()
             member.predict_proba(sample)
             by_name[name]["predict_seconds"] = (time.process_time() - start) / len(sample)
-    oof = getattr(model, "oof_", None)
     pairs = None
     probas = find_member_probas(model)
     if oof is not None and probas:
@@ -79,6 +83,13 @@ def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any]
         "names": names,
         "disagreement": pairs,
     }
+
+
+def _find_weights(stack: OOBStackingClassifier, names: list[str]) -> dict[str, float] | None:
+    """Return the mean weights of the members over the classes, if the combiner has weights."""
+    if stack.passthrough or not isinstance(stack.final_estimator_, LogarithmicPool):
+        return None
+    return dict(zip(names, stack.final_estimator_.coef_.mean(axis=1).tolist(), strict=True))
 
 
 def _measure_losses(

@@ -630,6 +630,7 @@ def _members(summary: Mapping[str, Any]) -> list[Block]:
         return []
     rows = found["members"]
     has_scores = any("accuracy" in row for row in rows)
+    has_sources = any(row["oof_source"] for row in rows)
     has_times = any("predict_seconds" in row for row in rows)
     has_loss = any("accuracy_loss" in row for row in rows)
     weights = [row["weight"] for row in rows if row["weight"] is not None]
@@ -646,7 +647,7 @@ def _members(summary: Mapping[str, Any]) -> list[Block]:
             * has_loss
         ),
         *([TableColumn("CPU ms per prediction", "number")] * has_times),
-        TableColumn("predictions for the stack"),
+        *([TableColumn("predictions for the stack")] * has_sources),
     ]
     entries = []
     for row in rows:
@@ -665,7 +666,8 @@ def _members(summary: Mapping[str, Any]) -> list[Block]:
             entry.append(
                 Entry("–", "") if seconds is None else Entry(f"{1e3 * seconds:.2f}", seconds)
             )
-        entry.append(Entry(_OOF_SOURCES.get(row["oof_source"], str(row["oof_source"]))))
+        if has_sources:
+            entry.append(Entry(_OOF_SOURCES.get(row["oof_source"], "")))
         entries.append(entry)
     blocks: list[Block] = [
         DataTable(
