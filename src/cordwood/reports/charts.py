@@ -146,9 +146,7 @@ def interval_chart(
     names = {name: shorten(name, _MAX_LABEL) for name in rows}
     # Bold letters are wider.
     left = min(max(map(text_width, names.values())) * (1.08 if strong else 1) + 14, 210)
-    legend_rows = 18 * (1 + len(legend) // 3) if legend else 0
-    height = 8 + _ROW * len(rows) + _BOTTOM + legend_rows
-    drawing = Drawing(WIDTH, height)
+    drawing = Drawing(WIDTH, 8 + _ROW * len(rows) + _BOTTOM)
     frame = Frame(left, 8, WIDTH - 16, 8 + _ROW * len(rows))
     ends = [end for row in rows.values() for end in (row.low, row.high)]
     low, high = _pad(min(ends), max(ends), low, high)
@@ -166,7 +164,7 @@ def interval_chart(
         drawing.marker(x(row.value), middle, 0, "hollow s0" if name in hollow else "fill s0", hint)
     drawing.text((frame.left + frame.right) / 2, frame.bottom + 34, x_label, anchor="middle")
     if legend:
-        drawing.legend(legend, 4, frame.bottom + 54)
+        drawing.height = drawing.legend(legend, 4, frame.bottom + 54) - 12
     return drawing.render(title, "; ".join(f"{n}: {row.value:.2f}" for n, row in rows.items()))
 
 
@@ -210,10 +208,8 @@ def line_chart(
     names = {name: shorten(name, _MAX_LABEL) for name in series}
     labelled = len(series) > 1
     right = min(max(map(text_width, names.values())) + 30, _MAX_RIGHT) if labelled else 16
-    legend_rows = 18 * (1 + len(legend) // 3) if legend else 0
     plot_height = max(190.0, 15.0 * len(series)) if labelled else 190.0
-    height = _TOP + plot_height + _BOTTOM + legend_rows
-    drawing = Drawing(WIDTH, height)
+    drawing = Drawing(WIDTH, _TOP + plot_height + _BOTTOM)
     frame = Frame(46, _TOP, WIDTH - right, _TOP + plot_height)
     points = [p for each in (series, dashed or {}) for line in each.values() for p in line]
     x_low, x_high = x_range or (min(p.x for p in points), max(p.x for p in points))
@@ -240,7 +236,7 @@ def line_chart(
     if labelled:
         _label_lines(drawing, frame, {n: y(line[-1].y) for n, line in series.items()}, names)
     if legend:
-        drawing.legend(legend, 4, frame.bottom + 56)
+        drawing.height = drawing.legend(legend, 4, frame.bottom + 56) - 12
     last = "; ".join(f"{name}: {line[-1].y:.2f} at the end" for name, line in series.items())
     return drawing.render(title, last)
 
@@ -304,7 +300,8 @@ def time_chart(points: Mapping[str, TimedScore], *, title: str, x_label: str, y_
         4,
         frame.bottom + 58,
     )
-    drawing.legend([("hollow s7", 0, "another is both faster and better")], 4, bottom)
+    hollow = [("hollow s7", 0, "another is both faster and better")]
+    drawing.height = drawing.legend(hollow, 4, bottom) - 12
     return drawing.render(
         title, "; ".join(f"{n}: {p.score:.2f} in {p.seconds:.2g} s" for n, p in points.items())
     )
@@ -410,7 +407,8 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], *, title: str) -> str
     after = drawing.legend(
         [("front", -1, "perfect calibration"), ("error s0", -1, "95 % interval")], 4, 290
     )
-    drawing.legend([("fill s0", 0, "mean of a bin; larger: more samples")], 4, after)
+    dots = [("fill s0", 0, "mean of a bin; larger: more samples")]
+    drawing.height = drawing.legend(dots, 4, after) - 12
     return drawing.render(
         title,
         "; ".join(f"{100 * b['confidence']:.0f} %: {100 * b['accuracy']:.0f} %" for b in bins),

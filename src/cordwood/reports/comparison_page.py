@@ -149,9 +149,8 @@ def _score_table(summary: Mapping[str, Any], metric: str, name: str) -> DataTabl
         if dataset in published:
             columns.append(TableColumn(f"{dataset}, published", "number"))
     if n_common and several:
-        over = f"over {n_common} of {len(summary['datasets'])} data sets"
-        columns.append(TableColumn(f"mean {over}", "number"))
-        columns.append(TableColumn(f"average rank {over}", "number", "1 is the best"))
+        columns.append(TableColumn("mean", "number"))
+        columns.append(TableColumn("average rank", "number", "1 is the best"))
     elif not several:
         columns += [
             TableColumn("fit, CPU seconds", "number"),
@@ -213,9 +212,14 @@ def _explain_marks(summary: Mapping[str, Any]) -> str:
     n_common = max(
         row["n_datasets"] for by_learner in summary["means"].values() for row in by_learner.values()
     )
+    n_datasets = len(summary["datasets"])
     if not n_common:
         sentences.append(
             "There are no means and ranks, because no data set is complete for all learners."
+        )
+    elif n_datasets > 1:
+        sentences.append(
+            f"Means and ranks are over {n_common} of {n_datasets} data sets; rank 1 is the best."
         )
     return " ".join(sentences)
 
