@@ -97,6 +97,44 @@ def train(
     >>> model.predict(["very good"]).tolist()
     ['+']
     """
+    model, X, y = make_model(
+        data,
+        labels,
+        recipe=recipe,
+        language=language,
+        encoder=encoder,
+        lexicon=lexicon,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        **params,
+    )
+    if oof is None:
+        oof = isinstance(model[-1], OOBStackingClassifier)
+    try:
+        if not oof:
+            return model.fit(X, y)
+        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state)
+        return model
+    except ValueError as error:
+        raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
+
+
+def make_model(
+    data: Corpus | FeatureMatrix | Sequence[str],
+    labels: ArrayLike | None = None,
+    *,
+    recipe: str = recipes.DEFAULT,
+    language: str | None = None,
+    encoder: Any = "auto",
+    lexicon: Any = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    **params: Any,
+) -> tuple[Pipeline, Any, NDArray[Any]]:
+    """Return the unfitted pipeline that `train` fits, the samples and the labels.
+
+    The parameters are those of `train`.
+    """
     X, y = _check_inputs(data, labels)
     check_n_classes(y.tolist(), "the training set")
     if isinstance(data, FeatureMatrix):
@@ -118,15 +156,7 @@ def train(
     )
     if is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
-    if oof is None:
-        oof = isinstance(model[-1], OOBStackingClassifier)
-    try:
-        if not oof:
-            return model.fit(X, y)
-        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state)
-        return model
-    except ValueError as error:
-        raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
+    return model, X, y
 
 
 def _list_pretrained(

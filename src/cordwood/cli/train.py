@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from cordwood import api, persist, recipes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
+from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
@@ -50,7 +51,12 @@ def train(args: Train) -> None:
     start = time.perf_counter()
     with console.progress("training"):
         model = api.train(
-            samples, recipe=args.recipe, encoder=encoder, lexicon=args.lexicon, **params
+            samples,
+            recipe=args.recipe,
+            encoder=encoder,
+            lexicon=args.lexicon,
+            oof=args.scores,
+            **params,
         )
     seconds = time.perf_counter() - start
     persist.save(
@@ -70,6 +76,10 @@ def train(args: Train) -> None:
         console.field("members", _format_members(members, model[-1].pruned_))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
+    evaluation = None
+    if args.scores:
+        evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
+        show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
@@ -87,6 +97,7 @@ def train(args: Train) -> None:
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
             "seconds": round(seconds, 3),
+            "scores": None if evaluation is None else evaluation.to_dict(),
             "model": str(target),
             "bytes": size,
         }
