@@ -65,6 +65,8 @@ def test_report_of_a_model_file_with_another_name(folder):
         (["things.csv", "-o", "report.pdf"], "'report.pdf' must end in .html, .md or .json"),
         (["things.csv", "-o", "none/report.html"], "does not exist"),
         (["things.csv", "--card", "README.md"], "--card requires a MODEL"),
+        (["things.csv", "--curve"], "--curve requires a MODEL"),
+        (["things.cordwood", "--curve"], "--curve requires the training data"),
         (["none.cordwood"], "none.cordwood"),
         (["none.zip", "things.csv"], "there is no model file none.zip"),
     ],
@@ -74,6 +76,23 @@ def test_invalid_arguments(folder, capsys, monkeypatch, arguments, message):
     assert main(["report", *arguments]) in (1, 2)
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+def test_train_writes_a_report(folder, capsys):
+    target = folder / "trained.html"
+    arguments = ["train", folder / "things.csv", "-o", folder / "new.cordwood", "--report", target]
+    assert main([*map(str, arguments), "--encoder", "none", "--quiet"]) == 0
+    page = target.read_text(encoding="utf-8")
+    assert "TF-IDF + linear SVM" in page
+    assert all(word in page for word in ("training time", "peak memory", "seed", "fingerprint"))
+
+
+def test_learning_curve_is_part_of_the_report(folder):
+    target = folder / "curve.html"
+    arguments = [folder / "things.cordwood", folder / "things.csv", "-o", target, "--curve", "-q"]
+    assert main(["report", *map(str, arguments)]) == 0
+    page = target.read_text(encoding="utf-8")
+    assert 'id="curve"' in page and "Twice as many labelled samples (178)" in page
 
 
 def test_compare_writes_a_report(folder, capsys):

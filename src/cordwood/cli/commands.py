@@ -123,6 +123,15 @@ class Train(options.LabelledReadOptions):
         bool,
         typer.Option("--strict", help="Stop if the check of the data finds anything."),
     ] = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report of the model to a .html, .md or .json file.",
+            show_default=False,
+        ),
+    ] = None
     scores: Annotated[
         bool,
         typer.Option(
@@ -325,6 +334,14 @@ class MakeReport(options.LabelledReadOptions):
             show_default=False,
         ),
     ] = None
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve",
+            help="Also estimate what more training data would bring, by fits on shares of them; "
+            "takes several times as long as training.",
+        ),
+    ] = False
     subset: options.Subset = None
     json: options.Json = False
     quiet: options.Quiet = False

@@ -17,6 +17,8 @@ from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
+from cordwood.cli.report import check_report_target, write_model_report
+from cordwood.compare.runner.resources import PeakMemory
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
@@ -36,6 +38,8 @@ def train(args: Train) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
     check_target(target, inputs=[args.data])
+    if args.report is not None:
+        check_report_target(args.report, inputs=[args.data])
     if args.language is not None:
         check_language(args.language)
     params = {
@@ -48,7 +52,7 @@ def train(args: Train) -> None:
     source.show(console, samples)
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
-    start = time.perf_counter()
+    start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"):
         model = api.train(
             samples,
@@ -58,7 +62,7 @@ def train(args: Train) -> None:
             oof=args.scores,
             **params,
         )
-    seconds = time.perf_counter() - start
+    seconds, peak = time.perf_counter() - start, memory.read()
     persist.save(
         model,
         target,
@@ -81,6 +85,25 @@ def train(args: Train) -> None:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
+    if args.report is not None:
+        details = {
+            "training time": f"{seconds:.1f} s on {count(n_jobs, 'core')}",
+            "peak memory": "" if peak is None else f"{peak / 1e6:,.0f} MB",
+            "seed": str(args.seed),
+        }
+        card = persist.read_model_card(target)
+        write_model_report(
+            console,
+            model,
+            samples,
+            target,
+            args.report,
+            card=card,
+            data_name=args.data,
+            details=details,
+            findings=findings,
+            evaluation=evaluation,
+        )
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
         {

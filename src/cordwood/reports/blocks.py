@@ -409,3 +409,8 @@ def _to_entry(value: Any) -> Entry:
     if isinstance(value, float):
         return Entry(f"{value:.3f}", sort=value)
     return Entry(str(value))
+
+
+def percent(value: float | None) -> Entry:
+    """Return a share as a percentage with one decimal place, or a dash."""
+    return Entry("–", "") if value is None else Entry(f"{100 * value:.1f} %", value)

@@ -29,6 +29,7 @@ from cordwood.reports.charts import (
     line_chart,
     time_chart,
 )
+from cordwood.reports.wording import count, join_names
 
 _TEST_NAMES = {
     "paired_t": "paired t-test",
@@ -57,8 +58,8 @@ def layout_comparison(summary: Mapping[str, Any], footer: Mapping[str, str]) -> 
     n_datasets = len(summary["datasets"])
     return Page(
         title=f"Comparison {summary['name']}",
-        subtitle=f"{_count(len(summary['learners']), 'learner')} on "
-        f"{_count(n_datasets, 'data set')}.",
+        subtitle=f"{count(len(summary['learners']), 'learner')} on "
+        f"{count(n_datasets, 'data set')}.",
         sections=[
             Section("overview", "Overview", _overview(summary)),
             Section("scores", "Scores", _score_tables(summary)),
@@ -111,8 +112,8 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
                 )
             else:
                 sentences.append(
-                    f"By {name}, {_join(winners)} {'is' if len(winners) == 1 else 'are'} the best "
-                    f"or tied with the best {on}, more often than any other learner."
+                    f"By {name}, {join_names(winners)} {'is' if len(winners) == 1 else 'are'} the "
+                    f"best or tied with the best {on}, more often than any other learner."
                 )
         elif len(summary["datasets"]) == 1:
             sentences.append(_describe_dataset(summary, metric, summary["datasets"][0]))
@@ -237,22 +238,24 @@ def _describe_dataset(summary: Mapping[str, Any], metric: str, dataset: str) -> 
     (best,) = by_mark["best"]
     parts = [f"{dataset}: {best} has the highest {name} ({100 * cells[best]['mean']:.2f} %)"]
     if by_mark["tied"]:
-        parts.append(f"{_join(by_mark['tied'])} {_differ(by_mark['tied'], 'not ')} from it")
+        parts.append(
+            f"{join_names(by_mark['tied'], _MAX_NAMES)} {_differ(by_mark['tied'], 'not ')} from it"
+        )
     if by_mark["undecided"]:
         n = cells[best]["n"]
         parts.append(
-            f"{_count(n, 'fold')} {'is' if n == 1 else 'are'} too few to distinguish "
-            f"{_join(by_mark['undecided'])} from it"
+            f"{count(n, 'fold')} {'is' if n == 1 else 'are'} too few to distinguish "
+            f"{join_names(by_mark['undecided'], _MAX_NAMES)} from it"
         )
     if by_mark[""]:
         worse = by_mark[""]
-        which = _join(worse) if len(worse) <= _MAX_NAMES else f"the other {len(worse)}"
+        which = join_names(worse) if len(worse) <= _MAX_NAMES else f"the other {len(worse)}"
         parts.append(f"{which} {'is' if len(worse) == 1 else 'are'} significantly worse")
     elif not by_mark["undecided"] and len(cells) > 1:
         parts.append("no learner is significantly worse")
     n_missing = sum(cell["n"] < cell["n_planned"] for cell in cells.values())
     if n_missing:
-        parts.append(f"{_count(n_missing, 'learner')} with missing folds not compared")
+        parts.append(f"{count(n_missing, 'learner')} with missing folds not compared")
     return "; ".join(parts) + "."
 
 
@@ -369,7 +372,7 @@ def _describe_ranks(summary: Mapping[str, Any], found: Mapping[str, Any]) -> str
     if others:
         sentences.append(
             f"{order[0]} has the best average rank, {ranks[order[0]]:.2f}; "
-            f"{_join(others)} {_differ(others, 'not ')} from it."
+            f"{join_names(others, _MAX_NAMES)} {_differ(others, 'not ')} from it."
         )
     else:
         sentences.append(
@@ -422,7 +425,7 @@ def _describe_times(points: Mapping[str, Mapping[str, Any]]) -> str:
         (name for name, p in points.items() if p["is_best"]), key=lambda n: points[n]["seconds"]
     )
     sentence = (
-        f"For {_join(front, len(front))}, no other learner is both faster and better; they are the "
+        f"For {join_names(front)}, no other learner is both faster and better; they are the "
         "Pareto front."
         if len(front) > 1
         else f"{front[0]} is both the fastest and the best."
@@ -598,16 +601,3 @@ def _seconds(value: float | None) -> Entry:
 
 def _p_value(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else "below 0.001"
-
-
-def _join(names: Sequence[str], n: int = _MAX_NAMES) -> str:
-    """Join names, at most n of them, with quotes if they contain what joins them."""
-    if any("," in name or " and " in name for name in names):
-        names = [f"“{name}”" for name in names]
-    if len(names) > n:
-        return f"{', '.join(names[:n])} and {len(names) - n} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -99,17 +99,22 @@ def _evaluation(summary: Mapping[str, Any]) -> Iterator[str]:
     scored = summary["scores"]
     yield "## Evaluation"
     yield f"{how}: {scored['n_samples']:,} samples. Intervals are 95 % bootstrap intervals."
-    lines = ["| score | value | interval | largest class |", "|:--|--:|:--|--:|"]
+    baselines = scored["baselines"]
+    names = " | ".join(map(_text, baselines))
+    lines = [
+        f"| score | value | interval | {names} |",
+        "|:--|--:|:--" + "|--:" * len(baselines) + "|",
+    ]
     for name, title in (
         ("accuracy", "accuracy"),
         ("macro_f1", "macro F1"),
         ("log_loss", "log loss"),
     ):
         score = scored["scores"][name]
-        baseline = scored["baselines"]["largest class"][name]
+        others = " | ".join(f"{each[name]['value']:.3f}" for each in baselines.values())
         lines.append(
             f"| {title} | {score['value']:.3f} | {score['low']:.3f} to {score['high']:.3f} | "
-            f"{baseline:.3f} |"
+            f"{others} |"
         )
     yield "\n".join(lines)
     lines = ["| class | precision | recall | F1 | samples |", "|:--|--:|--:|--:|--:|"]

@@ -1,5 +1,7 @@
 """Scores of predicted probabilities: from arrays to plain values."""
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,90 +9,64 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import precision_recall_fscore_support
 
+from cordwood._results import OOFPredictions
+from cordwood.inspection._baselines import MAJORITY, predict_majority
+from cordwood.inspection.evaluation import OOFEvaluation, oof_evaluation
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 _N_BINS = 10
-_N_RESAMPLES = 1000
 _N_CURVE_POINTS = 50
 _TARGETS = (0.9, 0.95, 0.98, 0.99)
 _MIN_PROBABILITY = 1e-15
 
 
-def score_probabilities(proba: Floats, y: Codes, groups: Codes | None = None) -> dict[str, Any]:
-    """Return scores with 95 % intervals, beside those of always predicting the largest class.
+def evaluate(oof: OOFPredictions, X: Any = None) -> dict[str, Any]:
+    """Return scores with intervals, beside those of baselines.
 
     Parameters
     ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Predicted probabilities.
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-    groups : int ndarray of shape (n_samples,), optional
-        Groups of related samples, which are resampled together.
+    oof : OOFPredictions
+        Predictions of samples that the model was not trained on.
+    X : sequence of str, array or sparse matrix, optional
+        The samples, for a linear baseline.
 
     Returns
     -------
     dict
-        Intervals are percentiles of 1,000 bootstrap samples.
     """
-    n_samples, n_classes = proba.shape
-    predicted = proba.argmax(axis=1)
-    losses = -np.log(np.clip(proba[np.arange(n_samples), y], _MIN_PROBABILITY, 1))
-    pairs = y * n_classes + predicted
-    units = np.arange(n_samples) if groups is None else np.unique(groups, return_inverse=True)[1]
-    n_units = int(units.max()) + 1
-    rng = np.random.default_rng(0)
-    draws = np.empty((_N_RESAMPLES, 3))
-    for i in range(_N_RESAMPLES):
-        counts = np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
-        weights = counts[units].astype(np.float64)
-        total = weights.sum()
-        confusion = np.bincount(pairs, weights, n_classes**2).reshape(n_classes, n_classes)
-        draws[i] = (
-            np.trace(confusion) / total,
-            _macro_f1(confusion),
-            weights @ losses / total,
-        )
-    confusion = np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)
-    values = (np.trace(confusion) / n_samples, _macro_f1(confusion), losses.mean())
-    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
-    names = ("accuracy", "macro_f1", "log_loss")
-    prior = np.bincount(y, minlength=n_classes) / n_samples
-    largest = np.zeros((n_classes, n_classes))
-    largest[:, prior.argmax()] = prior
+    evaluation = oof_evaluation(oof, X)
+    found = summarize_evaluation(evaluation)
+    if not evaluation.baselines:
+        majority = oof_evaluation(replace(oof, proba=predict_majority(oof)))
+        found["baselines"] = {MAJORITY: majority.scores.to_dict()}
+    return found
+
+
+def summarize_evaluation(evaluation: OOFEvaluation) -> dict[str, Any]:
+    """Return an evaluation as plain values.
+
+    Parameters
+    ----------
+    evaluation : OOFEvaluation
+
+    Returns
+    -------
+    dict
+    """
     return {
-        "n_samples": n_samples,
-        "n_groups": None if groups is None else n_units,
-        "scores": {
-            name: {"value": float(values[i]), "low": float(low[i]), "high": float(high[i])}
-            for i, name in enumerate(names)
-        },
-        "calibration_error": _calibration_error(proba, y),
-        "baselines": {
-            "largest class": {
-                "accuracy": float(prior.max()),
-                "macro_f1": _macro_f1(largest),
-                "log_loss": float(-(prior[prior > 0] * np.log(prior[prior > 0])).sum()),
-            }
+        "n_samples": evaluation.n_samples,
+        "n_groups": evaluation.n_groups,
+        "confidence_level": evaluation.confidence_level,
+        "scores": evaluation.scores.to_dict(),
+        "baselines": {name: each.to_dict() for name, each in evaluation.baselines.items()},
+        # Undefined for a class that neither occurs nor is predicted.
+        "class_f1": {
+            str(each.label): None if math.isnan(each.f1.value) else vars(each.f1).copy()
+            for each in evaluation.classes
         },
     }
-
-
-def _macro_f1(confusion: NDArray[Any]) -> float:
-    """Return the mean F1 of the classes that occur, from a confusion matrix."""
-    total = confusion.sum(axis=0) + confusion.sum(axis=1)
-    occurs = total > 0
-    return float((2 * np.diag(confusion)[occurs] / total[occurs]).mean())
-
-
-def _calibration_error(proba: Floats, y: Codes) -> float:
-    """Return the mean difference of probability and accuracy over bins of equal size."""
-    confidence = proba.max(axis=1)
-    is_correct = proba.argmax(axis=1) == y
-    parts = np.array_split(np.argsort(confidence, kind="stable"), min(15, len(y)))
-    gaps = [abs(confidence[part].sum() - is_correct[part].sum()) for part in parts]
-    return float(sum(gaps) / len(y))
 
 
 def summarize_classes(proba: Floats, y: Codes, labels: list[str]) -> list[dict[str, Any]]:

@@ -10,21 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from cordwood._results import OOFPredictions
 from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.class_words import explain_classes
 from cordwood.inspection.dataset_check import Finding, check_dataset
+from cordwood.inspection.evaluation import OOFEvaluation
 from cordwood.inspection.explainer import Explainer
 from cordwood.inspection.explanation import Explanation
+from cordwood.inspection.learning_curve import LearningCurveEstimate
 from cordwood.persist import ModelCard
 from cordwood.reports.confused_classes import summarize_confusion
 from cordwood.reports.dataset_summary import finding_to_dict
 from cordwood.reports.member_summary import find_member_probas, summarize_members
 from cordwood.reports.model_scores import (
-    score_probabilities,
+    evaluate,
     summarize_abstention,
     summarize_classes,
+    summarize_evaluation,
     summarize_reliability,
 )
 from cordwood.text.languages import detect_language
@@ -60,6 +64,10 @@ class Provenance:
         Further facts, such as the training time.
     findings : iterable of Finding, optional
         Findings of the check of the training data, which are checked if it is None.
+    evaluation : OOFEvaluation, optional
+        Result of `oof_evaluation` for the model, which is computed if it is None.
+    curve : LearningCurveEstimate, optional
+        Learning curve.
     """
 
     name: str = "model"
@@ -67,6 +75,8 @@ class Provenance:
     data: str | None = None
     details: Mapping[str, str] = field(default_factory=dict)
     findings: Iterable[Finding] | None = None
+    evaluation: OOFEvaluation | None = None
+    curve: LearningCurveEstimate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +147,7 @@ def summarize_model(
         "confusion": None,
         "reliability": [],
         "abstention": None,
+        "curve": None if provenance.curve is None else provenance.curve.to_dict(),
         "suspects": [],
         "explained": [],
         "members": summarize_members(model, samples.texts if samples is not None else None),
@@ -149,7 +160,7 @@ def summarize_model(
         summary |= {
             "source": samples.source,
             "sources": dict(getattr(getattr(model, "oof_", None), "sources", {})),
-            "scores": score_probabilities(proba, y, samples.groups),
+            "scores": _find_scores(model, samples, provenance),
             "n_unseen": samples.n_unseen,
             "class_counts": dict(Counter(labels[code] for code in y.tolist()).most_common()),
             "by_class": summarize_classes(proba, y, labels),
@@ -209,6 +220,19 @@ def score_samples(
         groups=groups,
         n_unseen=len(y) - len(known),
     )
+
+
+def _find_scores(model: Any, samples: ScoredSamples, provenance: Provenance) -> dict[str, Any]:
+    if samples.source == "oof" and provenance.evaluation is not None:
+        return summarize_evaluation(provenance.evaluation)
+    predictions = OOFPredictions(
+        proba=samples.proba,
+        y=samples.y,
+        classes=np.asarray(model.classes_),
+        sources={"model": "prefit"},
+        groups=samples.groups,
+    )
+    return evaluate(predictions)
 
 
 def _find_problems(

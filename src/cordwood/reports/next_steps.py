@@ -71,8 +71,8 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
             f"{row['threshold']:.2f} are left to them, {100 * row['coverage']:.0f} % are decided, "
             f"and {100 * row['accuracy']:.0f} % of these correctly."
         )
-    if summary["scores"]["calibration_error"] > _MAX_CALIBRATION_ERROR:
-        error = 100 * summary["scores"]["calibration_error"]
+    if _find_calibration_error(summary) > _MAX_CALIBRATION_ERROR:
+        error = 100 * _find_calibration_error(summary)
         steps.append(
             f"Do not read the probabilities literally: they are wrong by {error:.0f} percentage "
             "points on average."
@@ -83,3 +83,7 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
             "instead of seconds."
         )
     return steps
+
+
+def _find_calibration_error(summary: Mapping[str, Any]) -> float:
+    return float(summary["scores"]["scores"]["calibration_error"]["value"])

@@ -19,6 +19,8 @@ from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.dataset_check import Finding
+from cordwood.inspection.evaluation import OOFEvaluation
+from cordwood.inspection.learning_curve import LearningCurveEstimate
 from cordwood.persist import ModelCard
 from cordwood.reports.blocks import Page
 from cordwood.reports.comparison_page import layout_comparison
@@ -203,6 +205,8 @@ def model_report(
     data_name: str | None = None,
     details: Mapping[str, str] | None = None,
     findings: Iterable[Finding] | None = None,
+    evaluation: OOFEvaluation | None = None,
+    curve: LearningCurveEstimate | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Report how good a model is, where it is weak and why, and what to do next.
@@ -228,6 +232,12 @@ def model_report(
     findings : iterable of Finding, optional
         Findings of `cordwood.check_dataset` in the training data. By default, training data are
         checked.
+    evaluation : OOFEvaluation, optional
+        Result of `cordwood.inspection.oof_evaluation` for the model, to show baselines that have
+        been computed already. By default, the only baseline is the majority class.
+    curve : LearningCurveEstimate, optional
+        Result of `cordwood.inspection.estimate_learning_curve`, to show what more training samples
+        would bring.
     progress : callable, optional
         Called with the name of a step, the number of finished parts and their total or None.
 
@@ -246,7 +256,13 @@ def model_report(
     """
     samples = _to_dataset(data, labels)
     provenance = Provenance(
-        name=name, card=card, data=data_name, details=details or {}, findings=findings
+        name=name,
+        card=card,
+        data=data_name,
+        details=details or {},
+        findings=findings,
+        evaluation=evaluation,
+        curve=curve,
     )
     return Report(summarize_model(model, samples, provenance, progress))
 
