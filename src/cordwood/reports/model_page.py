@@ -6,6 +6,7 @@ from typing import Any
 from cordwood.reports.blocks import (
     Block,
     Chart,
+    Charts,
     DataTable,
     Entry,
     Facts,
@@ -112,7 +113,14 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
         )
     blocks.append(Tiles(tiles))
     blocks.append(Prose(_compare_with_baselines(scored)))
-    blocks.append(_baseline_chart(summary))
+    blocks.append(
+        Charts(
+            [
+                _baseline_chart(scored, "accuracy", "Accuracy"),
+                _baseline_chart(scored, "macro_f1", "Macro F1"),
+            ]
+        )
+    )
     unit = "samples" if scored["n_groups"] is None else f"{scored['n_groups']:,} groups"
     blocks.append(
         Prose(
@@ -157,22 +165,19 @@ def _compare_with_baselines(scored: Mapping[str, Any]) -> str:
     )
 
 
-def _baseline_chart(summary: Mapping[str, Any]) -> Chart:
-    scored = summary["scores"]
+def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
     model = "this model"
     rows = {
-        f"{name}: {each}": Estimate(*(100 * values[metric][key] for key in _INTERVAL))
-        for metric, name in (("accuracy", "accuracy"), ("macro_f1", "macro F1"))
+        each: Estimate(*(100 * values[metric][key] for key in _INTERVAL))
         for each, values in {model: scored["scores"], **scored["baselines"]}.items()
     }
-    baselines = [name for name in rows if not name.endswith(model)]
-    title = "Scores beside baselines"
+    title = f"{name} beside baselines"
     svg = interval_chart(
         rows,
         title=title,
-        x_label="%",
-        strong=[name for name in rows if name not in baselines],
-        hollow=baselines,
+        x_label=f"{name}, %",
+        strong=[model],
+        hollow=list(scored["baselines"]),
         legend=[
             ("fill s0", 0, model),
             ("hollow s0", 0, "baseline"),
@@ -181,8 +186,8 @@ def _baseline_chart(summary: Mapping[str, Any]) -> Chart:
         low=0,
         high=100,
     )
-    table = [[name, *row] for name, row in rows.items()]
-    data = text_table(title, ["score", "value, %", "low", "high"], table)
+    table = [[each, *row] for each, row in rows.items()]
+    data = text_table(title, ["classifier", f"{name}, %", "low", "high"], table)
     return Chart(title=title, svg=svg, data=data)
 
 

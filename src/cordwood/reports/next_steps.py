@@ -53,6 +53,12 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
         steps.append(
             f"Label more samples of the classes that are both small and weak: {shown}{more}."
         )
+    curve = summary["curve"]
+    if curve is not None and curve["scoring"] != "log_loss" and curve["gain"]["low"] > 0:
+        gain = 100 * curve["gain"]["value"]
+        steps.append(
+            f"Label more samples: twice as many would add about {gain:.1f} percentage points."
+        )
     pairs = summary["confusion"]["pairs"] if summary["confusion"] else []
     blurred = [pair for pair in pairs if pair["share"] >= _MIN_PAIR_SHARE and pair["n"] >= 5]
     if blurred:
