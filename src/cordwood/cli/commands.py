@@ -348,6 +348,93 @@ class MakeReport(options.LabelledReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Audit(options.LabelledReadOptions):
+    """Look for wrong labels and bad samples in labelled data.
+
+    Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
+    test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
+    are hard to tell apart, and words that give the label away.
+
+    Example: cordwood audit reviews.csv --text body --label topic -o suspects.csv
+    """
+
+    data: options.Data
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test",
+            metavar="DATA",
+            help="Test set, which is searched for samples that are in DATA; it is read with the "
+            "same options.",
+            show_default=False,
+        ),
+    ] = None
+    recipe: Annotated[
+        str,
+        typer.Option(
+            "--recipe",
+            metavar="NAME",
+            help="Classifier whose predictions are compared with the labels, as for `cordwood "
+            "train`; none looks for neither label errors nor confused classes.",
+        ),
+    ] = DEFAULT_RECIPE
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="CSV or JSON lines file to create or replace, with all suspects and reasons.",
+            show_default=False,
+        ),
+    ] = None
+    fix: Annotated[
+        Path | None,
+        typer.Option(
+            "--fix",
+            metavar="FILE",
+            help="Write a copy of DATA without duplicates, empty and garbled texts; in the format "
+            "of DATA, which must be a CSV, TSV or JSON lines file, with all columns.",
+            show_default=False,
+        ),
+    ] = None
+    relabel: Annotated[
+        bool,
+        typer.Option(
+            "--relabel",
+            help="With --fix, also replace labels if another one has an out-of-fold probability of "
+            "at least 0.95.",
+        ),
+    ] = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report of the data set to a .html, .md or .json file.",
+            show_default=False,
+        ),
+    ] = None
+    escape_formulas: options.EscapeFormulas = True
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="NUMBER", help="Seed of the random number generators."),
+    ] = 0
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="NUMBER",
+            help="Number of threads; -1 uses all cores. The result does not depend on it.",
+        ),
+    ] = -1
+    subset: options.Subset = None
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Compare(options.LabelledReadOptions):
     """Compare learners on data sets with significance tests.
 
@@ -627,6 +714,7 @@ RECORDS = {
     "predict": Predict,
     "evaluate": Evaluate,
     "explain": Explain,
+    "audit": Audit,
     "report": MakeReport,
     "compare": Compare,
     "curve": Curve,

@@ -1,5 +1,9 @@
 """Inspection of data and models: mistakes in labelled data, and explanations of predictions."""
 
+from cordwood.inspection._confused_classes import ConfusedClasses
+from cordwood.inspection._revealing_words import RevealingWord
+from cordwood.inspection._suspects import Suspect
+from cordwood.inspection.audit import DatasetAudit, Fix, audit_dataset
 from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
 from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
 from cordwood.inspection.evaluation import (
@@ -16,29 +20,41 @@ from cordwood.inspection.explanation import (
     MemberExplanation,
     Neighbor,
 )
+from cordwood.inspection.label_errors import LabelErrors, find_label_errors
 from cordwood.inspection.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.inspection.near_duplicates import NearDuplicates, find_near_duplicates
 from cordwood.inspection.oof_predictions import OOFPredictions, compute_oof
 
 __all__ = [
     "ClassEvaluation",
     "ClassWord",
     "ClassWords",
+    "ConfusedClasses",
+    "DatasetAudit",
     "DatasetCheck",
     "Explainer",
     "Explanation",
     "Explanations",
     "Finding",
+    "Fix",
+    "LabelErrors",
     "LearningCurveEstimate",
     "MemberExplanation",
+    "NearDuplicates",
     "Neighbor",
     "OOFEvaluation",
     "OOFPredictions",
+    "RevealingWord",
     "ScoreInterval",
     "Scores",
+    "Suspect",
+    "audit_dataset",
     "check_dataset",
     "compute_oof",
     "estimate_learning_curve",
     "explain",
     "explain_classes",
+    "find_label_errors",
+    "find_near_duplicates",
     "oof_evaluation",
 ]

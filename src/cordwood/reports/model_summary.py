@@ -21,7 +21,7 @@ from cordwood.inspection.explainer import Explainer
 from cordwood.inspection.explanation import Explanation
 from cordwood.inspection.learning_curve import LearningCurveEstimate
 from cordwood.persist import ModelCard
-from cordwood.reports.confused_classes import summarize_confusion
+from cordwood.reports.confusion_summary import summarize_confusion
 from cordwood.reports.dataset_summary import finding_to_dict
 from cordwood.reports.member_summary import find_member_probas, summarize_members
 from cordwood.reports.model_scores import (
