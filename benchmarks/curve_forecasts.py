@@ -4,15 +4,16 @@
 
 A third of a random sample of each data set is the test set, and half of the rest the available
 samples. `cordwood.inspection.estimate_learning_curve` sees only these, and forecasts the accuracy
-after training on twice as many, all of the rest; a model that is trained on them shows the truth. A
-forecast is covered if it differs by at most 1.96 times the standard error: that of the forecast,
-from the width of its interval, and that of the test set, added in quadrature. The forecast that
-nothing changes, the accuracy after training on the available samples, is the alternative. The last
-line is the ratio of the mean absolute errors of the forecasts and of the alternative.
+after training on twice as many, all of the rest, and the gain over training on the available ones.
+Two models that are trained on these samples show the truth. A forecast is covered if it differs
+from the truth by at most 1.96 standard errors: that of the forecast, from the width of its
+interval, and that of the test set, added in quadrature. The last line is the ratio of the root mean
+squared error of the forecast gain to that of the alternative, the forecast that nothing changes.
 """
 
 import argparse
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from cordwood import recipes
 from cordwood._sklearn import take_rows
 from cordwood.datasets.corpus import Corpus
-from cordwood.inspection import estimate_learning_curve
+from cordwood.inspection import ScoreInterval, estimate_learning_curve
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -34,57 +35,68 @@ SETS = (
 )
 
 
-def measure(
+def is_correct(
     model: Any, X: Any, y: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp]
-) -> float:
-    """Return the accuracy on the test samples after training on others."""
+) -> NDArray[np.float64]:
+    """Return which test samples are predicted correctly after training on others, as 0 and 1."""
     fitted = clone(model).fit(take_rows(X, train), y[train])
-    return float(np.mean(fitted.predict(take_rows(X, test)) == y[test]))
+    return np.asarray(fitted.predict(take_rows(X, test)) == y[test], np.float64)
+
+
+def is_covered(forecast: ScoreInterval, truth: NDArray[np.float64]) -> bool:
+    """Return whether a forecast differs from the mean of test samples by chance only."""
+    variance = ((forecast.high - forecast.low) / 3.92) ** 2 + truth.var() / len(truth)
+    return bool(abs(forecast.value - truth.mean()) <= 1.96 * np.sqrt(variance))
 
 
 def main(names: Sequence[str], recipe: str, limit: int, seeds: Sequence[int]) -> None:
     print_run()
     print(f"recipe {recipe}, at most {limit:,} samples\n")
-    print_head("data set", "available", "now", "forecast", "interval", "truth", "error", "covered")
-    errors, alternatives, covered = [], [], []
-    for name in names:
+    head = ("available", "accuracy", "forecast", "truth", "covered", "gain", "truth", "covered")
+    print_head("data set", *head)
+    levels, gains = [], []
+    for name, seed in product(names, seeds):
         dataset = load_single_label(name)
         is_text = isinstance(dataset, Corpus)
-        for seed in seeds:
-            kept = np.sort(np.random.RandomState(seed).permutation(len(dataset))[:limit])
-            part = dataset.select(kept)
-            X, y = part.texts if is_text else part.X, np.asarray(part.labels)
-            rest, test = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
-            available = np.sort(rest[: len(rest) // 2])
-            params = {"check_leakage": False} if recipes.find(recipe).members else {}
-            model = recipes.make(
-                recipe, input="text" if is_text else "numeric", random_state=0, **params
-            )
-            curve = estimate_learning_curve(
-                model, take_rows(X, available), y[available], random_state=seed
-            )
-            forecast = curve.forecast(2 * len(available))
-            now = measure(model, X, y, available, test)
-            truth = measure(model, X, y, np.sort(rest[: 2 * len(available)]), test)
-            standard_error = np.hypot(
-                (forecast.high - forecast.low) / 3.92, np.sqrt(truth * (1 - truth) / len(test))
-            )
-            errors.append(forecast.value - truth)
-            alternatives.append(now - truth)
-            covered.append(abs(errors[-1]) <= 1.96 * standard_error)
-            print_row(
-                name,
-                f"{len(available):,}",
-                *(f"{value:.3f}" for value in (now, forecast.value)),
-                f"{forecast.low:.3f} to {forecast.high:.3f}",
-                f"{truth:.3f}",
-                f"{errors[-1]:+.3f}",
-                "yes" if covered[-1] else "no",
-            )
-    print(f"\ncovered {sum(covered)} of {len(covered)}; mean error {np.mean(errors):+.4f}")
-    mean, alternative = np.mean(np.abs(errors)), np.mean(np.abs(alternatives))
-    print(f"mean absolute error {mean:.4f}, of no change {alternative:.4f}")
-    print(f"ratio {mean / alternative:.2f}")
+        part = dataset.select(
+            np.sort(np.random.RandomState(seed).permutation(len(dataset))[:limit])
+        )
+        X, y = part.texts if is_text else part.X, np.asarray(part.labels)
+        rest, test = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=seed)
+        n = len(rest) // 2
+        params = {"check_leakage": False} if recipes.find(recipe).members else {}
+        model = recipes.make(
+            recipe, input="text" if is_text else "numeric", random_state=0, **params
+        )
+        curve = estimate_learning_curve(
+            model, take_rows(X, rest[:n]), y[rest[:n]], random_state=seed
+        )
+        now, doubled = (is_correct(model, X, y, rest[:size], test) for size in (n, 2 * n))
+        forecast, gain = curve.forecast(2 * n), curve.gain(2 * n)
+        levels.append((forecast.value - doubled.mean(), is_covered(forecast, doubled)))
+        change = (doubled - now).mean()
+        gains.append((gain.value - change, change, is_covered(gain, doubled - now)))
+        print_row(
+            name,
+            f"{n:,}",
+            f"{now.mean():.3f}",
+            f"{forecast.value:.3f} ({forecast.low:.3f} to {forecast.high:.3f})",
+            f"{doubled.mean():.3f}",
+            "yes" if levels[-1][1] else "no",
+            f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})",
+            f"{change:+.3f}",
+            "yes" if gains[-1][2] else "no",
+        )
+    for what, found in (("accuracy", levels), ("gain", gains)):
+        errors = np.array([each[0] for each in found])
+        covered = sum(each[-1] for each in found)
+        print(
+            f"\n{what}: mean error {errors.mean():+.4f}, root mean squared error "
+            f"{np.sqrt((errors**2).mean()):.4f}, covered {covered} of {len(found)}"
+        )
+    no_change = np.sqrt(np.mean([each[1] ** 2 for each in gains]))
+    ratio = np.sqrt(np.mean([each[0] ** 2 for each in gains])) / no_change
+    print(f"\nratio of the errors of the gain, forecast to no change: {ratio:.2f}")
 
 
 if __name__ == "__main__":

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from cordwood import api
+from cordwood import api, recipes
 from cordwood.inspection._resampled_scores import compute_scores, resample_scores
+from cordwood.inspection.oof_predictions import fit_with_oof
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -51,24 +52,31 @@ def load(name: str, limit: int) -> tuple[Any, NDArray[Any], Any]:
 
 
 def measure_fold(
-    dataset: Any, train: NDArray[np.intp], test: NDArray[np.intp], recipe: str, seed: int
+    dataset: Any,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    seed: int,
+    recipe: str,
+    params: dict[str, Any],
 ) -> Record:
     """Train on a part of the samples; return the estimated and the measured scores."""
-    params: dict[str, Any] = {}
-    if recipe in ("quick", "best", "stack_sigir17", "stack_forests"):
-        params = {"check_leakage": False}  # does not affect predictions
-    model = api.train(
-        dataset.select(train), recipe=recipe, encoder=None, random_state=seed, oof=True, **params
+    training_set, test_set = dataset.select(train), dataset.select(test)
+    model, X, y = api.make_model(
+        training_set, recipe=recipe, encoder=None, random_state=seed, **params
     )
-    test_set = dataset.select(test)
-    codes = np.searchsorted(model.classes_, np.asarray(test_set.labels))
+    oof = fit_with_oof(model, X, y, groups=training_set.groups)
+    codes = np.searchsorted(oof.classes, np.asarray(test_set.labels))
+    groups = training_set.groups and np.unique(training_set.groups, return_inverse=True)[1]
+    parts = {
+        "oof": (oof.proba, oof.y, groups),
+        "test": (api.predict(model, test_set).probabilities, codes, None),
+    }
     record: Record = {}
-    parts = {"oof": (model.oof_.proba, model.oof_.y)}
-    parts["test"] = (api.predict(model, test_set).probabilities, codes)
-    for part, (proba, y) in parts.items():
-        point = compute_scores(proba, y)
-        rng = np.random.default_rng(0)
-        resampled = resample_scores(proba, y, None, N_RESAMPLES, rng)
+    for part, (proba, y_true, part_groups) in parts.items():
+        point = compute_scores(proba, y_true)
+        resampled = resample_scores(
+            proba, y_true, part_groups, N_RESAMPLES, np.random.default_rng(0)
+        )
         for name in SCORES:
             record[f"{part} {name}"] = float(getattr(point, name)[0])
             record[f"{part} {name} sd"] = float(getattr(resampled, name).std())
@@ -82,9 +90,16 @@ def is_covered(record: Record, name: str) -> bool:
     return bool(abs(error) <= 1.96 * sd)
 
 
-def main(names: Sequence[str], recipe: str, limit: int, n_folds: int, ledger: Path | None) -> None:
+def main(
+    names: Sequence[str], recipe: str, cv: int | None, limit: int, n_folds: int, ledger: Path | None
+) -> None:
     print_run()
-    print(f"recipe {recipe}, at most {limit:,} samples, {n_folds} folds of five\n")
+    params: dict[str, Any] = {}
+    if recipes.find(recipe).members:
+        params = {"check_leakage": False}  # does not affect predictions
+        if cv is not None:
+            params["cv"] = cv
+    print(f"recipe {recipe} {params}, at most {limit:,} samples, {n_folds} folds of five\n")
     print_head(
         "data set",
         *("samples", "accuracy", "test", "difference", "covered"),
@@ -101,7 +116,7 @@ def main(names: Sequence[str], recipe: str, limit: int, n_folds: int, ledger: Pa
                 "recipe": recipe,
                 "n": len(train),
                 "fold": number,
-                **measure_fold(dataset, train, test, recipe, number),
+                **measure_fold(dataset, train, test, number, recipe, params),
             }
             for number, (train, test) in enumerate(folds[:n_folds])
         ]
@@ -130,8 +145,16 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", nargs="+", default=SETS, metavar="NAME")
     parser.add_argument("--recipe", default="quick")
+    parser.add_argument("--cv", type=at_least(2), help="folds inside a stack")
     parser.add_argument("--limit", type=at_least(100), default=2000)
     parser.add_argument("--folds", type=at_least(1), default=5)
     parser.add_argument("--ledger", type=Path, help="append the scores of each fold to this file")
     arguments = parser.parse_args()
-    main(arguments.sets, arguments.recipe, arguments.limit, arguments.folds, arguments.ledger)
+    main(
+        arguments.sets,
+        arguments.recipe,
+        arguments.cv,
+        arguments.limit,
+        arguments.folds,
+        arguments.ledger,
+    )

@@ -78,6 +78,13 @@ def test_invalid_arguments(folder, capsys, monkeypatch, arguments, message):
     assert message in error and error.count("\n") == 1
 
 
+def test_audit_writes_a_report(folder):
+    target = folder / "audit.html"
+    arguments = ["audit", folder / "things.csv", "--recipe", "nb", "--report", target, "-q"]
+    assert main([*map(str, arguments)]) == 0
+    assert 'id="suspects"' in target.read_text(encoding="utf-8")
+
+
 def test_train_writes_a_report(folder, capsys):
     target = folder / "trained.html"
     arguments = ["train", folder / "things.csv", "-o", folder / "new.cordwood", "--report", target]

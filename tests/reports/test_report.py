@@ -9,7 +9,7 @@ import pytest
 import report_data as data
 from cordwood import FeatureMatrix, api, recipes
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.inspection import check_dataset
+from cordwood.inspection import audit_dataset, check_dataset, find_label_errors
 from cordwood.reports import comparison_report, dataset_report, model_report
 from cordwood.reports.hub_card import to_hub_card
 
@@ -172,6 +172,18 @@ def test_dataset_report_contains_the_findings_of_the_check(corpus, reports):
     assert found["lengths"]["n_empty"] == 1
 
 
+def test_audit_is_part_of_the_report_of_a_data_set(corpus):
+    audit = audit_dataset(corpus, recipe="nb")
+    report = dataset_report(corpus, name="things", audit=audit)
+    found = report.to_dict()["audit"]
+    assert found["counts"] == audit.counts
+    for kind, n in audit.counts.items():
+        assert len(found["suspects"][kind]) == min(n, 20)
+    page = Page(report.to_html())
+    assert {"suspects", "confused"} & set(page.ids)
+    assert not [tag for tag in page.tags if tag == "img"]
+
+
 def test_numeric_data_has_a_report():
     X = np.arange(24.0).reshape(12, 2)
     matrix = FeatureMatrix(X=X, ids=[str(i) for i in range(12)], labels=["a", "b"] * 6)
@@ -261,10 +273,13 @@ def test_errors_of_training_samples_are_not_explained_by_the_final_model(reports
 
 def test_suspects_are_samples_whose_label_is_improbable(corpus, model, reports):
     suspects = reports["oof"].to_dict()["suspects"]
-    margins = [row["probability"] - row["probability_label"] for row in suspects]
-    assert margins == sorted(margins, reverse=True)
+    expected = find_label_errors(model.oof_)
+    assert suspects["n"] == len(expected.ranking) > 0
     labels = dict(zip(corpus.ids, corpus.labels, strict=True))
-    assert all(labels[row["id"]] == row["label"] != row["predicted"] for row in suspects)
+    for row, i in zip(suspects["samples"], expected.ranking, strict=False):
+        assert row["id"] == corpus.ids[i]
+        assert labels[row["id"]] == row["label"] != row["suggested"]
+        assert row["self_confidence"] == pytest.approx(model.oof_.proba[i, model.oof_.y[i]])
 
 
 def test_samples_of_unknown_classes_are_counted(model):

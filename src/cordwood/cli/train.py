@@ -52,6 +52,9 @@ def train(args: Train) -> None:
     source.show(console, samples)
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
+    class_sizes = Counter(samples.labels or ())
+    # Samples that are the only one of their class cannot be both trained on and predicted.
+    has_scores = args.scores and max(class_sizes.values()) > 1
     start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"):
         model = api.train(
@@ -59,7 +62,7 @@ def train(args: Train) -> None:
             recipe=args.recipe,
             encoder=encoder,
             lexicon=args.lexicon,
-            oof=args.scores,
+            oof=has_scores,
             **params,
         )
     seconds, peak = time.perf_counter() - start, memory.read()
@@ -81,7 +84,7 @@ def train(args: Train) -> None:
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None
-    if args.scores:
+    if has_scores:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
@@ -111,7 +114,7 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": dict(Counter(samples.labels or ()).most_common()),
+            "classes": dict(class_sizes.most_common()),
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,

@@ -13,9 +13,11 @@ from cordwood.reports.blocks import (
     Sample,
     Samples,
     Section,
+    Steps,
     TableColumn,
     Tile,
     Tiles,
+    percent,
     text_table,
 )
 from cordwood.reports.charts import histogram
@@ -31,6 +33,15 @@ _CONSEQUENCES = {
     "duplicates": "Copies in training and test data make scores too good.",
     "near-duplicates": "Copies in training and test data make scores too good.",
     "leakage": "The score on the test data is too good.",
+    "label error": "A model learns from wrong labels, and its scores are too low.",
+    "contradictory label": "No model can be right on both.",
+    "duplicate": "Copies in training and test data make scores too good.",
+    "near-duplicate": "Copies in training and test data make scores too good.",
+    "empty text": "An empty text is predicted by the class frequencies alone.",
+    "garbled text": "Its words are lost.",
+    "encoding error": "Words with other letters are not recognized.",
+    "no letters": "There is nothing to learn from.",
+    "outlier": "It may belong to none of the classes.",
 }
 
 
@@ -53,7 +64,10 @@ def layout_dataset(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Pag
         subtitle=_subtitle(summary),
         sections=[
             Section("overview", "Overview", _overview(summary)),
-            Section("findings", "What to check", findings_blocks(summary["findings"])),
+            Section("findings", "What to check", _findings(summary)),
+            Section("suspects", "Suspicious samples", _suspects(summary)),
+            Section("confused", "Classes that are hard to tell apart", _confused(summary)),
+            Section("revealing", "Words that give the label away", _revealing(summary)),
             Section("classes", "Classes", _classes(summary)),
             Section("lengths", "Lengths", _lengths(summary)),
             Section("languages", "Languages", _languages(summary)),
@@ -63,8 +77,121 @@ def layout_dataset(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Pag
     )
 
 
+def _findings(summary: Mapping[str, Any]) -> list[Block]:
+    audit = summary["audit"]
+    if audit is None:
+        return findings_blocks(summary["findings"])
+    blocks = findings_blocks(summary["findings"]) if summary["findings"] else []
+    if not audit["counts"]:
+        return [*blocks, Prose("The audit found no suspicious samples.")]
+    rows = [
+        [
+            Entry(kind, href=f"#{_suspect_id(kind)}"),
+            Entry(f"{n:,}", float(n), n / max(audit["counts"].values())),
+            Entry(_CONSEQUENCES.get(kind, "")),
+        ]
+        for kind, n in audit["counts"].items()
+    ]
+    columns = [
+        TableColumn("problem"),
+        TableColumn("samples", "bar"),
+        TableColumn("why it matters", "prose"),
+    ]
+    return [*blocks, DataTable(caption="Suspicious samples", columns=columns, rows=rows)]
+
+
+def _suspects(summary: Mapping[str, Any]) -> list[Block]:
+    audit = summary["audit"]
+    if audit is None:
+        return []
+    blocks: list[Block] = []
+    if audit["accuracy"] is not None and audit["recipe"]:
+        blocks.append(
+            Prose(
+                f"{100 * audit['accuracy']:.1f} % of the labels are as the recipe "
+                f"{audit['recipe']} predicts them out of fold."
+            )
+        )
+    for kind, suspects in audit["suspects"].items():
+        n = audit["counts"][kind]
+        first = "" if n == len(suspects) else f", the first {len(suspects)}"
+        blocks.append(
+            Samples(
+                title=f"{kind} ({n:,}{first})",
+                id=_suspect_id(kind),
+                items=[_suspect_sample(suspect) for suspect in suspects],
+                is_folded=kind != next(iter(audit["suspects"])),
+            )
+        )
+    return blocks
+
+
+def _suspect_id(kind: str) -> str:
+    return f"suspects-{kind.replace(' ', '-')}"
+
+
+def _suspect_sample(suspect: Mapping[str, Any]) -> Sample:
+    facts = {"id": suspect["id"], "label": suspect["label"], "why": suspect["reason"]}
+    if suspect["suggested_label"] is not None:
+        facts["suggested"] = str(suspect["suggested_label"])
+        if suspect["confidence"] is not None:
+            facts["suggested"] += f" ({100 * suspect['confidence']:.0f} %)"
+    if suspect["words"]:
+        facts["words for it"] = ", ".join(suspect["words"])
+    if suspect["related_ids"]:
+        facts["similar samples"] = ", ".join(suspect["related_ids"])
+    return Sample(
+        segments=[(suspect["text"], 0.0)],
+        facts={name: str(value) for name, value in facts.items()},
+    )
+
+
+def _confused(summary: Mapping[str, Any]) -> list[Block]:
+    pairs = summary["audit"]["confused_classes"] if summary["audit"] else []
+    if not pairs:
+        return []
+    rows = [
+        [
+            Entry(f"{pair['labels'][0]} and {pair['labels'][1]}"),
+            Entry(f"{sum(pair['n_errors']):,}", float(sum(pair["n_errors"]))),
+            percent(pair["error_rate"]),
+            Entry(", ".join(pair["words"][0])),
+            Entry(", ".join(pair["words"][1])),
+        ]
+        for pair in pairs
+    ]
+    columns = [
+        TableColumn("classes"),
+        TableColumn("confused samples", "number"),
+        TableColumn("share of both classes", "number"),
+        TableColumn("words of the first"),
+        TableColumn("words of the second"),
+    ]
+    return [
+        DataTable(
+            caption="Pairs of classes, the most confused first",
+            columns=columns,
+            rows=rows,
+            note="Samples are confused if they are predicted as the other class out of fold; words "
+            "are those that differ most between the classes. Define such classes more sharply, or "
+            "merge them.",
+        )
+    ]
+
+
+def _revealing(summary: Mapping[str, Any]) -> list[Block]:
+    words = summary["audit"]["revealing_words"] if summary["audit"] else []
+    if not words:
+        return []
+    advice = (
+        "A model that uses them is good on these data and bad on others; remove them unless new "
+        "texts will contain them too."
+    )
+    return [Steps(words), Prose(advice, "advice")]
+
+
 def _subtitle(summary: Mapping[str, Any]) -> str:
-    n_findings = len(summary["findings"])
+    n_findings = len(summary["findings"]) + len((summary["audit"] or {}).get("counts", ()))
     found = "nothing suspicious was found" if not n_findings else f"{n_findings} things to check"
     return (
         f"{summary['n_samples']:,} samples of {len(summary['classes']):,} classes, before any "

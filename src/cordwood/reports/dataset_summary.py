@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.inspection.audit import DatasetAudit, describe_word
 from cordwood.inspection.dataset_check import Finding, check_dataset
 from cordwood.text.languages import LANGUAGES, detect_language, sample_texts
 
@@ -16,10 +17,15 @@ _N_EXAMPLES = 2
 _MAX_TEXT = 400
 _MAX_EXAMPLE_CLASSES = 50
 _MAX_IDS = 20
+_MAX_SUSPECTS = 20
 
 
 def summarize_dataset(
-    data: Corpus | FeatureMatrix, *, name: str, test: Corpus | FeatureMatrix | None = None
+    data: Corpus | FeatureMatrix,
+    *,
+    name: str,
+    test: Corpus | FeatureMatrix | None = None,
+    audit: DatasetAudit | None = None,
 ) -> dict[str, Any]:
     """Summarize a data set.
 
@@ -31,13 +37,15 @@ def summarize_dataset(
         Name of the data set.
     test : Corpus or FeatureMatrix, optional
         Test samples, to be compared with `data`.
+    audit : DatasetAudit, optional
+        Result of `audit_dataset`, which replaces the check of the data.
 
     Returns
     -------
     dict
         Numbers, texts, lists and dicts.
     """
-    check = check_dataset(data, test=test)
+    check = audit or check_dataset(data, test=test)
     return {
         "kind": "dataset",
         "name": name,
@@ -54,9 +62,27 @@ def summarize_dataset(
         "languages": _detect_languages(data) if isinstance(data, Corpus) else [],
         "features": None if isinstance(data, Corpus) else _summarize_features(data),
         "findings": [finding_to_dict(finding) for finding in check.findings],
+        "audit": None if audit is None else _summarize_audit(audit),
         "examples": (
             _select_examples(data, list(check.class_counts)) if isinstance(data, Corpus) else []
         ),
+    }
+
+
+def _summarize_audit(audit: DatasetAudit) -> dict[str, Any]:
+    """Return an audit as plain values, with the first suspects of each kind only."""
+    found = audit.to_dict()
+    suspects: dict[str, list[Any]] = {kind: [] for kind in audit.counts}
+    for suspect in found["suspects"]:
+        if len(suspects[suspect["kind"]]) < _MAX_SUSPECTS:
+            suspects[suspect["kind"]].append(suspect)
+    return {
+        "recipe": audit.recipe,
+        "accuracy": audit.accuracy,
+        "counts": audit.counts,
+        "suspects": suspects,
+        "confused_classes": found["confused_classes"],
+        "revealing_words": [describe_word(word) for word in audit.revealing_words],
     }
 
 

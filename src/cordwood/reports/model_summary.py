@@ -19,6 +19,7 @@ from cordwood.inspection.dataset_check import Finding, check_dataset
 from cordwood.inspection.evaluation import OOFEvaluation
 from cordwood.inspection.explainer import Explainer
 from cordwood.inspection.explanation import Explanation
+from cordwood.inspection.label_errors import find_label_errors
 from cordwood.inspection.learning_curve import LearningCurveEstimate
 from cordwood.persist import ModelCard
 from cordwood.reports.confusion_summary import summarize_confusion
@@ -148,7 +149,7 @@ def summarize_model(
         "reliability": [],
         "abstention": None,
         "curve": None if provenance.curve is None else provenance.curve.to_dict(),
-        "suspects": [],
+        "suspects": None,
         "explained": [],
         "members": summarize_members(model, samples.texts if samples is not None else None),
         "words": None,
@@ -167,7 +168,7 @@ def summarize_model(
             "confusion": summarize_confusion(proba, y, labels, samples.texts, samples.ids),
             "reliability": summarize_reliability(proba, y),
             "abstention": summarize_abstention(proba, y),
-            "suspects": _list_suspects(samples, labels),
+            "suspects": _list_suspects(samples, np.asarray(model.classes_), labels),
         }
     if not hasattr(model, "n_features_in_"):
         explainer = Explainer(model)
@@ -225,14 +226,7 @@ def score_samples(
 def _find_scores(model: Any, samples: ScoredSamples, provenance: Provenance) -> dict[str, Any]:
     if samples.source == "oof" and provenance.evaluation is not None:
         return summarize_evaluation(provenance.evaluation)
-    predictions = OOFPredictions(
-        proba=samples.proba,
-        y=samples.y,
-        classes=np.asarray(model.classes_),
-        sources={"model": "prefit"},
-        groups=samples.groups,
-    )
-    return evaluate(predictions)
+    return evaluate(_to_predictions(samples, np.asarray(model.classes_)))
 
 
 def _find_problems(
@@ -247,26 +241,34 @@ def _find_problems(
     return [finding_to_dict(finding) for finding in findings]
 
 
-def _list_suspects(samples: ScoredSamples, labels: list[str]) -> list[dict[str, Any]]:
-    """Return the samples whose label is the least probable, compared with the predicted class."""
-    proba, y = samples.proba, samples.y
-    rows = np.arange(len(y))
-    predicted = proba.argmax(axis=1)
-    margin = proba[rows, predicted] - proba[rows, y]
-    order = np.argsort(-margin, kind="stable")[:_N_SUSPECTS]
-    return [
+def _list_suspects(
+    samples: ScoredSamples, classes: NDArray[Any], labels: list[str]
+) -> dict[str, Any]:
+    """Return the samples whose label is probably wrong, and how many there are."""
+    found = find_label_errors(_to_predictions(samples, classes))
+    rows = [
         {
             "id": samples.ids[i],
-            "label": labels[y[i]],
-            "predicted": labels[predicted[i]],
-            "probability": float(proba[i, predicted[i]]),
-            "probability_label": float(proba[i, y[i]]),
+            "label": labels[samples.y[i]],
+            "suggested": labels[found.suggested[i]],
+            "confidence": float(found.confidence[i]),
+            "self_confidence": float(found.self_confidence[i]),
             "text": "" if samples.texts is None else samples.texts[i][:_MAX_EXCERPT],
             "is_shortened": samples.texts is not None and len(samples.texts[i]) > _MAX_EXCERPT,
         }
-        for i in order.tolist()
-        if predicted[i] != y[i]
+        for i in found.ranking[:_N_SUSPECTS].tolist()
     ]
+    return {"n": len(found.ranking), "samples": rows}
+
+
+def _to_predictions(samples: ScoredSamples, classes: NDArray[Any]) -> OOFPredictions:
+    return OOFPredictions(
+        proba=samples.proba,
+        y=samples.y,
+        classes=classes,
+        sources={"model": "prefit"},
+        groups=samples.groups,
+    )
 
 
 def _explain(

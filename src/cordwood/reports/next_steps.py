@@ -7,7 +7,6 @@ _SMALL_CLASS = 50
 _LOW_F1 = 0.7
 _MIN_PAIR_SHARE = 0.15
 _MAX_CALIBRATION_ERROR = 0.05
-_SUSPECT_PROBABILITY = 0.9
 
 
 def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
@@ -26,18 +25,12 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
     if summary["scores"] is None:
         return []
     steps = []
-    suspects = [row for row in summary["suspects"] if row["probability"] >= _SUSPECT_PROBABILITY]
-    if suspects and summary["source"] != "training":
-        shown = "the list is below" if len(suspects) > 1 else f"sample {suspects[0]['id']}"
-        n = (
-            f"at least {len(suspects)}"
-            if len(suspects) == len(summary["suspects"])
-            else len(suspects)
-        )
+    suspects = summary["suspects"]
+    if suspects["n"] and summary["source"] != "training":
         steps.append(
-            f"Check labels: on {n} samples the model is at least "
-            f"{100 * _SUSPECT_PROBABILITY:.0f} % certain of another class ({shown}). Wrong labels "
-            "cost accuracy and make these scores too low."
+            f"Check labels: {suspects['n']:,} of {summary['scores']['n_samples']:,} are probably "
+            "wrong; the most suspicious ones are listed below. Wrong labels cost accuracy and make "
+            "these scores too low."
         )
     weak = sorted(
         (

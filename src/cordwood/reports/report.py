@@ -18,6 +18,7 @@ from cordwood import _atomic as atomic
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.audit import DatasetAudit
 from cordwood.inspection.dataset_check import Finding
 from cordwood.inspection.evaluation import OOFEvaluation
 from cordwood.inspection.learning_curve import LearningCurveEstimate
@@ -144,6 +145,7 @@ def dataset_report(
     *,
     name: str = "samples",
     test: Corpus | FeatureMatrix | None = None,
+    audit: DatasetAudit | None = None,
 ) -> Report:
     """Report lengths, classes, languages, duplicates and odd labels of a data set.
 
@@ -155,6 +157,9 @@ def dataset_report(
         Name of the data set, for the title.
     test : Corpus or FeatureMatrix, optional
         Test samples, to be compared with `data`.
+    audit : DatasetAudit, optional
+        Result of `cordwood.inspection.audit_dataset`, to show suspicious samples. By default, the
+        data are only checked by `cordwood.check_dataset`.
 
     Returns
     -------
@@ -164,7 +169,7 @@ def dataset_report(
     --------
     cordwood.check_dataset : The findings as a record.
     """
-    return Report(summarize_dataset(data, name=name, test=test))
+    return Report(summarize_dataset(data, name=name, test=test, audit=audit))
 
 
 def comparison_report(

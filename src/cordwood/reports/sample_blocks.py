@@ -20,31 +20,31 @@ _MIN_SHOWN = 0.03
 def suspect_blocks(summary: Mapping[str, Any]) -> list[Block]:
     """Return the samples whose label is improbable."""
     suspects = summary["suspects"]
-    if not suspects or summary["source"] == "training":
+    if suspects is None or not suspects["n"] or summary["source"] == "training":
         return []
     samples = [
         Sample(
             segments=[(row["text"] + ("…" if row["is_shortened"] else ""), 0.0)],
             facts={
                 "id": row["id"],
-                "label": f"{row['label']} ({100 * row['probability_label']:.1f} %)",
-                "predicted": f"{row['predicted']} ({100 * row['probability']:.1f} %)",
+                "label": f"{row['label']} ({100 * row['self_confidence']:.1f} %)",
+                "suggested": f"{row['suggested']} ({100 * row['confidence']:.1f} %)",
             },
         )
-        for row in suspects
+        for row in suspects["samples"]
     ]
+    shown = samples[:_N_OPEN_SUSPECTS]
     blocks: list[Block] = [
         Prose(
-            "The model is certain that these labels are wrong. Either the label is a mistake, or "
-            "the sample is a hard one; look at them first."
+            f"{suspects['n']:,} labels are probably wrong, by confident learning: another class is "
+            "predicted with at least the mean probability of that class over its own samples. "
+            "Either the label is a mistake, or the sample is a hard one."
         ),
-        Samples(
-            title="Suspicious labels, the most certain first", items=samples[:_N_OPEN_SUSPECTS]
-        ),
+        Samples(title=f"The {len(shown)} most suspicious labels", items=shown),
     ]
-    if len(samples) > _N_OPEN_SUSPECTS:
-        title = f"{len(samples) - _N_OPEN_SUSPECTS} more"
-        blocks.append(Samples(title=title, items=samples[_N_OPEN_SUSPECTS:], is_folded=True))
+    if len(samples) > len(shown):
+        title = f"{len(samples) - len(shown)} more"
+        blocks.append(Samples(title=title, items=samples[len(shown) :], is_folded=True))
     return blocks
 
 
