@@ -260,8 +260,8 @@ def _describe_dataset(summary: Mapping[str, Any], metric: str, dataset: str) -> 
 
 
 def _differ(names: Sequence[str], negation: str) -> str:
-    verb = "does" if len(names) == 1 else "do"
-    return f"{verb} {negation}differ significantly"
+    auxiliary = "does" if len(names) == 1 else "do"
+    return f"{auxiliary} {negation}differ significantly"
 
 
 def _intervals(summary: Mapping[str, Any]) -> list[Block]:

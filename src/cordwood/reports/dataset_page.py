@@ -66,7 +66,7 @@ def layout_dataset(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Pag
             Section("overview", "Overview", _overview(summary)),
             Section("findings", "What to check", _findings(summary)),
             Section("suspects", "Suspicious samples", _suspects(summary)),
-            Section("confused", "Classes that are hard to tell apart", _confused(summary)),
+            Section("confused", "Classes that are hard to distinguish", _confused(summary)),
             Section("revealing", "Words that give the label away", _revealing(summary)),
             Section("classes", "Classes", _classes(summary)),
             Section("lengths", "Lengths", _lengths(summary)),
@@ -136,8 +136,6 @@ def _suspect_sample(suspect: Mapping[str, Any]) -> Sample:
         facts["suggested"] = str(suspect["suggested_label"])
         if suspect["confidence"] is not None:
             facts["suggested"] += f" ({100 * suspect['confidence']:.0f} %)"
-    if suspect["words"]:
-        facts["words for it"] = ", ".join(suspect["words"])
     if suspect["related_ids"]:
         facts["similar samples"] = ", ".join(suspect["related_ids"])
     return Sample(
