@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from cordwood import api, recipes
+from cordwood.datasets.corpus import Corpus
 from cordwood.inspection._resampled_scores import compute_scores, resample_scores
 from cordwood.inspection.oof_predictions import fit_with_oof
 from corpora import load_single_label
@@ -61,10 +62,12 @@ def measure_fold(
 ) -> Record:
     """Train on a part of the samples; return the estimated and the measured scores."""
     training_set, test_set = dataset.select(train), dataset.select(test)
-    model, X, y = api.make_model(
-        training_set, recipe=recipe, encoder=None, random_state=seed, **params
+    is_text = isinstance(dataset, Corpus)
+    model = recipes.make(
+        recipe, input="text" if is_text else "numeric", random_state=seed, **params
     )
-    oof = fit_with_oof(model, X, y, groups=training_set.groups)
+    X = training_set.texts if is_text else training_set.X
+    oof = fit_with_oof(model, X, np.asarray(training_set.labels), groups=training_set.groups)
     codes = np.searchsorted(oof.classes, np.asarray(test_set.labels))
     groups = training_set.groups and np.unique(training_set.groups, return_inverse=True)[1]
     parts = {

@@ -8,12 +8,18 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import precision_recall_fscore_support
 
 from cordwood.exceptions import DataError
 
 _MAX_HTML_ROWS = 20
+
+# Labels of samples without a decision, in tables.
+UNDECIDED = "__undecided__"
+UNKNOWN_LABEL = "__unknown__"
+
+SET_SEPARATOR = "|"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +34,12 @@ class Predictions:
         Class probabilities, in the order of `classes`.
     classes : ndarray of shape (n_classes,)
         Class labels of the model.
+    sets : bool array of shape (n_samples, n_classes) or None, default=None
+        Whether each label is in the prediction set of a sample, if a coverage was given.
+    is_decided : bool array of shape (n_samples,) or None, default=None
+        Whether the probability of the label is high enough, if a minimum was given or chosen.
+    is_in_scope : bool array of shape (n_samples,) or None, default=None
+        Whether the sample is like the training samples, if out-of-scope samples were detected.
 
     Examples
     --------
@@ -45,6 +57,9 @@ class Predictions:
     labels: NDArray[Any]
     probabilities: NDArray[np.floating[Any]]
     classes: NDArray[Any]
+    sets: NDArray[np.bool_] | None = None
+    is_decided: NDArray[np.bool_] | None = None
+    is_in_scope: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -54,22 +69,69 @@ class Predictions:
         """Probability of the predicted label, of shape (n_samples,)."""
         return np.asarray(self.probabilities.max(axis=1))
 
+    def label_sets(self) -> list[tuple[Any, ...]]:
+        """Return the labels of each prediction set, the most probable first.
+
+        Returns
+        -------
+        list of tuple
+            One tuple per sample.
+
+        Raises
+        ------
+        ValueError
+            If there are no prediction sets.
+        """
+        if self.sets is None:
+            raise ValueError("there are no prediction sets; set the argument coverage of predict")
+        order = np.argsort(-self.probabilities, axis=1, kind="stable")
+        labels = self.classes.tolist()
+        return [
+            tuple(labels[code] for code in codes if members[code])
+            for codes, members in zip(order.tolist(), self.sets, strict=True)
+        ]
+
+    def decided_labels(self) -> list[Any]:
+        """Return the labels, with a placeholder for samples without a decision.
+
+        Returns
+        -------
+        list
+            Labels; "__unknown__" for samples that are not in scope, and "__undecided__" for others
+            whose label is not probable enough.
+        """
+        labels: list[Any] = self.labels.tolist()
+        for is_kept, placeholder in (
+            (self.is_decided, UNDECIDED),
+            (self.is_in_scope, UNKNOWN_LABEL),
+        ):
+            if is_kept is not None:
+                for position in np.flatnonzero(~is_kept).tolist():
+                    labels[position] = placeholder
+        return labels
+
     def to_frame(self) -> Any:
         """Convert to a pandas DataFrame with one row per sample.
 
         Returns
         -------
         DataFrame
-            Columns `label`, `probability` (of that label), and ``probability:CLASS`` for each
-            class.
+            Columns `label` (of `decided_labels`), `probability` (of the most probable label), `set`
+            and `is_single` if there are prediction sets, and ``probability:CLASS`` for each class.
         """
-        columns: dict[str, Any] = {"label": self.labels, "probability": self.confidence}
+        columns: dict[str, Any] = {
+            "label": self.decided_labels(),
+            "probability": self.confidence,
+        }
+        if self.sets is not None:
+            columns["set"] = [SET_SEPARATOR.join(map(str, each)) for each in self.label_sets()]
+            columns["is_single"] = self.sets.sum(axis=1) == 1
         for position, label in enumerate(self.classes.tolist()):
             columns[f"probability:{label}"] = self.probabilities[:, position]
         return _import_pandas().DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        shown = zip(self.labels.tolist(), self.confidence.tolist(), strict=True)
+        shown = zip(self.decided_labels(), self.confidence.tolist(), strict=True)
         rows = [(label, f"{probability:.3f}") for label, probability in shown]
         return _html_table(f"{len(self):,} predictions", ("label", "probability"), rows)
 
@@ -265,7 +327,12 @@ class Evaluation:
         )
 
 
-def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) -> Evaluation:
+def score(
+    y_true: Sequence[Any],
+    y_pred: Sequence[Any],
+    classes: Iterable[Any],
+    sample_weight: ArrayLike | None = None,
+) -> Evaluation:
     """Score predicted labels.
 
     Parameters
@@ -276,6 +343,9 @@ def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) 
         Predicted labels.
     classes : iterable
         Labels that the model was trained on.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights of precision, recall and F1. The confusion matrix and the support of classes
+        count samples.
 
     Returns
     -------
@@ -296,16 +366,20 @@ def score(y_true: Sequence[Any], y_pred: Sequence[Any], classes: Iterable[Any]) 
         ) from error
     codes = {label: position for position, label in enumerate(labels)}
     pairs = np.array([[codes[label] for label in y_true], [codes[label] for label in y_pred]])
-    precision, recall, f1, support = precision_recall_fscore_support(
-        *pairs, labels=range(len(labels)), zero_division=0.0
+    weights = np.ones(len(y_true)) if sample_weight is None else np.asarray(sample_weight, float)
+    if not weights.sum() > 0:
+        raise DataError("all sample weights are 0; at least one must be positive")
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        *pairs, labels=range(len(labels)), sample_weight=weights, zero_division=0.0
     )
+    support = np.bincount(pairs[0], minlength=len(labels))
     # sklearn.metrics.confusion_matrix warns if there is only one class.
     confusion = np.zeros((len(labels), len(labels)), dtype=np.int64)
     np.add.at(confusion, tuple(pairs), 1)
     known = set(classes)
     return Evaluation(
         n_samples=len(y_true),
-        micro_f1=float(np.trace(confusion) / len(y_true)),
+        micro_f1=float(np.average(pairs[0] == pairs[1], weights=weights)),
         macro_f1=float(np.mean(f1)),
         classes=tuple(
             ClassScores(label, float(precision[i]), float(recall[i]), float(f1[i]), int(support[i]))

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
@@ -22,7 +22,10 @@ from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.inspection.out_of_scope import fit_scope
+from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
@@ -35,6 +38,8 @@ def train(
     data: Corpus | FeatureMatrix | Sequence[str],
     labels: ArrayLike | None = None,
     *,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     recipe: str = recipes.DEFAULT,
     language: str | None = None,
     encoder: Any = "auto",
@@ -42,6 +47,7 @@ def train(
     random_state: int | None = 0,
     n_jobs: int | None = None,
     oof: bool | None = None,
+    calibrate: bool | None = None,
     **params: Any,
 ) -> Pipeline:
     """Train a classifier.
@@ -52,6 +58,11 @@ def train(
         Training set. A `Corpus` or `FeatureMatrix` contains its labels.
     labels : array-like of shape (n_samples,), optional
         Label of each text. Required if `data` is a sequence of texts.
+    groups : array-like of shape (n_samples,), optional
+        Group of each sample, such as ``data.groups``, for recipes that fit by cross-validation,
+        such as stacks: samples of a group are never divided between training and validation.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sample weights; by default those of `data`.
     recipe : str, default="quick"
         Name of a recipe, one of `cordwood.recipes.names()`.
     language : str, optional
@@ -74,6 +85,11 @@ def train(
         `cordwood.inspection.oof_evaluation` estimates the scores on new samples. True may take
         several times as long, see `cordwood.inspection.compute_oof`. By default they are computed
         for stacks only, whose base estimators have them already.
+    calibrate : bool, optional
+        Whether to calibrate the probabilities of a recipe that is not a stack by out-of-fold
+        predictions; labels do not change. By default, recipes with poor probabilities are
+        calibrated: `rf`, `nb` and `knn` always, others, for which it takes several more fits, only
+        with ``oof=True``. See docs/confidence.md.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
         ``vectorizer__min_df=2``.
@@ -83,7 +99,8 @@ def train(
     Pipeline
         Fitted pipeline. Its `predict` and `predict_proba` take texts, or a feature matrix if
         trained on one. Its attribute `oof_` contains the out-of-fold predictions, an
-        `OOFPredictions`, if they were computed.
+        `OOFPredictions`, if they were computed, and `scope_` a `ScopeReference`, with which
+        `predict` finds samples that are unlike the training samples.
 
     See Also
     --------
@@ -97,44 +114,6 @@ def train(
     >>> model.predict(["very good"]).tolist()
     ['+']
     """
-    model, X, y = make_model(
-        data,
-        labels,
-        recipe=recipe,
-        language=language,
-        encoder=encoder,
-        lexicon=lexicon,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        **params,
-    )
-    if oof is None:
-        oof = isinstance(model[-1], OOBStackingClassifier)
-    try:
-        if not oof:
-            return model.fit(X, y)
-        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state)
-        return model
-    except ValueError as error:
-        raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
-
-
-def make_model(
-    data: Corpus | FeatureMatrix | Sequence[str],
-    labels: ArrayLike | None = None,
-    *,
-    recipe: str = recipes.DEFAULT,
-    language: str | None = None,
-    encoder: Any = "auto",
-    lexicon: Any = None,
-    random_state: int | None = 0,
-    n_jobs: int | None = None,
-    **params: Any,
-) -> tuple[Pipeline, Any, NDArray[Any]]:
-    """Return the unfitted pipeline that `train` fits, the samples and the labels.
-
-    The parameters are those of `train`.
-    """
     X, y = _check_inputs(data, labels)
     check_n_classes(y.tolist(), "the training set")
     if isinstance(data, FeatureMatrix):
@@ -146,17 +125,76 @@ def make_model(
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
     params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
+    if calibrate is None:
+        calibration = recipes.find(recipe).calibration
+        calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
     model = recipes.make(
         recipe,
         input=input_type,
         language=language,
         random_state=random_state,
         n_jobs=n_jobs,
+        calibrate=calibrate,
         **params,
     )
     if is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
-    return model, X, y
+    if oof is None:
+        oof = isinstance(model[-1], OOBStackingClassifier)
+    fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
+    try:
+        if not oof:
+            return model.fit(X, y, **fit_params)
+        metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
+        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state, **metadata)
+        model.scope_ = fit_scope(model, X, model.oof_.proba)
+        return model
+    except ValueError as error:
+        raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
+
+
+def _list_fit_params(
+    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any
+) -> dict[str, Any]:
+    """Return groups and sample weights as parameters of `fit`."""
+    name, classifier = model.steps[-1]
+    params = {}
+    if groups is not None:
+        if not has_fit_parameter(classifier, "groups"):
+            raise CordwoodError(
+                f"recipe {recipe!r} cannot use groups; use a stack such as 'quick', or omit "
+                "groups= / --group"
+            )
+        params[f"{name}__groups"] = groups
+    if sample_weight is None:
+        sample_weight = getattr(data, "weights", None)
+    if sample_weight is not None:
+        weights = np.asarray(sample_weight, float)
+        if not weights.sum() > 0:
+            raise DataError("all sample weights are 0; at least one must be positive")
+        _check_weights_supported(classifier, recipe)
+        params[f"{name}__sample_weight"] = weights
+    return params
+
+
+def _check_weights_supported(classifier: Any, recipe: str) -> None:
+    """Raise an error that names the members whose `fit` has no `sample_weight`."""
+    members = dict(getattr(classifier, "estimators", None) or {recipe: classifier})
+    able = [name for name, each in members.items() if select_fit_params(each, {"sample_weight": 0})]
+    unable = [name for name in members if name not in able]
+    if unable == [recipe]:
+        raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
+    if unable:
+        # Members of pretrained models are added anyway.
+        definition = recipes.find(recipe)
+        others = [
+            name for name in able if name in (*definition.members, *definition.numeric_members)
+        ]
+        raise CordwoodError(
+            f"recipe {recipe!r} cannot use sample weights, because its members "
+            f"{', '.join(unable)} cannot; choose others with members={others} / "
+            f'--set "members={others}"'
+        )
 
 
 def _list_pretrained(
@@ -175,7 +213,16 @@ def _list_pretrained(
     return {name: value for name, value in given.items() if value is not None}
 
 
-def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predictions:
+def predict(
+    model: Any,
+    data: Corpus | FeatureMatrix | Sequence[str],
+    *,
+    coverage: float | None = None,
+    class_conditional: bool = False,
+    min_confidence: float | None = None,
+    max_error: float | None = None,
+    unknown: float | None = None,
+) -> Predictions:
     """Predict labels and class probabilities.
 
     Parameters
@@ -184,15 +231,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
     data : Corpus, FeatureMatrix or sequence of str
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    coverage : float, optional
+        Also predict a set of labels for each sample, which contains the true label with this
+        probability, such as 0.95.
+    class_conditional : bool, default=False
+        Whether the coverage holds for the samples of each class instead of all samples.
+    min_confidence : float, optional
+        Leave samples undecided whose label has a lower probability.
+    max_error : float, optional
+        Leave samples undecided such that at most this share of the others is wrong, with a
+        confidence of 90 %.
+    unknown : float, optional
+        Find samples that are unlike the training samples, at the cost of losing this share of
+        those that are like them, such as 0.02.
 
     Returns
     -------
     Predictions
-        Labels and probabilities, in the order of the samples.
+        Labels and probabilities, in the order of the samples, with `sets`, `is_decided` and
+        `is_in_scope` according to the arguments.
+
+    Raises
+    ------
+    DataError
+        If an argument requires out-of-fold predictions of the training samples, which the model
+        does not have; see the argument `oof` of `train`.
 
     See Also
     --------
     evaluate : Score a model on labelled samples.
+    cordwood.inspection.make_decision_rule : Prepare the arguments once for many calls.
 
     Examples
     --------
@@ -201,6 +269,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
     ['-', '+']
     """
     _check_fitted(model)
+    rule = make_decision_rule(
+        model,
+        coverage=coverage,
+        class_conditional=class_conditional,
+        min_confidence=min_confidence,
+        max_error=max_error,
+        unknown=unknown,
+    )
+    return predict_by_rule(model, data, rule)
+
+
+def predict_by_rule(
+    model: Any, data: Corpus | FeatureMatrix | Sequence[str], rule: DecisionRule
+) -> Predictions:
+    """Predict labels and class probabilities, and apply a rule that was made for the model.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
+    data : Corpus, FeatureMatrix or sequence of str
+        Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    rule : DecisionRule
+        Made by `cordwood.inspection.make_decision_rule`.
+
+    Returns
+    -------
+    Predictions
+        As returned by `predict`.
+    """
     classes = np.asarray(model.classes_)
     X = _select_features(model, data)
     # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
@@ -211,11 +309,16 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
             f"{len(data)} samples have shape {np.shape(probabilities)}"
         )
     labels = classes[np.argmax(probabilities, axis=1)]
-    return Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    return rule.apply(model, X, predictions)
 
 
 def evaluate(
-    model: Any, data: Corpus | FeatureMatrix | Sequence[str], labels: ArrayLike | None = None
+    model: Any,
+    data: Corpus | FeatureMatrix | Sequence[str],
+    labels: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
     """Score a model on labelled samples.
 
@@ -227,6 +330,8 @@ def evaluate(
         Test set. A `Corpus` or `FeatureMatrix` contains its labels.
     labels : array-like of shape (n_samples,), optional
         True label of each text. Required if `data` is a sequence of texts.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sample weights of the scores; by default those of `data`.
 
     Returns
     -------
@@ -247,7 +352,10 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
-    return score(y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist())
+    weights = getattr(data, "weights", None) if sample_weight is None else sample_weight
+    return score(
+        y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist(), weights
+    )
 
 
 def _check_fitted(model: Any) -> None:

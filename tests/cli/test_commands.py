@@ -103,16 +103,18 @@ def test_model_file_is_read_once(command, model, monkeypatch, arguments):
     assert opened.count(model) == 1
 
 
-@pytest.mark.parametrize("name", ["predict", "evaluate"])
-def test_predictions_use_all_cores(command, model, monkeypatch, name):
+@pytest.mark.parametrize(
+    ("name", "function"), [("predict", "predict_by_rule"), ("evaluate", "evaluate")]
+)
+def test_predictions_use_all_cores(command, model, monkeypatch, name, function):
     n_jobs = []
-    original = getattr(api, name)
+    original = getattr(api, function)
 
     def spy(*arguments):
         n_jobs.append(effective_n_jobs(None))
         return original(*arguments)
 
-    monkeypatch.setattr(api, name, spy)
+    monkeypatch.setattr(api, function, spy)
     command(name, model, "rows.csv")
     assert set(n_jobs) == {cpu_count()}
 
@@ -155,7 +157,8 @@ def write_german(path):
 def test_language_selects_the_stop_words(command, here, options, reason):
     write_german("german.csv")
     command("train", "german.csv", "--recipe", "nb", *options, "-o", "model")
-    vectorizer = persist.load(here / "model")["vectorizer"]
+    [member] = persist.load(here / "model")["classifier"].estimators_
+    vectorizer = member["vectorizer"]
     assert vectorizer.preset_reason_.endswith(reason)
 
 
@@ -231,7 +234,10 @@ def test_predict_keeps_order_and_ids(command, model, here):
     )
     printed = command("predict", model, "rows.csv").out
     records = list(csv.DictReader(printed.splitlines()))
-    assert [record["id"] for record in records] == [row["nr"] for row in ROWS]
+    assert [
+        {name: record[name] for name in ROWS[0]} for record in records
+    ] == ROWS  # the user's columns are kept
+    assert list(records[0]) == [*ROWS[0], "label", "probability"]
     assert [record["label"] for record in records] == expected.labels.tolist()
     found = [float(record["probability"]) for record in records]
     assert found == pytest.approx(expected.confidence, abs=1e-6)
@@ -254,7 +260,8 @@ def test_predictions_do_not_depend_on_the_batch_size(command, model, monkeypatch
 def test_all_probabilities_adds_a_column_per_class(command, model, here):
     command("predict", model, "rows.csv", "--all-probabilities", "-o", "out.csv")
     frame = pd.read_csv("out.csv")
-    assert list(frame) == ["id", "label", "probability", "probability:food", "probability:sport"]
+    probabilities = ["probability:food", "probability:sport"]
+    assert list(frame) == [*ROWS[0], "label", "probability", *probabilities]
     each = frame[["probability:food", "probability:sport"]]
     assert each.sum(axis=1).tolist() == pytest.approx([1] * 10, abs=1e-5)
     assert each.max(axis=1).tolist() == frame["probability"].tolist()
@@ -271,7 +278,8 @@ def test_columns_of_the_model_can_be_overridden(command, model, here):
     pd.DataFrame(ROWS).rename(columns={"nr": "id", "body": "words"}).to_csv("new.csv", index=False)
     err = command("predict", model, "new.csv", code=1).err
     assert 'no column "body"' in err or 'no column "nr"' in err
-    out = command("predict", model, "new.csv", "--text", "words", "--id", "id").out
+    options = ("--text", "words", "--id", "id", "--no-keep-columns")
+    out = command("predict", model, "new.csv", *options).out
     assert out.splitlines()[1].startswith("n0,food,")
 
 

@@ -88,7 +88,8 @@ def test_predict_writes_csv_and_json_lines(folder):
     with open(folder / "rows.csv", newline="") as file:
         keys, _, topics = zip(*list(csv.reader(file))[1:], strict=True)
     records = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
-    assert tuple(record["id"] for record in records) == keys
+    assert tuple(record["key"] for record in records) == keys
+    assert tuple(record["topic"] for record in records) == topics
     assert tuple(record["label"] for record in records) == topics
     assert all(0.5 < record["probability"] <= 1 for record in records)
     printed = call(folder, "predict", "model.cordwood", "rows.csv", "-o", "-").stdout
@@ -227,7 +228,7 @@ def test_termination_leaves_no_temporary_files(folder, started, name, request):
 def test_closed_pipe_is_silent(folder, started):
     (folder / "many.csv").write_bytes(MANY_ROWS)
     process = started(folder, "predict", "model.cordwood", "many.csv")
-    assert process.stdout.readline() == b"id,label,probability\n"
+    assert process.stdout.readline() == b"key,body,topic,label,probability\n"
     process.stdout.close()
     assert process.wait(timeout=TIMEOUT) == 1
     assert process.stderr.read() == b""

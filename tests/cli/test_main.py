@@ -48,4 +48,6 @@ def test_command_receives_the_parsed_record(name, monkeypatch):
     (record,) = received
     assert type(record) is commands.RECORDS[name]
     assert record.json is True
-    assert [str(getattr(record, metavar.lower())) for metavar in required] == required
+    values = [getattr(record, metavar.lower()) for metavar in required]
+    # An argument that may be repeated is a list.
+    assert [str(*value) if isinstance(value, list) else str(value) for value in values] == required

@@ -76,10 +76,10 @@ def test_forecast_covers_the_truth():
 
 def test_forecast_recovers_the_law_of_many_samples():
     X, y = make_noisy_samples(20_000, 0)
-    curve = estimate_learning_curve(NoisyClassifier(0.05, 5.0, 0.6), X, y)
-    assert curve.forecast(40_000).value == pytest.approx(0.95 - 5 * 40_000**-0.6, abs=0.01)
+    curve = estimate_learning_curve(NoisyClassifier(0.05, 2.0, 0.4), X, y)
+    assert curve.forecast(40_000).value == pytest.approx(0.95 - 2 * 40_000**-0.4, abs=0.01)
     gain = curve.gain(40_000)
-    assert gain.low < 5 * (20_000**-0.6 - 40_000**-0.6) < gain.high
+    assert gain.low < 2 * (20_000**-0.4 - 40_000**-0.4) < gain.high
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "macro_f1", "log_loss"])

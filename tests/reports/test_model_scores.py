@@ -2,11 +2,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
+from cordwood.inspection import calibrate_sets
 from cordwood.reports.confusion_summary import group_classes, summarize_confusion
 from cordwood.reports.model_scores import (
     summarize_abstention,
     summarize_classes,
     summarize_reliability,
+    summarize_sets,
 )
 
 
@@ -45,18 +47,34 @@ def test_bins_of_the_reliability_contain_all_samples():
     assert [b["confidence"] for b in bins] == sorted(b["confidence"] for b in bins)
 
 
-def test_thresholds_reach_their_accuracy():
+def test_thresholds_bound_the_error():
     proba, y = make_predictions(2000)
-    confidence, is_correct = proba.max(axis=1), proba.argmax(axis=1) == y
-    targets = summarize_abstention(proba, y)["targets"]
-    assert targets
-    for row in targets:
-        decided = confidence >= row["threshold"]
-        assert is_correct[decided].mean() >= row["accuracy"]
-        assert decided.mean() == pytest.approx(row["coverage"])
-        # No lower threshold reaches it: the oracle tries all.
-        lower = np.unique(confidence[confidence < row["threshold"]])
-        assert all(is_correct[confidence >= t].mean() < row["accuracy"] for t in lower)
+    confidence, is_wrong = proba.max(axis=1), proba.argmax(axis=1) != y
+    thresholds = summarize_abstention(proba, y)["thresholds"]
+    assert thresholds
+    for row in thresholds:
+        decided = confidence >= row["confidence"]
+        assert is_wrong[decided].mean() == pytest.approx(row["error"])
+        assert row["error"] <= row["max_error"]
+        assert decided.mean() == pytest.approx(row["decided"])
+
+
+def test_prediction_sets_cover_the_true_class():
+    proba, y = make_predictions(2000)
+    rows = summarize_sets(proba, y)
+    assert [row["coverage"] for row in rows] == [0.9, 0.95, 0.99]
+    sizes = [row["mean_size"] for row in rows]
+    assert sizes == sorted(sizes)
+    calibration = calibrate_sets(proba, y)
+    for row in rows:
+        found = calibration.predict_set(proba, row["coverage"])
+        assert found[np.arange(len(y)), y].mean() >= row["coverage"]
+        assert found.sum(axis=1).mean() == row["mean_size"]
+
+
+def test_few_samples_have_no_prediction_sets():
+    proba, y = make_predictions(8)
+    assert summarize_sets(proba, y) == []
 
 
 def test_equal_probabilities_are_decided_together():

@@ -76,7 +76,7 @@ class Train(options.LabelledReadOptions):
     Example: cordwood train reviews.csv --text body --label topic -o reviews.cordwood
     """
 
-    data: options.Data
+    data: options.ManyData
     output: Annotated[
         Path | None,
         typer.Option(
@@ -152,6 +152,8 @@ class Train(options.LabelledReadOptions):
     seed: options.Seed = 0
     jobs: options.Jobs = -1
     subset: options.Subset = None
+    before: options.Before = None
+    since: options.Since = None
     json: options.Json = False
     quiet: options.Quiet = False
 
@@ -160,15 +162,32 @@ class Train(options.LabelledReadOptions):
 class Predict(options.ReadOptions):
     """Predict labels with a model.
 
-    Writes the id, the predicted label and its probability of each sample, in the order of the
-    file. The file is processed in batches and may be larger than memory.
+    Writes the columns of the file, the predicted label and its probability, in the order of the
+    file. The file is processed in batches and may be larger than memory. Without DATA, --text is a
+    text to classify.
 
     Example: cordwood predict reviews.cordwood new.csv -o labels.csv
     """
 
     model: options.Model
-    data: options.Data
-    text: options.ModelText = None
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATA]",
+            help="Samples, as for `cordwood train`. Omit it to classify the texts of --text.",
+            show_default=False,
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            metavar="COLUMN|TEXT",
+            help="Column with the text; repeat the option to concatenate several columns. "
+            "[default: the columns of the model, else text] Without DATA: a text to classify.",
+            show_default=False,
+        ),
+    ] = None
     output: Annotated[
         str,
         typer.Option(
@@ -178,6 +197,13 @@ class Predict(options.ReadOptions):
             help="CSV or JSON lines file to create or replace; - is standard output.",
         ),
     ] = "-"
+    keep_columns: Annotated[
+        bool,
+        typer.Option(
+            "--keep-columns/--no-keep-columns",
+            help="Write the columns of the file before the predictions, or only the sample ids.",
+        ),
+    ] = True
     escape_formulas: options.EscapeFormulas = True
     all_probabilities: Annotated[
         bool,
@@ -186,6 +212,51 @@ class Predict(options.ReadOptions):
             help="Write the probability of each class, in columns named probability:CLASS.",
         ),
     ] = False
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="SHARE",
+            help="Write a set of labels that contains the true one with this probability, such as "
+            "0.95, and whether it is a single label, in columns set and is_single.",
+            show_default=False,
+        ),
+    ] = None
+    class_conditional: Annotated[
+        bool,
+        typer.Option(
+            "--class-conditional", help="The coverage holds for each class, not only for all."
+        ),
+    ] = False
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            "--min-confidence",
+            metavar="SHARE",
+            help="Write __undecided__ for samples whose label has a lower probability.",
+            show_default=False,
+        ),
+    ] = None
+    max_error: Annotated[
+        float | None,
+        typer.Option(
+            "--max-error",
+            metavar="SHARE",
+            help="Write __undecided__ for as many samples as necessary that at most this share of "
+            "the others is wrong, such as 0.02.",
+            show_default=False,
+        ),
+    ] = None
+    unknown: Annotated[
+        float | None,
+        typer.Option(
+            "--unknown",
+            metavar="SHARE",
+            help="Write __unknown__ for samples that are unlike the training samples, at the cost "
+            "of losing this share of the others, such as 0.02.",
+            show_default=False,
+        ),
+    ] = None
     json: Annotated[
         bool,
         typer.Option(
@@ -200,16 +271,22 @@ class Evaluate(options.LabelledReadOptions):
     """Evaluate a model on labelled samples.
 
     Prints micro F1 (with one label per sample, the accuracy), macro F1, precision, recall and F1
-    of each class, and the confusion matrix.
+    of each class, and the confusion matrix. Samples that were in the training data are counted, and
+    the scores without them are printed as well.
 
     Example: cordwood evaluate reviews.cordwood held-out.csv
     """
 
     model: options.Model
-    data: options.Data
+    data: options.ManyData
     text: options.ModelText = None
     label: options.ModelLabel = None
     subset: options.Subset = None
+    before: options.Before = None
+    since: options.Since = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop if samples were in the training data.")
+    ] = False
     json: options.Json = False
 
 

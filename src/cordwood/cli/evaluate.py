@@ -1,13 +1,20 @@
 """`cordwood evaluate`: evaluate a model on labelled samples."""
 
+from typing import Any, NamedTuple
+
+import numpy as np
 from joblib import parallel_config
 
 from cordwood import api
 from cordwood.cli.commands import Evaluate
-from cordwood.cli.console import Console
+from cordwood.cli.console import Console, count
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.show_scores import show_scores
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.exceptions import DataError
+from cordwood.persist import ModelCard
+from cordwood.persist.sample_hashes import SampleHashes
 
 
 def evaluate(args: Evaluate) -> None:
@@ -17,21 +24,80 @@ def evaluate(args: Evaluate) -> None:
     model, card = load_model(args.model)
     samples = source.with_columns(card.columns).read(console, two_classes=False)
     source.show(console, samples)
-    is_training_data = samples.fingerprint() == card.fingerprint
-    if is_training_data:
-        console.field("warning", "evaluated on the training data; the scores are optimistic")
+    overlap = _find_overlap(samples, card)
+    if args.strict and overlap.message:
+        raise DataError(f"{overlap.message}; use other samples, or evaluate without --strict")
     # Model files do not contain n_jobs.
     all_cores = parallel_config("threading", n_jobs=-1)
+    others = None
     with all_cores, console.progress("evaluating"), model_errors(args.model):
         evaluation = api.evaluate(model, samples)
+        if 0 < len(overlap.others) < len(samples):
+            others = api.evaluate(model, samples.select(overlap.others))
+    if overlap.message:
+        console.field("warning", f"{overlap.message}; the scores are optimistic")
+    if samples.weights is not None:
+        console.field("weights", f"scores are weighted by {args.weight}; counts are not")
     show_scores(console, evaluation)
+    if others is not None:
+        console.print()
+        console.field(
+            "others",
+            f"micro F1 {others.micro_f1:.3f}, macro F1 {others.macro_f1:.3f} without the samples "
+            f"of the training data, on {count(others.n_samples, 'sample')}",
+        )
     console.print_json(
         {
             "model": str(args.model),
-            "data": args.data,
+            "data": source.record,
             "subset": args.subset,
             "n_skipped": len(samples.skipped),
-            "is_training_data": is_training_data,
+            "is_training_data": overlap.is_training_data,
+            "n_in_training_data": overlap.n_found,
             **evaluation.to_dict(),
+            "without_training_data": None if others is None else others.to_dict(),
         }
     )
+
+
+class _Overlap(NamedTuple):
+    """Samples that were in the training data.
+
+    Parameters
+    ----------
+    is_training_data : bool
+        Whether the data are the training data.
+    n_found : int or None
+        Number of samples whose hashes are in the model file; None if it has no hashes.
+    message : str
+        The finding in words; empty if there is none that chance does not explain.
+    others : intp array
+        Indices of the samples that were not found; empty if there is no finding.
+    """
+
+    is_training_data: bool
+    n_found: int | None
+    message: str
+    others: Any
+
+
+def _find_overlap(samples: Corpus | FeatureMatrix, card: ModelCard) -> _Overlap:
+    none = np.arange(0)
+    is_training_data = samples.fingerprint() == card.fingerprint
+    if card.sample_hashes is None:
+        message = "evaluated on the training data" if is_training_data else ""
+        return _Overlap(is_training_data, None, message, none)
+    hashes = SampleHashes.decode(card.sample_hashes)
+    features = samples.texts if isinstance(samples, Corpus) else samples.X
+    is_found = hashes.contain(features)
+    n_found, n_samples = int(is_found.sum()), len(samples)
+    if is_training_data:
+        return _Overlap(True, n_found, "evaluated on the training data", none)
+    if not hashes.exceed_chance(n_found, n_samples):
+        return _Overlap(False, n_found, "", none)
+    at_least = "" if hashes.are_complete else "at least "
+    message = f"{at_least}{n_found:,} of {count(n_samples, 'sample')} were in the training data"
+    by_chance = hashes.expected_by_chance(n_samples)
+    if by_chance >= 0.5:
+        message += f" (about {by_chance:.0f} of them by chance, because hashes are compared)"
+    return _Overlap(False, n_found, message, np.flatnonzero(~is_found))

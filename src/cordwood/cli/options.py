@@ -16,13 +16,18 @@ class OnBadRows(StrEnum):
     SKIP = "skip"
 
 
-Data = Annotated[
-    str,
+_DATA_HELP = (
+    "CSV, TSV, JSON, JSON lines or svmlight file (optionally .gz), Parquet, Arrow or Excel file, "
+    "SQLite database, directory with one subdirectory per class, directory of data files, Hugging "
+    "Face data set, - for standard input (with --format), or dataset:NAME for a data set listed by "
+    "`cordwood datasets`."
+)
+Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA_HELP, show_default=False)]
+ManyData = Annotated[
+    list[str],
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, JSON lines or svmlight file (optionally .gz), directory with one "
-        "subdirectory per class, - for standard input (with --format), or dataset:NAME for a data "
-        "set listed by `cordwood datasets`.",
+        help=f"{_DATA_HELP} The rows of several files are concatenated.",
         show_default=False,
     ),
 ]
@@ -47,6 +52,24 @@ Subset = Annotated[
         "--subset",
         metavar="NAME",
         help="Use only this subset of the predefined split of the data, such as train or test.",
+        show_default=False,
+    ),
+]
+Before = Annotated[
+    str | None,
+    typer.Option(
+        "--before",
+        metavar="TIME",
+        help="Use only samples before this time of the column --time.",
+        show_default=False,
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Use only samples at or after this time of the column --time.",
         show_default=False,
     ),
 ]
@@ -142,7 +165,8 @@ class ReadOptions:
         typer.Option(
             "--format",
             metavar="NAME",
-            help="csv, tsv, jsonl, folder or svmlight. [default: from the file name]",
+            help="csv, tsv, jsonl, json, parquet, arrow, excel, sqlite, huggingface, folder or "
+            "svmlight. [default: from the file name]",
             show_default=False,
         ),
     ] = None
@@ -154,7 +178,42 @@ class ReadOptions:
         typer.Option(
             "--delimiter",
             metavar="CHARACTER",
-            help="Column separator of a CSV file. [default: a comma]",
+            help="Column separator of a CSV file. [default: detected]",
+            show_default=False,
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        typer.Option(
+            "--no-header",
+            help="The first row of a CSV, TSV or Excel file is data; columns are named by their "
+            "numbers, as in --text 2.",
+        ),
+    ] = False
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            "--sheet",
+            metavar="NAME",
+            help="Sheet of an Excel file. [default: the first]",
+            show_default=False,
+        ),
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            help="Table or view of an SQLite database. [default: the only one]",
+            show_default=False,
+        ),
+    ] = None
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query",
+            metavar="SQL",
+            help="SELECT statement for an SQLite database, which is opened read-only.",
             show_default=False,
         ),
     ] = None
@@ -206,6 +265,43 @@ class LabelledReadOptions(ReadOptions):
     """How to read the samples and labels of DATA."""
 
     label: Annotated[str | None, _label_option("label")] = None
+    label_separator: Annotated[
+        str | None,
+        typer.Option(
+            "--label-separator",
+            metavar="STRING",
+            help="Split the label column into several labels at this string, such as ;.",
+            show_default=False,
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Column with the group; samples of a group are never divided between training and "
+            "validation or test data.",
+            show_default=False,
+        ),
+    ] = None
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            "--weight",
+            metavar="COLUMN",
+            help="Column with the sample weights, numbers of at least 0.",
+            show_default=False,
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN",
+            help="Column with the time, numbers or ISO 8601 dates.",
+            show_default=False,
+        ),
+    ] = None
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.

@@ -1,24 +1,28 @@
 """`cordwood predict`: predict labels with a model."""
 
+import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import typer
 from joblib import parallel_config
 
 from cordwood import api
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console, count
+from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, model_errors
-from cordwood.cli.outputs import check_suffix, check_target, open_table
+from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.inspection.decisions import DecisionRule
 
 BATCH_SIZE = 1000
 DECIMALS = 6
@@ -26,75 +30,139 @@ DECIMALS = 6
 
 def predict(args: Predict) -> None:
     """Write the predicted label of each sample and its probability."""
+    if not args.data and not args.text:
+        raise typer.BadParameter("give DATA, or a text with --text")
     target = None if args.output == "-" else Path(args.output)
     if target is not None:
         check_suffix(target)
-        check_target(target, inputs=[args.data, args.model])
+        check_target(target, inputs=[*(args.data or ()), args.model])
     # A progress bar would interfere with predictions that are printed to the same terminal.
     prints_to_terminal = target is None and sys.stdout.isatty()
     console = Console(as_json=args.json, quiet=args.quiet or prints_to_terminal)
-    source = Source(data=args.data, options=args)
+    source = Source(data=args.data, options=args) if args.data else None
     model, card = load_model(args.model)
+    rule = make_rule(args, model)
     start = time.perf_counter()
     # Model files do not contain n_jobs.
     all_cores = parallel_config("threading", n_jobs=-1)
-    with all_cores, console.progress(f"predicting {args.data}") as progress:
-        samples = source.with_columns(card.columns).open(progress)
-        counts = _write_predictions(args, model, samples, target)
+    name = "texts" if source is None else source.name
+    with all_cores, console.progress(f"predicting {name}") as progress:
+        samples: RowStream | Corpus | FeatureMatrix
+        if source is None:
+            samples = _make_corpus(args.text or ())
+        else:
+            extra: Any = "all" if args.keep_columns else ()
+            samples = source.with_columns(card.columns).open(progress, extra_columns=extra)
+        counts = _write_predictions(args, model, rule, samples, target)
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
         print_error(f"skipped {skipped_message(n_skipped, samples.skipped[0])}")
     if target is None:
         return
+    for note in samples.notes:
+        console.field("note", note)
+    show_rule(console, rule, model)
     console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
     n_samples = counts.total()
     console.field("wrote", f"{target}: {count(n_samples, 'prediction')}, in {seconds:.1f} s")
     console.print_json(
         {
             "model": str(args.model),
-            "data": args.data,
+            "data": None if source is None else source.record,
             "output": args.output,
             "n_samples": n_samples,
             "n_skipped": n_skipped,
             "labels": dict(counts.most_common()),
+            "min_confidence": rule.min_confidence,
             "seconds": round(seconds, 3),
         }
     )
 
 
+def _make_corpus(texts: Sequence[str]) -> Corpus:
+    ids = tuple(str(number) for number in range(1, len(texts) + 1))
+    return Corpus(texts=tuple(texts), ids=ids, columns={"text": tuple(texts)})
+
+
+class _Prediction(NamedTuple):
+    """A label with the values to write: those of the label, and those of the user's columns."""
+
+    label: str
+    values: tuple[Any, ...]
+    columns: dict[str, Any]
+
+
 def _write_predictions(
-    args: Predict, model: Any, samples: RowStream | Corpus | FeatureMatrix, target: Path | None
+    args: Predict,
+    model: Any,
+    rule: DecisionRule,
+    samples: RowStream | Corpus | FeatureMatrix,
+    target: Path | None,
 ) -> Counter[str]:
     """Write one row per sample and return the number of samples by predicted label."""
-    columns = ["id", "label", "probability"]
+    added = ["label", "probability", *set_columns(rule)]
     if args.all_probabilities:
         with model_errors(args.model):
-            columns += [f"probability:{label}" for label in model.classes_]
-    rows = _iter_predictions(args.model, model, samples)
-    # Predict the first sample before the header is written: an error then leaves no output.
-    first = list(islice(rows, 1))
+            added += [f"probability:{label}" for label in model.classes_]
+    is_json = args.json if target is None else target.suffix.lower() in JSON_LINES
+    batches = _iter_predictions(args, model, rule, samples, is_json=is_json)
+    # Predict the first batch before the header is written: an error then leaves no output.
+    first = next(batches)
+    # Rows of JSON lines may have different keys.
+    kept = list(dict.fromkeys(name for row in first for name in row.columns))
+    names = [f"predicted_{name}" if name in kept else name for name in added]
     counts: Counter[str] = Counter()
+    dropped: set[str] = set()
     with open_table(
-        target, columns, json_lines=args.json, escape_formulas=args.escape_formulas
+        target, [*kept, *names], json_lines=args.json, escape_formulas=args.escape_formulas
     ) as write:
-        for row in chain(first, rows):
-            counts[row[1]] += 1
-            write(row[: len(columns)])
+        for row in chain(first, chain.from_iterable(batches)):
+            counts[row.label] += 1
+            values = [_to_cell(row.columns.get(name), is_json=is_json) for name in kept]
+            write([*values, *row.values[: len(added)]])
+            dropped |= row.columns.keys() - kept
+    if dropped:
+        print_error(
+            f"warning: left out {count(len(dropped), 'column')} that the first {BATCH_SIZE:,} rows "
+            f"do not have: {', '.join(sorted(dropped))}"
+        )
     return counts
 
 
+def _to_cell(value: Any, *, is_json: bool) -> Any:
+    """Return a value that can be written; nested ones are JSON, in CSV as a string."""
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        return json.loads(text) if is_json else text
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
 def _iter_predictions(
-    path: Path, model: Any, samples: RowStream | Corpus | FeatureMatrix
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the id, label, probability of the label and probabilities of all classes."""
+    args: Predict,
+    model: Any,
+    rule: DecisionRule,
+    samples: RowStream | Corpus | FeatureMatrix,
+    *,
+    is_json: bool,
+) -> Iterator[list[_Prediction]]:
+    """Yield the predictions of batches."""
     for batch in iter_batches(samples, BATCH_SIZE):
-        with model_errors(path):
-            predictions = api.predict(model, batch)
-            labels = [str(label) for label in predictions.labels]
+        with model_errors(args.model):
+            predictions = api.predict_by_rule(model, batch, rule)
+            labels = [str(label) for label in predictions.decided_labels()]
+            sets = set_cells(predictions, is_json=is_json)
             confidence = predictions.confidence.round(DECIMALS).tolist()
             probabilities = predictions.probabilities.round(DECIMALS).tolist()
-        for id, label, probability, each in zip(
-            batch.ids, labels, confidence, probabilities, strict=True
-        ):
-            yield (id, label, probability, *each)
+        columns = batch.columns if args.keep_columns and batch.columns else {"id": batch.ids}
+        rows = zip(*columns.values(), strict=True)
+        yield [
+            _Prediction(
+                label,
+                (label, probability, *set_values, *each),
+                dict(zip(columns, row, strict=True)),
+            )
+            for label, probability, set_values, each, row in zip(
+                labels, confidence, sets, probabilities, rows, strict=True
+            )
+        ]

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 from joblib import effective_n_jobs
@@ -23,6 +24,7 @@ from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
+from cordwood.persist.sample_hashes import SampleHashes
 from cordwood.text.languages import check_language
 from cordwood.text.presets import choose_preset
 from cordwood.text.vectorizer import TextVectorizer
@@ -37,9 +39,9 @@ def train(args: Train) -> None:
     _check_savable(args.recipe)
     source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
-    check_target(target, inputs=[args.data])
+    check_target(target, inputs=args.data)
     if args.report is not None:
-        check_report_target(args.report, inputs=[args.data])
+        check_report_target(args.report, inputs=args.data)
     if args.language is not None:
         check_language(args.language)
     params = {
@@ -50,6 +52,10 @@ def train(args: Train) -> None:
     }
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
+    if samples.groups is not None:
+        console.field(
+            "groups", _describe_groups(len(set(samples.groups)), is_used=bool(args.group))
+        )
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
     class_sizes = Counter(samples.labels or ())
@@ -59,6 +65,7 @@ def train(args: Train) -> None:
     with console.progress("training"):
         model = api.train(
             samples,
+            groups=samples.groups if args.group else None,
             recipe=args.recipe,
             encoder=encoder,
             lexicon=args.lexicon,
@@ -72,6 +79,7 @@ def train(args: Train) -> None:
         fingerprint=samples.fingerprint(),
         recipe=args.recipe,
         columns=source.columns,
+        sample_hashes=SampleHashes.from_samples(_get_features(samples)).encode(),
     )
     size = target.stat().st_size
     vectorizer = _find_vectorizer(model)
@@ -79,8 +87,11 @@ def train(args: Train) -> None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
     members = getattr(model[-1], "estimator_weights_", None)
-    if members is not None:
+    if members is not None and recipes.find(args.recipe).members:
         console.field("members", _format_members(members, model[-1].pruned_))
+    elif members is not None:
+        temperature = 1 / max(members[args.recipe], 1e-9)
+        console.field("calibrated", f"by out-of-fold predictions, temperature {temperature:.2f}")
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None
@@ -102,7 +113,7 @@ def train(args: Train) -> None:
             target,
             args.report,
             card=card,
-            data_name=args.data,
+            data_name=source.name,
             details=details,
             findings=findings,
             evaluation=evaluation,
@@ -110,7 +121,7 @@ def train(args: Train) -> None:
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
         {
-            "data": args.data,
+            "data": source.record,
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
@@ -128,6 +139,17 @@ def train(args: Train) -> None:
             "bytes": size,
         }
     )
+
+
+def _describe_groups(n_groups: int, *, is_used: bool) -> str:
+    found = count(n_groups, "group")
+    if is_used:
+        return f"{found}, not divided between training and validation"
+    return f"{found}, not used; --group COLUMN keeps groups together in cross-validation"
+
+
+def _get_features(samples: Corpus | FeatureMatrix) -> Any:
+    return samples.texts if isinstance(samples, Corpus) else samples.X
 
 
 def _choose_encoder(console: Console, args: Train, samples: Corpus | FeatureMatrix) -> str | None:
@@ -180,11 +202,11 @@ def _check_savable(recipe: str) -> None:
 
 def _default_target(source: Source) -> Path:
     """Name the model after the data, in the current directory."""
-    if source.data == STANDARD_INPUT:
+    if source.paths == [STANDARD_INPUT]:
         raise typer.BadParameter("reading standard input requires a model name; give it with -o")
     if source.dataset is not None:
         # A colon, as in sklearn:wine, is not allowed in file names on Windows.
         return Path(source.dataset.rpartition(":")[2] + SUFFIX)
-    path = Path(source.data).resolve()
+    path = Path(source.paths[0]).resolve()
     stem = path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
     return Path(stem + SUFFIX)

@@ -1,167 +1,59 @@
 """Reader of JSON Lines files: one object per line."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import count
+from typing import Any
 
-from cordwood._labels import is_missing
+from cordwood.datasets._json_records import InvalidRow, RecordReader, find_duplicate_key
 from cordwood.datasets._lines import Lines
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import ColumnNames, Row, missing_name_issue, shorten
+from cordwood.datasets._rows import ColumnNames, Row
 from cordwood.exceptions import DataError
 
 
-class _Keys(NamedTuple):
-    """Keys of the parts of a row, and whether the label is a list of labels."""
-
-    text: tuple[str, ...]
-    label: str | None
-    multilabel: bool
-    id: str | None
-    split: str | None
-    group: str | None
-
-
-class _InvalidRow(Exception):
-    """Raised for a row that cannot be used."""
-
-    def __init__(self, issue: RowIssue) -> None:
-        super().__init__(issue.message)
-        self.issue = issue
-
-
-def read_jsonl_rows(lines: Lines, columns: ColumnNames, bad_rows: BadRowHandler) -> Iterator[Row]:
-    """Yield one row per line that is not blank.
-
-    The first valid row determines whether all rows have ids, splits and groups, and whether labels
-    are lists.
-    """
-    keys: _Keys | None = None
-    number = 0
+def read_jsonl_rows(
+    lines: Lines,
+    columns: ColumnNames,
+    bad_rows: BadRowHandler,
+    numbers: Iterator[int] | None = None,
+) -> Iterator[Row]:
+    """Yield one row per line that is not blank, numbered from 1 unless `numbers` are given."""
+    reader = RecordReader(columns, bad_rows, count(1) if numbers is None else numbers)
+    is_empty = True
     for line in lines:
         line = line.rstrip()
         if not line:
             continue
-        number += 1
+        is_empty = False
         place = f"{lines.name}, line {lines.number}"
-        try:
-            if lines.issue:
-                raise _InvalidRow(lines.issue)
-            record = _parse(line, place)
-            row_keys = keys or _choose_keys(columns, record)
-            row = _make_row(record, row_keys, number, place)
-        except _InvalidRow as error:
-            lines.issue = None
-            bad_rows.handle(error.issue)
-        else:
-            keys = row_keys
+        row = reader.read(partial(_parse, lines, line, place), place)
+        if row is not None:
             yield row
-    if number == 0:
+    if is_empty:
         raise DataError(f"{lines.name} is empty; it must have one JSON object per line")
+    reader.finish(lines.name)
 
 
-def _parse(line: str, place: str) -> dict[str, Any]:
-    advice = "write one JSON object per line"
+def _parse(lines: Lines, line: str, place: str) -> Any:
+    if issue := lines.issue:
+        lines.issue = None
+        raise InvalidRow(issue)
     try:
-        record = _DECODER.decode(line)
+        return _DECODER.decode(line)
     except json.JSONDecodeError as error:
-        raise _InvalidRow(
-            RowIssue(f"{place} is not JSON at character {error.pos + 1} ({error.msg})", advice)
-        ) from None
+        message = f"{place} is not JSON at character {error.pos + 1} ({error.msg})"
+        raise InvalidRow(RowIssue(message, "write one JSON object per line")) from None
     except (ValueError, RecursionError) as error:
-        raise _InvalidRow(
-            RowIssue(f"{place} cannot be read ({error})", "correct the line")
-        ) from None
-    if not isinstance(record, dict):
-        raise _InvalidRow(RowIssue(f"{place} is {_describe_type(record)}, not an object", advice))
-    return record
+        message = f"{place} cannot be read ({error})"
+        raise InvalidRow(RowIssue(message, "correct the line")) from None
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f'the key "{shorten(name)}" occurs more than once')
-    return record
+    if problem := find_duplicate_key(pairs):
+        raise ValueError(problem)
+    return dict(pairs)
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_reject_duplicate_keys)
-
-
-def _choose_keys(columns: ColumnNames, record: dict[str, Any]) -> _Keys:
-    label = columns.label or ("labels" if "labels" in record and "label" not in record else "label")
-    return _Keys(
-        text=columns.text or ("text",),
-        label=label if columns.labeled else None,
-        multilabel=isinstance(record.get(label), list),
-        id=columns.id or ("id" if "id" in record else None),
-        split=columns.split or ("split" if "split" in record else None),
-        group=columns.group or ("group" if "group" in record else None),
-    )
-
-
-def _make_row(record: dict[str, Any], keys: _Keys, number: int, place: str) -> Row:
-    def get(option: str, key: str) -> str:
-        return _to_string(_get_value(record, option, key, place), option, key, place)
-
-    def get_optional(option: str, key: str | None) -> str | None:
-        if key is None and option in record:
-            message = f'{place} has a key "{option}", which the rows before it do not have'
-            raise _InvalidRow(RowIssue(message, "add it to all rows or to none"))
-        return None if key is None else get(option, key)
-
-    row_id = get_optional("id", keys.id)
-    return Row(
-        id=str(number) if row_id is None else row_id,
-        text="\n".join([get("text", key) for key in keys.text]),
-        label=None if keys.label is None else _get_label(record, keys.label, keys, place),
-        split=get_optional("split", keys.split),
-        group=get_optional("group", keys.group),
-    )
-
-
-def _get_label(record: dict[str, Any], key: str, keys: _Keys, place: str) -> str | tuple[str, ...]:
-    value = _get_value(record, "label", key, place)
-    if isinstance(value, list) != keys.multilabel:
-        usual = "a list of labels" if keys.multilabel else "one label"
-        message = f'{place}: the label (key "{key}") is {_describe_type(value)}'
-        raise _InvalidRow(
-            RowIssue(
-                f"{message} but the rows before it have {usual}", "use the same type in all rows"
-            )
-        )
-    entries = value if isinstance(value, list) else [value]
-    labels = tuple(_to_string(entry, "label", key, place) for entry in entries)
-    if not all(map(str.strip, labels)):
-        raise _InvalidRow(RowIssue(f'{place}: the label (key "{key}") is empty', "add a label"))
-    return labels if keys.multilabel else labels[0]
-
-
-def _get_value(record: dict[str, Any], option: str, key: str, place: str) -> Any:
-    if key not in record:
-        raise _InvalidRow(missing_name_issue(option, key, record, place=place, noun="key"))
-    return record[key]
-
-
-def _to_string(value: Any, option: str, key: str, place: str) -> str:
-    if isinstance(value, int | float) and not is_missing(value):
-        return str(value)
-    if not isinstance(value, str):
-        message = f'{place}: the {option} (key "{key}") is {_describe_type(value)}'
-        raise _InvalidRow(RowIssue(message, "use a string"))
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            surrogate = f"a lone surrogate (\\u{ord(value[error.start]):04x})"
-            message = f'{place}: the {option} (key "{key}") contains {surrogate}'
-            raise _InvalidRow(RowIssue(message, "correct the text")) from None
-    return value
-
-
-def _describe_type(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number"}
-    if value is None:
-        return "null"
-    return names.get(type(value), "NaN" if is_missing(value) else "a number")

@@ -29,6 +29,8 @@ class BadRowHandler:
         Number of skipped rows.
     messages : list of str
         What is wrong with the first `max_messages` skipped rows.
+    notes : list of str
+        What was determined from the content of the file, such as its delimiter.
     """
 
     def __init__(self, *, skip: bool, max_messages: int | None = None) -> None:
@@ -36,6 +38,7 @@ class BadRowHandler:
         self.max_messages = max_messages
         self.n_skipped = 0
         self.messages: list[str] = []
+        self.notes: list[str] = []
 
     def handle(self, issue: RowIssue) -> None:
         """Raise a `DataError`, or count the row if invalid rows are skipped."""

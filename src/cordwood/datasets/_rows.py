@@ -1,10 +1,11 @@
 """Rows of data files, and the names of the columns that they are read from."""
 
 import difflib
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 
@@ -30,6 +31,13 @@ class Row(NamedTuple):
         The subset of a predefined split that contains the row.
     group : str or None, default=None
         The group of the row.
+    weight : float or None, default=None
+        The sample weight.
+    time : float, datetime or None, default=None
+        The time of the row, a number or a date and time in UTC without a time zone.
+    columns : mapping of str to object, default={}
+        Values of further columns: str, numbers, and None for missing values. Dates are strings in
+        ISO 8601 format. Values of other types are as in the file.
     """
 
     id: str
@@ -37,6 +45,9 @@ class Row(NamedTuple):
     label: str | tuple[str, ...] | None = None
     split: str | None = None
     group: str | None = None
+    weight: float | None = None
+    time: float | datetime | None = None
+    columns: Mapping[str, Any] = {}
 
 
 class RowStream(Iterator[Row]):
@@ -62,6 +73,11 @@ class RowStream(Iterator[Row]):
         """Messages about the first 1000 bad rows skipped so far."""
         return tuple(self._bad_rows.messages)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was determined from the content of the file so far, such as its delimiter."""
+        return tuple(self._bad_rows.notes)
+
     def close(self) -> None:
         """Close the file."""
         self._rows.close()
@@ -74,7 +90,8 @@ class ColumnNames:
     Parameters
     ----------
     text : tuple of str or None
-        Columns of the text, which are joined by newlines; None means "text".
+        Columns of the text, which are joined by newlines; None means "text". The text is empty if
+        there are none.
     label : str or None
         Column of the label; None means "label", if `labeled`.
     labeled : bool
@@ -85,6 +102,13 @@ class ColumnNames:
         Column of the split; None means the column "split", if there is one.
     group : str or None
         Column of the group; None means the column "group", if there is one.
+    weight, time : str or None, default=None
+        Columns of the sample weight and of the time; None means that they are not read.
+    extra : tuple of str, "all" or "other", default=()
+        Further columns to read: those that are named, all columns, or those that are not the
+        label, the id, the split, the group, the weight or the time.
+    label_separator : str or None, default=None
+        String between the labels of a row; None means one label.
     """
 
     text: tuple[str, ...] | None
@@ -93,12 +117,25 @@ class ColumnNames:
     id: str | None
     split: str | None
     group: str | None
+    weight: str | None = None
+    time: str | None = None
+    extra: tuple[str, ...] | Literal["all", "other"] = ()
+    label_separator: str | None = None
 
     @property
     def given(self) -> list[str]:
         """The parts of a row whose columns were named explicitly."""
-        parts = ("text", "label", "id", "split", "group")
-        return [part for part in parts if getattr(self, part) is not None]
+        parts = ("text", "label", "id", "split", "group", "weight", "time")
+        given = [part for part in parts if getattr(self, part) is not None]
+        if self.label_separator is not None:
+            given.append("label_separator")
+        return [*given, "extra_columns"] if self.extra else given
+
+    def list_extra(self, present: Iterable[str], used: Collection[str | None]) -> list[str]:
+        """Return the further columns among those present; `used` are columns of other parts."""
+        if isinstance(self.extra, tuple):
+            return list(self.extra)
+        return [name for name in present if self.extra == "all" or name not in used]
 
 
 def list_names(names: Iterable[str]) -> str:
@@ -123,7 +160,7 @@ def missing_name_issue(
     similar = difflib.get_close_matches(name.casefold(), folded, n=1)
     hint = f' (did you mean "{folded[similar[0]]}"?)' if similar else ""
     names = f"its {noun}s are: {list_names(present)}" if present else f"it has no {noun}s"
-    return RowIssue(
-        f'{place} has no {noun} "{name}"{hint}; {names}',
-        f"name the {option} {noun} with {option}= / --{option}",
-    )
+    advice = f"name the {option} {noun} with {option}= / --{option}"
+    if option == "extra_columns":
+        advice = f"name a {noun} that exists"
+    return RowIssue(f'{place} has no {noun} "{name}"{hint}; {names}', advice)

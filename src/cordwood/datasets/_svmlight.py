@@ -3,7 +3,7 @@
 import codecs
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -36,17 +36,21 @@ def read_svmlight(
     n_features: int | None = None,
     progress: Progress | None = None,
     max_bytes: int | None = None,
+    check: Callable[[io.BufferedIOBase], None] | None = None,
 ) -> FeatureMatrix:
     """Read a file into a sparse matrix of float32.
 
     Column ``j`` of the matrix is feature ``j`` of the file. Indices are not shifted, so that the
     columns of any two files agree; in a file that counts from 1, column 0 is empty. Labels are
     converted to strings, "1" for ``+1`` and ``1.0``; if any row has several labels, separated by
-    commas, all labels are tuples of strings. The ``qid`` of a row is its group.
+    commas, all labels are tuples of strings. The ``qid`` of a row is its group. `check` is called
+    with the open file before it is read.
     """
     name = display_name(path)
     max_features = _MAX_INT32 if n_features is None else n_features
     with open_bytes(path, progress, max_bytes=max_bytes) as file:
+        if check is not None:
+            check(file)
         content = file.read().removeprefix(codecs.BOM_UTF8)
     multilabel = _MULTILABEL.search(content) is not None
     try:

@@ -2,10 +2,12 @@
 
 import hashlib
 import html
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -37,18 +39,33 @@ class Dataset:
     groups : sequence of str or None, default=None
         The group of each sample. Samples of one group must not be divided between training and
         test data.
+    weights : sequence of float or None, default=None
+        The sample weights, which are not negative.
+    times : sequence of float, sequence of datetime, or None, default=None
+        The time of each sample, all numbers or all dates and times without a time zone.
+    columns : mapping of str to sequence, default={}
+        Further columns by their names, with one value per sample: str, numbers, and None for
+        missing values.
     skipped : tuple of str, default=()
         One message for each invalid row that was skipped while reading.
+    notes : tuple of str, default=()
+        What was determined from the content of the file, such as its delimiter.
     """
 
     ids: tuple[str, ...]
     labels: tuple[str, ...] | tuple[tuple[str, ...], ...] | None = None
     split: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
+    weights: tuple[float, ...] | None = None
+    times: tuple[float, ...] | tuple[datetime, ...] | None = None
+    columns: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False)
     skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     # Fields with one entry per sample. Those that are not arrays are stored as tuples.
-    _sample_fields: ClassVar[tuple[str, ...]] = ("ids", "labels", "split", "groups")
+    _sample_fields: ClassVar[tuple[str, ...]] = (
+        "ids", "labels", "split", "groups", "weights", "times",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for name in self._sample_fields:
@@ -60,7 +77,22 @@ class Dataset:
                 object.__setattr__(self, name, values)
             if (n_entries := _length(values)) != len(self.ids):
                 raise DataError(f"{name} has {n_entries} entries for {len(self.ids)} samples")
+        object.__setattr__(self, "columns", self._check_columns())
         _check_labels(self.labels or ())
+        _check_weights(self.weights or ())
+        _check_times(self.times or ())
+
+    def _check_columns(self) -> dict[str, tuple[Any, ...]]:
+        columns = {
+            name: values if isinstance(values, tuple) else tuple(to_list(values))
+            for name, values in self.columns.items()
+        }
+        for name, values in columns.items():
+            if len(values) != len(self.ids):
+                raise DataError(
+                    f'the column "{name}" has {len(values)} entries for {len(self.ids)} samples'
+                )
+        return columns
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -127,16 +159,30 @@ class Dataset:
             for name in self._sample_fields
             if (values := getattr(self, name)) is not None
         }
-        return replace(self, **selected)
+        columns = {name: _take(values, array) for name, values in self.columns.items()}
+        return replace(self, columns=columns, **selected)
 
-    def fingerprint(self) -> str:
-        """Return a SHA-256 hash of features and labels; equal training data have equal hashes."""
+    def fingerprint(self, columns: Sequence[str] = ()) -> str:
+        """Return a SHA-256 hash of features and labels; equal training data have equal hashes.
+
+        Parameters
+        ----------
+        columns : sequence of str, default=()
+            Names of the further columns that are features.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
         digest = hashlib.sha256()
         for content in self._iter_content():
             digest.update(len(content).to_bytes(8, "little"))
             digest.update(content)
         for label in self.labels or ():
             digest.update(repr(label).encode())
+        for name in columns:
+            digest.update(repr((name, self.columns[name])).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def _iter_content(self) -> Iterator[bytes]:
@@ -162,6 +208,12 @@ class Dataset:
             yield "split", _show_counts(self.split)
         if self.groups is not None:
             yield "groups", f"{len(set(self.groups)):,}"
+        if self.weights is not None:
+            yield "weights", f"{min(self.weights, default=0):g} to {max(self.weights, default=0):g}"
+        if self.times:
+            yield "times", f"{min(self.times)} to {max(self.times)}"
+        if self.columns:
+            yield "columns", _shorten(", ".join(self.columns), _MAX_SHOWN_TEXT)
         if self.skipped:
             yield "skipped rows", f"{len(self.skipped):,}"
 
@@ -186,8 +238,17 @@ class Corpus(Dataset):
     groups : sequence of str or None, default=None
         The group of each sample. Samples of one group must not be divided between training and
         test data.
+    weights : sequence of float or None, default=None
+        The sample weights, which are not negative.
+    times : sequence of float, sequence of datetime, or None, default=None
+        The time of each sample, all numbers or all dates and times without a time zone.
+    columns : mapping of str to sequence, default={}
+        Further columns by their names, with one value per sample: str, numbers, and None for
+        missing values.
     skipped : tuple of str, default=()
         One message for each invalid row that was skipped while reading.
+    notes : tuple of str, default=()
+        What was determined from the content of the file, such as its delimiter.
 
     See Also
     --------
@@ -251,8 +312,17 @@ class FeatureMatrix(Dataset):
     groups : sequence of str or None, default=None
         The group of each sample. Samples of one group must not be divided between training and
         test data.
+    weights : sequence of float or None, default=None
+        The sample weights, which are not negative.
+    times : sequence of float, sequence of datetime, or None, default=None
+        The time of each sample, all numbers or all dates and times without a time zone.
+    columns : mapping of str to sequence, default={}
+        Further columns by their names, with one value per sample: str, numbers, and None for
+        missing values.
     skipped : tuple of str, default=()
         One message for each invalid row that was skipped while reading.
+    notes : tuple of str, default=()
+        What was determined from the content of the file, such as its delimiter.
 
     See Also
     --------
@@ -358,6 +428,26 @@ def _check_labels(labels: Sequence[Any]) -> None:
             raise DataError(
                 f"labels[{index}] is {label!r}; label every sample, or leave the sample out"
             )
+
+
+def _check_weights(weights: Sequence[Any]) -> None:
+    for index, weight in enumerate(weights):
+        if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+            raise DataError(
+                f"weights[{index}] must be a number of at least 0; got {_shorten(repr(weight))}"
+            )
+
+
+def _check_times(times: Sequence[Any]) -> None:
+    is_date = isinstance(next(iter(times), None), datetime)
+    for index, time in enumerate(times):
+        if not isinstance(time, datetime if is_date else int | float) or is_missing(time):
+            raise DataError(
+                f"times[{index}] must be {'a date' if is_date else 'a number'}, as times[0] is; "
+                f"got {_shorten(repr(time))}"
+            )
+        if isinstance(time, datetime) and time.tzinfo is not None:
+            raise DataError(f"times[{index}] has a time zone; convert all times to UTC without one")
 
 
 def _as_tuple(label: Any) -> tuple[Any, ...]:

@@ -1,48 +1,44 @@
 """Read data sets from files, folders, dataframes and standard input."""
 
-import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, Literal, cast
 
 from cordwood._labels import check_n_classes
-from cordwood.datasets._csv import read_csv_rows
-from cordwood.datasets._dataframe import is_dataframe, read_dataframe_rows
-from cordwood.datasets._folder import read_folder_rows
-from cordwood.datasets._jsonl import read_jsonl_rows
-from cordwood.datasets._lines import (
-    MAX_ROW_LENGTH,
-    STANDARD_INPUT,
-    Lines,
-    PathLike,
-    Progress,
-    check_encoding,
-    display_name,
-    open_bytes,
+from cordwood.datasets._batched_table import read_table_rows
+from cordwood.datasets._dataframe import is_dataframe, open_dataframe
+from cordwood.datasets._file_source import (
+    FORMATS,
+    FileSource,
+    Format,
+    check_content,
+    detect_format,
+    expand_folders,
+    read_file_rows,
 )
+from cordwood.datasets._lines import MAX_ROW_LENGTH, PathLike, Progress, display_name
 from cordwood.datasets._row_errors import BadRowHandler
 from cordwood.datasets._rows import ColumnNames, Row, RowStream
 from cordwood.datasets._svmlight import read_svmlight
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 
-Format = Literal["csv", "tsv", "jsonl", "folder", "svmlight"]
-FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "folder", "svmlight")
+__all__ = [
+    "FORMATS",
+    "ExtraColumns",
+    "Format",
+    "corpus_from_rows",
+    "detect_format",
+    "read_dataset",
+    "stream_dataset",
+]
 
-_SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
-_DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
-_FORMATS_WITH_COLUMNS: tuple[Format, ...] = ("csv", "tsv", "jsonl")
+ExtraColumns = Sequence[str] | Literal["all", "other"]
+
 _MAX_STREAM_MESSAGES = 1000
+_MAX_SHARED_VALUES = 10_000
+_PROGRESS_UNITS = 1 << 20
 
 
 def read_dataset(
@@ -53,10 +49,18 @@ def read_dataset(
     id: str | None = None,
     split: str | None = None,
     group: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    extra_columns: ExtraColumns = (),
+    label_separator: str | None = None,
     require_labels: bool = True,
     encoding: str = "utf-8",
     format: Format | None = None,
     delimiter: str | None = None,
+    header: bool = True,
+    sheet: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
     n_features: int | None = None,
     on_bad_rows: Literal["raise", "skip"] = "raise",
     max_bytes: int | None = None,
@@ -67,12 +71,16 @@ def read_dataset(
 
     Parameters
     ----------
-    source : path or dataframe
+    source : path, list of paths or dataframe
         One of
 
-        - a file in CSV, TSV, JSON Lines or svmlight format, optionally compressed (``.gz``),
+        - a file in CSV, TSV, JSON Lines, JSON or svmlight format, optionally compressed (``.gz``),
+        - a Parquet, Arrow or Excel file, which needs the extra `files`, or an SQLite database,
+        - a folder written by `save_to_disk` of Hugging Face `datasets`,
         - a folder with one folder per class and one file per text, ``<class>/<file>``, or a folder
           with a predefined split, ``train/<class>/<file>`` and ``test/<class>/<file>``,
+        - a folder that contains only files of the formats above, or a list of paths, whose rows are
+          concatenated,
         - ``"-"`` for standard input, which requires `format`,
         - a dataframe of pandas or polars, a table of pyarrow, a mapping of names to columns, or,
           if pyarrow is installed, any object with the Arrow PyCapsule interface.
@@ -90,15 +98,37 @@ def read_dataset(
         column "split" if there is one.
     group : str, default=None
         Column of the group. If None, the column "group" if there is one.
+    weight : str, default=None
+        Column of the sample weight, numbers of at least 0. If None, there are no weights.
+    time : str, default=None
+        Column of the time of a row: numbers, or dates in ISO 8601 format. If None, there are no
+        times.
+    extra_columns : sequence of str, "all" or "other", default=()
+        Further columns to read: those named; all columns; or those that are not the label, the id,
+        the split, the group, the weight or the time. Only with these may `text` be empty.
+    label_separator : str, default=None
+        String between the labels of a row, such as ";". If None, a string is one label.
     require_labels : bool, default=True
         Whether to read labels, and to raise an error if there are fewer than two classes.
     encoding : str, default="utf-8"
         Text encoding of the file. A byte order mark is removed.
-    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, default=None
-        Format of the file. If None, determined by its suffix: .csv, .tsv, .tab, .jsonl, .ndjson,
-        .svm, .svmlight, .libsvm.
+    format : str, default=None
+        Format of the file: "csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite",
+        "huggingface", "folder" and "svmlight". If None, determined by its suffix: .csv, .tsv,
+        .tab, .jsonl, .ndjson, .json, .parquet, .arrow, .feather, .xlsx, .xlsm, .sqlite, .sqlite3,
+        .db, .svm, .svmlight, .libsvm; and by its content if the suffix is another one.
     delimiter : str, default=None
-        Character between fields. If None, a comma in CSV and a tab in TSV.
+        Character between fields. If None, a tab in TSV; in CSV, a comma, semicolon, tab or bar,
+        whichever separates the columns.
+    header : bool, default=True
+        Whether the first row of a CSV, TSV or Excel file has the names of the columns. If not,
+        columns are named by their numbers, "1" for the first one.
+    sheet : str, default=None
+        Sheet of an Excel file. If None, the first one.
+    table : str, default=None
+        Table or view of an SQLite database. If None, the only one.
+    query : str, default=None
+        SELECT statement for an SQLite database, instead of `table`.
     n_features : int, default=None
         Number of columns of the matrix that is read from an svmlight file. If None, the largest
         index plus one. Larger indices are errors.
@@ -152,63 +182,57 @@ def read_dataset(
         ...
     cordwood.exceptions.DataError: DataFrame, row 1: the label (column "topic") is missing ...
     """
-    columns = _make_column_names(text, label, id, split, group, require_labels)
+    columns = _make_column_names(
+        text, require_labels, extra_columns, label_separator,
+        label=label, id=id, split=split, group=group, weight=weight, time=time,
+    )  # fmt: skip
     bad_rows = _make_handler(on_bad_rows)
     if is_dataframe(source):
         name = type(source).__name__
-        for option, value in (
-            ("format", format),
-            ("delimiter", delimiter),
-            ("n_features", n_features),
-        ):
+        given = {"format": format, "delimiter": delimiter, "n_features": n_features}
+        given |= {"sheet": sheet, "table": table, "query": query}
+        for option, value in given.items():
             if value is not None:
                 raise CordwoodError(f"{option} applies to files only; leave it out for a {name}")
-        rows = read_dataframe_rows(source, columns, bad_rows)
-        dataset: Corpus | FeatureMatrix = corpus_from_rows(
-            _require_rows(rows, bad_rows, name), bad_rows.messages
-        )
+        rows = read_table_rows(open_dataframe(source), columns, bad_rows, numbers=count(0))
+        dataset: Corpus | FeatureMatrix = _collect(rows, bad_rows, name)
     else:
-        file = _FileSource(
-            path=source,
-            format=detect_format(source, format),
-            columns=columns,
-            encoding=encoding,
-            delimiter=delimiter,
-            n_features=n_features,
-            max_bytes=max_bytes,
+        files = _make_files(
+            source, format, columns, progress,
+            encoding=encoding, delimiter=delimiter, header=header, sheet=sheet, table=table,
+            query=query, n_features=n_features, max_bytes=max_bytes,
             max_row_length=max_row_length,
-            progress=progress,
-        )
-        name = display_name(source)
-        if file.format == "svmlight":
-            dataset = read_svmlight(
-                source,
-                bad_rows,
-                labeled=columns.labeled,
-                n_features=n_features,
-                progress=progress,
-                max_bytes=max_bytes,
-            )
+        )  # fmt: skip
+        name = _name_files(files)
+        if files[0].format == "svmlight":
+            dataset = _read_svmlight(files, bad_rows)
         else:
-            rows = _require_rows(_read_rows(file, bad_rows), bad_rows, name)
-            dataset = corpus_from_rows(rows, bad_rows.messages)
+            dataset = _collect(_read_files(files, bad_rows), bad_rows, name)
     if require_labels:
         check_n_classes(dataset.labels or (), name)
     return dataset
 
 
 def stream_dataset(
-    path: PathLike,
+    path: PathLike | Sequence[PathLike],
     *,
     text: str | Sequence[str] | None = None,
     label: str | None = None,
     id: str | None = None,
     split: str | None = None,
     group: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    extra_columns: ExtraColumns = (),
+    label_separator: str | None = None,
     require_labels: bool = True,
     encoding: str = "utf-8",
     format: Format | None = None,
     delimiter: str | None = None,
+    header: bool = True,
+    sheet: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
     on_bad_rows: Literal["raise", "skip"] = "raise",
     max_bytes: int | None = None,
     max_row_length: int = MAX_ROW_LENGTH,
@@ -218,10 +242,9 @@ def stream_dataset(
 
     Parameters
     ----------
-    path : path
-        A file in CSV, TSV or JSON Lines format, optionally compressed (``.gz``); a folder with one
-        folder per class and one file per text; or ``"-"`` for standard input, which requires
-        `format`. Files in svmlight format cannot be streamed; use `read_dataset`.
+    path : path or list of paths
+        A file, a folder, a list of them, or ``"-"`` for standard input, as in `read_dataset`. Files
+        in svmlight format cannot be streamed.
     text : str or sequence of str, default=None
         Column of the text; None means "text". Several columns are joined by newlines.
     label : str, default=None
@@ -236,14 +259,37 @@ def stream_dataset(
         column "split" if there is one.
     group : str, default=None
         Column of the group. If None, the column "group" if there is one.
+    weight : str, default=None
+        Column of the sample weight, numbers of at least 0. If None, there are no weights.
+    time : str, default=None
+        Column of the time of a row: numbers, or dates in ISO 8601 format. If None, there are no
+        times.
+    extra_columns : sequence of str, "all" or "other", default=()
+        Further columns to read: those named; all columns; or those that are not the label, the id,
+        the split, the group, the weight or the time. Only with these may `text` be empty.
+    label_separator : str, default=None
+        String between the labels of a row, such as ";". If None, a string is one label.
     require_labels : bool, default=True
         Whether to read labels.
     encoding : str, default="utf-8"
         Text encoding of the file. A byte order mark is removed.
-    format : {"csv", "tsv", "jsonl", "folder"}, default=None
-        Format of the file. If None, determined by its suffix: .csv, .tsv, .tab, .jsonl, .ndjson.
+    format : str, default=None
+        Format of the file: "csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite",
+        "huggingface", or "folder". If None, determined by its suffix: .csv, .tsv,
+        .tab, .jsonl, .ndjson, .json, .parquet, .arrow, .feather, .xlsx, .xlsm, .sqlite, .sqlite3,
+        .db; and by its content if the suffix is another one.
     delimiter : str, default=None
-        Character between fields. If None, a comma in CSV and a tab in TSV.
+        Character between fields. If None, a tab in TSV; in CSV, a comma, semicolon, tab or bar,
+        whichever separates the columns.
+    header : bool, default=True
+        Whether the first row of a CSV, TSV or Excel file has the names of the columns. If not,
+        columns are named by their numbers, "1" for the first one.
+    sheet : str, default=None
+        Sheet of an Excel file. If None, the first one.
+    table : str, default=None
+        Table or view of an SQLite database. If None, the only one.
+    query : str, default=None
+        SELECT statement for an SQLite database, instead of `table`.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether to raise an error at the first invalid row, or to skip invalid rows. The stream
         counts them in `n_skipped` and has messages for the first 1000 in `skipped`.
@@ -259,8 +305,9 @@ def stream_dataset(
     Returns
     -------
     RowStream
-        An iterator of rows with the attributes `id`, `text`, `label`, `split` and `group`.
-        The file is opened for the first row, and closed after the last row or by `close`.
+        An iterator of rows with the attributes `id`, `text`, `label`, `split`, `group`, `weight`,
+        `time` and `columns`. The file is opened for the first row, and closed after the last row
+        or by `close`.
 
     Raises
     ------
@@ -281,133 +328,133 @@ def stream_dataset(
     ...     [(row.id, row.text) for row in stream_dataset(file, require_labels=False)]
     [('1', 'purrs'), ('2', 'barks')]
     """
-    file = _FileSource(
-        path=path,
-        format=detect_format(path, format),
-        columns=_make_column_names(text, label, id, split, group, require_labels),
-        encoding=encoding,
-        delimiter=delimiter,
-        max_bytes=max_bytes,
-        max_row_length=max_row_length,
-        progress=progress,
-    )
-    name = display_name(path)
-    if file.format == "svmlight":
+    columns = _make_column_names(
+        text, require_labels, extra_columns, label_separator,
+        label=label, id=id, split=split, group=group, weight=weight, time=time,
+    )  # fmt: skip
+    files = _make_files(
+        path, format, columns, progress,
+        encoding=encoding, delimiter=delimiter, header=header, sheet=sheet, table=table,
+        query=query, max_bytes=max_bytes, max_row_length=max_row_length,
+    )  # fmt: skip
+    name = _name_files(files)
+    if files[0].format == "svmlight":
         raise CordwoodError(f"{name} has numeric features, which cannot be streamed")
     bad_rows = _make_handler(on_bad_rows, max_messages=_MAX_STREAM_MESSAGES)
-    return RowStream(_require_rows(_read_rows(file, bad_rows), bad_rows, name), bad_rows)
+    return RowStream(_require_rows(_read_files(files, bad_rows), bad_rows, name), bad_rows)
 
 
-def detect_format(path: PathLike, format: Format | None = None) -> Format:
-    """Determine the format of a file by its suffix, unless `format` is given.
-
-    Parameters
-    ----------
-    path : path
-        A file, a folder, or ``"-"`` for standard input.
-    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, default=None
-        The format, which is only checked.
-
-    Returns
-    -------
-    {"csv", "tsv", "jsonl", "folder", "svmlight"}
-
-    Raises
-    ------
-    CordwoodError
-        If the format is unknown or does not apply to `path`.
-    DataError
-        If there is no such file, or if its suffix is unknown.
-
-    Examples
-    --------
-    >>> detect_format("-", "csv")
-    'csv'
-    """
-    if not isinstance(path, str | os.PathLike):
+def _make_files(
+    source: Any,
+    format: Format | None,
+    columns: ColumnNames,
+    progress: Progress | None,
+    **options: Any,
+) -> list[FileSource]:
+    """Return the files of a path or of a list of paths."""
+    paths = list(source) if isinstance(source, list | tuple) else [source]
+    if not paths:
+        raise CordwoodError("source must have at least one path; got an empty list")
+    paths = expand_folders(paths, format)
+    formats = [detect_format(path, format) for path in paths]
+    if len(paths) > 1 and "svmlight" in formats:
+        other = next(path for path, kind in zip(paths, formats, strict=True) if kind == "svmlight")
         raise CordwoodError(
-            f"source must be a path or a dataframe; got an object of type {type(path).__name__}"
+            f"{display_name(other)} is in svmlight format, of which only one file can be read; "
+            "concatenate the files"
         )
-    name = display_name(path)
-    if format is not None and format not in FORMATS:
-        raise CordwoodError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
-    if path == STANDARD_INPUT:
-        if format is None or format == "folder":
-            raise CordwoodError(f"set the format of {name} with format= / --format, such as csv")
-        return format
-    if not os.path.exists(path):
-        raise DataError(f"{name} does not exist; check the path")
-    is_folder = os.path.isdir(path)
-    if format is not None and is_folder != (format == "folder"):
-        kind = "a folder, not a file" if is_folder else "a file, not a folder"
-        raise DataError(f"{name} is {kind}; leave out format= / --format, or use another path")
-    if format is not None or is_folder:
-        return format or "folder"
-    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
-    if suffix not in _SUFFIXES:
-        raise DataError(
-            f"the format of {name} cannot be determined by its suffix ({', '.join(_SUFFIXES)}, "
-            f"optionally with .gz); set it with format= / --format to one of: {', '.join(FORMATS)}"
+    return [
+        FileSource(
+            path=path, format=kind, columns=columns, progress=_shift(progress, index, len(paths)),
+            **options,
         )
-    return _SUFFIXES[suffix]
+        for index, (path, kind) in enumerate(zip(paths, formats, strict=True))
+    ]  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FileSource:
-    """A file or folder and its reading options, which are validated on construction."""
+def _shift(progress: Progress | None, index: int, n_files: int) -> Progress | None:
+    """Return a function that reports the progress of one of several files of unknown sizes."""
+    if progress is None or n_files == 1:
+        return progress
 
-    path: PathLike
-    format: Format
-    columns: ColumnNames
-    encoding: str
-    delimiter: str | None
-    n_features: int | None = None
-    max_bytes: int | None
-    max_row_length: int
-    progress: Progress | None
+    def report(done: int, total: int | None) -> None:
+        share = done / total if total else 0.0
+        progress(int(_PROGRESS_UNITS * (index + share)), _PROGRESS_UNITS * n_files)
 
-    def __post_init__(self) -> None:
-        check_encoding(self.encoding)
-        if self.format not in _FORMATS_WITH_COLUMNS and (given := self.columns.given):
-            self._reject(given[0])
-        if self.delimiter is not None and self.format not in _DELIMITERS:
-            self._reject("delimiter")
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
-            raise CordwoodError(
-                "delimiter must be one character other than a quote or a line end (for tabs, use "
-                f"format='tsv' / --format tsv); got {self.delimiter!r}"
-            )
-        if self.n_features is not None and self.format != "svmlight":
-            raise CordwoodError("n_features applies to svmlight files only; leave it out")
-        for name in ("n_features", "max_bytes", "max_row_length"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, Integral) and int(value) >= 1):
-                raise CordwoodError(f"{name} must be a positive integer; got {value!r}")
+    return report
 
-    def _reject(self, option: str) -> None:
-        raise CordwoodError(
-            f"{display_name(self.path)} is in {self.format} format, which has no {option}; leave "
-            f"out {option}= / --{option}, or set another format"
-        )
+
+def _name_files(files: Sequence[FileSource]) -> str:
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{files[0].name}{more}"
+
+
+def _read_files(files: Sequence[FileSource], bad_rows: BadRowHandler) -> Iterator[Row]:
+    """Yield the rows of all files; the first row of each file must have the same parts."""
+    numbers = count(1)
+    first_parts: dict[str, bool] | None = None
+    for file in files:
+        is_first = True
+        for row in read_file_rows(file, bad_rows, numbers):
+            if is_first:
+                is_first = False
+                parts = {
+                    "split": row.split is not None,
+                    "group": row.group is not None,
+                    "list of labels": isinstance(row.label, tuple),
+                }
+                first_parts = parts if first_parts is None else first_parts
+                for part, is_present in parts.items():
+                    if is_present != first_parts[part]:
+                        has = ("no ", "") if first_parts[part] else ("", "no ")
+                        raise DataError(
+                            f"{file.name} has {has[0]}{part}, but the files before it have "
+                            f"{has[1]}{part}; read the files separately"
+                        )
+            yield row
+
+
+def _read_svmlight(files: Sequence[FileSource], bad_rows: BadRowHandler) -> FeatureMatrix:
+    (file,) = files
+    return read_svmlight(
+        file.path,
+        bad_rows,
+        labeled=file.columns.labeled,
+        n_features=file.n_features,
+        progress=file.progress,
+        max_bytes=file.max_bytes,
+        check=lambda content: check_content(file, content),
+    )
+
+
+def _collect(rows: Iterator[Row], bad_rows: BadRowHandler, name: str) -> Corpus:
+    corpus = corpus_from_rows(_require_rows(rows, bad_rows, name), bad_rows.messages)
+    return replace(corpus, notes=tuple(bad_rows.notes))
 
 
 def _make_column_names(
     text: str | Sequence[str] | None,
-    label: str | None,
-    id: str | None,
-    split: str | None,
-    group: str | None,
     require_labels: bool,
+    extra: ExtraColumns,
+    label_separator: str | None,
+    **parts: str | None,
 ) -> ColumnNames:
-    if text is not None and not text:
+    if isinstance(extra, str) and extra not in ("all", "other"):
+        raise CordwoodError(
+            f"extra_columns must be a list of columns, 'all' or 'other'; got {extra!r}"
+        )
+    if text is not None and not text and not extra:
         raise CordwoodError("text must name at least one column; got none")
+    if label_separator is not None and not label_separator.strip():
+        raise CordwoodError(
+            f"label_separator must be a string such as ';'; got {label_separator!r}"
+        )
     return ColumnNames(
         text=(text,) if isinstance(text, str) else None if text is None else tuple(text),
-        label=label,
-        labeled=require_labels or label is not None,
-        id=id,
-        split=split,
-        group=group,
+        labeled=require_labels or parts["label"] is not None,
+        extra=cast(Any, extra if isinstance(extra, str) else tuple(extra)),
+        label_separator=label_separator,
+        **cast(Any, parts),
     )
 
 
@@ -427,27 +474,6 @@ def _require_rows(
         yield row
     if n_samples == 0:
         bad_rows.raise_all_skipped(name)
-
-
-def _read_rows(file: _FileSource, bad_rows: BadRowHandler) -> Iterator[Row]:
-    if file.format == "folder":
-        yield from read_folder_rows(
-            file.path,
-            bad_rows,
-            labeled=file.columns.labeled,
-            encoding=file.encoding,
-            progress=file.progress,
-            max_bytes=file.max_bytes,
-            max_row_length=file.max_row_length,
-        )
-        return
-    with open_bytes(file.path, file.progress, max_bytes=file.max_bytes) as content:
-        lines = Lines(content, display_name(file.path), file.encoding, file.max_row_length)
-        if file.format == "jsonl":
-            yield from read_jsonl_rows(lines, file.columns, bad_rows)
-        else:
-            delimiter = file.delimiter or _DELIMITERS[file.format]
-            yield from read_csv_rows(lines, file.columns, bad_rows, delimiter)
 
 
 def corpus_from_rows(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus:
@@ -470,18 +496,57 @@ def corpus_from_rows(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus
     labels: list[Any] = []
     split: list[Any] = []
     groups: list[Any] = []
+    weights: list[Any] = []
+    times: list[Any] = []
+    columns = _ColumnCollector()
     unique: dict[Any, Any] = {}  # one object per label, however many rows have it
     for row in rows:
+        columns.add(row.columns, len(ids))
         ids.append(row.id)
         texts.append(row.text)
         labels.append(unique.setdefault(row.label, row.label))
         split.append(unique.setdefault(row.split, row.split))
         groups.append(row.group)
+        weights.append(row.weight)
+        times.append(row.time)
     return Corpus(
         texts=tuple(texts),
         ids=tuple(ids),
         labels=None if labels[0] is None else tuple(labels),
         split=None if split[0] is None else tuple(split),
         groups=None if groups[0] is None else tuple(groups),
+        weights=None if weights[0] is None else tuple(weights),
+        times=None if times[0] is None else tuple(times),
+        columns=columns.finish(len(ids)),
         skipped=tuple(skipped),
     )
+
+
+class _ColumnCollector:
+    """Collects the values of further columns; a column that a row does not have is None."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Any]] = {}
+        self._known: dict[str, str] = {}
+
+    def add(self, values: Mapping[str, Any], n_before: int) -> None:
+        """Add the values of the row after `n_before` rows."""
+        for name, value in values.items():
+            column = self._columns.setdefault(name, [])
+            column.extend(None for _ in range(n_before - len(column)))
+            column.append(self._share(value))
+
+    def finish(self, n_samples: int) -> dict[str, tuple[Any, ...]]:
+        """Return the columns."""
+        return {
+            name: (*column, *(None for _ in range(n_samples - len(column))))
+            for name, column in self._columns.items()
+        }
+
+    def _share(self, value: Any) -> Any:
+        """Return one object for equal strings, because columns often have few distinct values."""
+        if not isinstance(value, str):
+            return value
+        if len(self._known) < _MAX_SHARED_VALUES:
+            return self._known.setdefault(value, value)
+        return self._known.get(value, value)

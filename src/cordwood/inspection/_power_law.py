@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Exponents of measured learning curves of classifiers are mostly between 0.2 and 1.
-EXPONENTS = np.geomspace(0.1, 2.0, 40)
-PRIOR_MEAN, PRIOR_SD = np.log(0.5), 0.5
+# Exponents and their log-normal prior. With a mean of 0.5, forecasts of the gain by twice as many
+# samples were too low by 0.6 percentage points for naive Bayes on twelve data sets, with 0.2 right.
+EXPONENTS = np.geomspace(0.05, 2.0, 50)
+PRIOR_MEAN, PRIOR_SD = np.log(0.2), 0.5
 
 
 class PowerLaws(NamedTuple):

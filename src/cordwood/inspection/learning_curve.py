@@ -181,7 +181,7 @@ def estimate_learning_curve(
     -----
     The loss (one minus the score, or the log loss) with n training samples is modelled by
     ``a + b * n ** -c`` [1]_, with non-negative parameters and a log-normal prior of the exponent c
-    around 0.5. Each of 400 bootstrap resamples of the test samples, or groups, is fitted again,
+    around 0.2. Each of 400 bootstrap resamples of the test samples, or groups, is fitted again,
     with a prior mean that is drawn from the prior. docs/scores.md reports how far the forecasts
     were off on known data sets.
 

@@ -48,6 +48,7 @@ def save(
     fingerprint: str | None = None,
     recipe: str | None = None,
     columns: Mapping[str, Any] | None = None,
+    sample_hashes: str | None = None,
 ) -> Path:
     """Write a fitted model to a file.
 
@@ -74,6 +75,9 @@ def save(
         Name of the recipe.
     columns : mapping, optional
         Columns of the training file, as JSON-serializable values.
+    sample_hashes : str, optional
+        Hashes of the training samples, as returned by `SampleHashes.encode` of
+        `cordwood.persist.sample_hashes`.
 
     Returns
     -------
@@ -121,7 +125,12 @@ def save(
     classes = resolve_trusted(trusted)
     check_is_fitted(model, msg="this %(name)s is not fitted; fit it before saving it")
     card = make_card(
-        model, precision=precision, fingerprint=fingerprint, recipe=recipe, columns=columns
+        model,
+        precision=precision,
+        fingerprint=fingerprint,
+        recipe=recipe,
+        columns=columns,
+        sample_hashes=sample_hashes,
     )
     try:
         card_content = format_card(card)

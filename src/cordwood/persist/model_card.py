@@ -9,6 +9,7 @@ from platform import python_version
 from typing import Any
 
 from cordwood.persist._errors import Rejected, shorten
+from cordwood.persist.sample_hashes import SampleHashes
 
 PROTOCOL = 1
 
@@ -37,6 +38,8 @@ class ModelCard:
         Name of the recipe.
     columns : dict, default={}
         Columns of the training file, such as ``{"text": ["title", "body"]}``.
+    sample_hashes : str, optional
+        Hashes of the training samples, see `cordwood.persist.sample_hashes`.
     """
 
     protocol: int
@@ -47,6 +50,7 @@ class ModelCard:
     fingerprint: str | None = None
     recipe: str | None = None
     columns: dict[str, Any] = field(default_factory=dict)
+    sample_hashes: str | None = field(default=None, repr=False)
 
 
 def make_card(
@@ -56,6 +60,7 @@ def make_card(
     fingerprint: str | None,
     recipe: str | None,
     columns: Mapping[str, Any] | None,
+    sample_hashes: str | None,
 ) -> ModelCard:
     """Make the card of a model that is about to be written."""
     return ModelCard(
@@ -67,6 +72,7 @@ def make_card(
         fingerprint=fingerprint,
         recipe=recipe,
         columns=dict(columns or {}),
+        sample_hashes=sample_hashes,
     )
 
 
@@ -86,12 +92,21 @@ def format_card(card: ModelCard) -> bytes:
     Raises
     ------
     Rejected
-        If `columns` are not JSON-serializable.
+        If `columns` are not JSON-serializable, or `sample_hashes` are invalid.
     """
+    _check_sample_hashes(card)
     try:
         return json.dumps(asdict(card), indent=2).encode()
     except (TypeError, ValueError) as error:
         raise Rejected(f"columns must be JSON-serializable ({shorten(error)})") from None
+
+
+def _check_sample_hashes(card: ModelCard) -> None:
+    try:
+        if card.sample_hashes is not None:
+            SampleHashes.decode(card.sample_hashes)
+    except (TypeError, ValueError) as error:
+        raise Rejected(f"has a model card with invalid hashes ({shorten(error)})") from None
 
 
 def parse_card(content: bytes) -> ModelCard:
@@ -112,4 +127,5 @@ def parse_card(content: bytes) -> ModelCard:
         raise Rejected("has a model card with a value of the wrong type")
     if not isinstance(card.columns, dict):
         raise Rejected("has a model card whose columns are not a mapping")
+    _check_sample_hashes(card)
     return card

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from cordwood.exceptions import CordwoodError
 from cordwood.recipes._table import COMBINERS, RECIPES, Recipe
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.vectorizer import TextVectorizer
 
@@ -119,6 +120,7 @@ def make(
     language: str | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
+    calibrate: bool = False,
     **params: Any,
 ) -> Pipeline:
     """Make the unfitted pipeline of a recipe.
@@ -142,6 +144,10 @@ def make(
     n_jobs : int, optional
         Number of threads of the classifier; -1 uses all cores, None one unless in a
         `joblib.parallel_config` context. Single-threaded recipes ignore it.
+    calibrate : bool, default=False
+        Whether to calibrate the probabilities of a recipe that is not a stack: it becomes the only
+        member of an `OOBStackingClassifier`, whose final estimator is then a temperature that is
+        fitted on out-of-fold predictions. Predicted labels do not change. See docs/confidence.md.
     **params
         Parameters of the steps, such as ``classifier__C=10`` or, in short, ``C=10``. They take
         precedence over the arguments above. Parameters of a member of a stack have its name as a
@@ -158,7 +164,8 @@ def make(
     -------
     Pipeline
         Steps `vectorizer` (for text) or `scaler` (for numeric input, if scaled), and `classifier`.
-        A stack has the step `classifier` only; each of its members is such a pipeline.
+        A stack, or a calibrated recipe, has the step `classifier` only; each of its members is such
+        a pipeline.
 
     See Also
     --------
@@ -186,9 +193,10 @@ def make(
         pipeline = _make_stack(name, recipe, settings, **stack_params)
     else:
         pipeline = _make_pipeline(name, recipe, settings)
-    return pipeline.set_params(
+    pipeline.set_params(
         **{_resolve(name, param, pipeline): value for param, value in params.items()}
     )
+    return _calibrate(name, recipe, pipeline, settings) if calibrate else pipeline
 
 
 def full_name(name: str, param: str, *, members: Sequence[str] | None = None) -> str:
@@ -360,6 +368,21 @@ def _make_stack(
         stack.random_state = settings.random_state
     if settings.n_jobs is not None:
         stack.n_jobs = settings.n_jobs
+    return Pipeline([("classifier", stack)])
+
+
+def _calibrate(name: str, recipe: Recipe, pipeline: Pipeline, settings: _Settings) -> Pipeline:
+    """Make a stack whose only member is the pipeline."""
+    if recipe.members:
+        raise CordwoodError(
+            f"recipe {name!r} is a stack, which its combiner calibrates; omit calibrate"
+        )
+    stack = OOBStackingClassifier(
+        [(name, pipeline)],
+        check_leakage=False,
+        n_jobs=settings.n_jobs,
+        random_state=settings.random_state,
+    )
     return Pipeline([("classifier", stack)])
 
 

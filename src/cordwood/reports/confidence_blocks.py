@@ -1,6 +1,7 @@
 """Blocks of a report: reliability of probabilities, abstention, learning curve."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cordwood.reports.blocks import (
@@ -20,24 +21,48 @@ def confidence_blocks(summary: Mapping[str, Any]) -> list[Block]:
         return []
     charts = [_reliability(summary), _abstention_chart(summary)]
     blocks: list[Block] = [Charts(charts)]
-    targets = summary["abstention"]["targets"]
-    if targets:
+    thresholds = summary["abstention"]["thresholds"]
+    if thresholds:
         rows = [
             [
-                (f"{100 * row['accuracy']:.0f} %", row["accuracy"]),
-                (f"{row['threshold']:.3f}", row["threshold"]),
-                (f"{100 * row['coverage']:.1f} %", row["coverage"]),
-                (f"{100 * (1 - row['coverage']):.1f} %", 1 - row["coverage"]),
+                (f"{100 * row['max_error']:.0f} %", row["max_error"]),
+                (f"{row['confidence']:.3f}", row["confidence"]),
+                (f"{100 * row['decided']:.1f} %", row["decided"]),
+                (f"{100 * (1 - row['decided']):.1f} %", 1 - row["decided"]),
             ]
-            for row in targets
+            for row in thresholds
         ]
-        blocks.append(
-            text_table(
-                "Thresholds of the probability",
-                ["accuracy of the decided", "threshold", "decided", "left to people"],
-                rows,
-            )
+        table = text_table(
+            "Thresholds that bound the error",
+            ["errors at most", "decide from probability", "decided", "left to people"],
+            rows,
         )
+        note = (
+            "With a probability of 90 %, the error rate of the decided new samples is below the "
+            "bound (learn then test). `cordwood predict --max-error` applies it."
+        )
+        blocks.append(replace(table, note=note))
+    sets = summary["prediction_sets"]
+    if sets:
+        rows = [
+            [
+                (f"{100 * row['coverage']:.0f} %", row["coverage"]),
+                (f"{row['mean_size']:.2f}", row["mean_size"]),
+                (f"{100 * row['share_single']:.1f} %", row["share_single"]),
+                row["max_size"],
+            ]
+            for row in sets
+        ]
+        table = text_table(
+            "Prediction sets",
+            ["contains the true class", "classes on average", "single class", "largest set"],
+            rows,
+        )
+        note = (
+            "A conformal prediction set contains the true class of a new sample with at least this "
+            "probability. `cordwood predict --coverage` writes them."
+        )
+        blocks.append(replace(table, note=note))
     return blocks
 
 

@@ -1,6 +1,7 @@
 """Scores of predicted probabilities: from arrays to plain values."""
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +11,19 @@ from scipy import stats
 from sklearn.metrics import precision_recall_fscore_support
 
 from cordwood._results import OOFPredictions
+from cordwood.exceptions import DataError
 from cordwood.inspection._baselines import MAJORITY, predict_majority
+from cordwood.inspection.conformal import calibrate_sets
 from cordwood.inspection.evaluation import OOFEvaluation, oof_evaluation
+from cordwood.inspection.selective import choose_confidence
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 _N_BINS = 10
 _N_CURVE_POINTS = 50
-_TARGETS = (0.9, 0.95, 0.98, 0.99)
+_MAX_ERRORS = (0.1, 0.05, 0.02, 0.01)
+_COVERAGES = (0.9, 0.95, 0.99)
 _MIN_PROBABILITY = 1e-15
 
 
@@ -161,8 +166,8 @@ def summarize_abstention(proba: Floats, y: Codes) -> dict[str, Any]:
     Returns
     -------
     dict
-        "curve": accuracy by share of decided samples; "targets": thresholds of the probability
-        from which on an accuracy is reached, with the share of decided samples.
+        "curve": accuracy by share of decided samples; "thresholds" of the probability that bound
+        the error of the decided samples with a probability of 90 %, by `choose_confidence`.
     """
     confidence = proba.max(axis=1)
     is_correct = proba.argmax(axis=1) == y
@@ -172,21 +177,54 @@ def summarize_abstention(proba: Floats, y: Codes) -> dict[str, Any]:
     is_last = np.append(np.diff(confidence[order]) != 0, True)
     ends = np.flatnonzero(is_last)
     shown = ends[np.unique(np.linspace(0, len(ends) - 1, _N_CURVE_POINTS).astype(int))]
-    targets = []
-    for target in _TARGETS:
-        reached = ends[accuracy[ends] >= target]
-        if accuracy[-1] < target and reached.size:
-            last = int(reached[-1])
-            targets.append(
+    thresholds = []
+    for max_error in _MAX_ERRORS:
+        if accuracy[-1] >= 1 - max_error:
+            continue  # no sample need be left undecided
+        with suppress(DataError):  # no threshold has this error, or there are too few samples
+            found = choose_confidence(proba, y, max_error)
+            thresholds.append(
                 {
-                    "accuracy": target,
-                    "threshold": float(confidence[order][last]),
-                    "coverage": (last + 1) / len(order),
+                    "max_error": max_error,
+                    "confidence": found.confidence,
+                    "decided": found.decided,
+                    "error": found.error,
                 }
             )
     return {
         "curve": [
             {"coverage": (int(i) + 1) / len(order), "accuracy": float(accuracy[i])} for i in shown
         ],
-        "targets": targets,
+        "thresholds": thresholds,
     }
+
+
+def summarize_sets(proba: Floats, y: Codes) -> list[dict[str, float]]:
+    """Return the sizes of conformal prediction sets by the coverage that they guarantee.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        Predicted probabilities.
+    y : int ndarray of shape (n_samples,)
+        Codes of the true classes.
+
+    Returns
+    -------
+    list of dict
+    """
+    calibration = calibrate_sets(proba, y)
+    found = []
+    for coverage in _COVERAGES:
+        if not np.isfinite(calibration.thresholds(coverage)).all():
+            continue  # too few samples: all classes would be in every set
+        sizes = calibration.predict_set(proba, coverage).sum(axis=1)
+        found.append(
+            {
+                "coverage": coverage,
+                "mean_size": float(sizes.mean()),
+                "share_single": float((sizes == 1).mean()),
+                "max_size": int(sizes.max()),
+            }
+        )
+    return found

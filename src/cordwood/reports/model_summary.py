@@ -31,6 +31,7 @@ from cordwood.reports.model_scores import (
     summarize_classes,
     summarize_evaluation,
     summarize_reliability,
+    summarize_sets,
 )
 from cordwood.text.languages import detect_language
 from cordwood.text.stop_words import get_stop_words, has_stop_words
@@ -148,6 +149,7 @@ def summarize_model(
         "confusion": None,
         "reliability": [],
         "abstention": None,
+        "prediction_sets": [],
         "curve": None if provenance.curve is None else provenance.curve.to_dict(),
         "suspects": None,
         "explained": [],
@@ -168,6 +170,7 @@ def summarize_model(
             "confusion": summarize_confusion(proba, y, labels, samples.texts, samples.ids),
             "reliability": summarize_reliability(proba, y),
             "abstention": summarize_abstention(proba, y),
+            "prediction_sets": summarize_sets(proba, y),
             "suspects": _list_suspects(samples, np.asarray(model.classes_), labels),
         }
     if not hasattr(model, "n_features_in_"):

@@ -7,6 +7,7 @@ _SMALL_CLASS = 50
 _LOW_F1 = 0.7
 _MIN_PAIR_SHARE = 0.15
 _MAX_CALIBRATION_ERROR = 0.05
+_MIN_DECIDED = 0.3
 
 
 def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
@@ -61,14 +62,14 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
             f"{100 * pair['share']:.0f} % of the samples of {pair['true']} are predicted as "
             f"{pair['predicted']}."
         )
-    targets = summary["abstention"]["targets"]
-    useful = [row for row in targets if row["coverage"] >= 0.3]
+    thresholds = summary["abstention"]["thresholds"]
+    useful = [row for row in thresholds if row["decided"] >= _MIN_DECIDED]
     if useful:
         row = useful[-1]
         steps.append(
             f"Let people decide the uncertain samples: if predictions with a probability below "
-            f"{row['threshold']:.2f} are left to them, {100 * row['coverage']:.0f} % are decided, "
-            f"and {100 * row['accuracy']:.0f} % of these correctly."
+            f"{row['confidence']:.2f} are left to them, {100 * row['decided']:.0f} % are decided, "
+            f"with at most {100 * row['max_error']:.0f} % errors."
         )
     if _find_calibration_error(summary) > _MAX_CALIBRATION_ERROR:
         error = 100 * _find_calibration_error(summary)

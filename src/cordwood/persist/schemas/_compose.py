@@ -14,6 +14,7 @@ from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import FLOATS, MAX_NUMBER, Array, FeatureNames, Size, number
 from cordwood.persist._nested import NamedEstimators
 from cordwood.persist._oof_field import OOFField
+from cordwood.persist._scope_field import ScopeField
 
 
 def chain_interface(steps: Sequence[Any], interface_of: InterfaceOf) -> Interface:
@@ -99,7 +100,7 @@ _FEATURES = {
 SCHEMAS = (
     Schema(
         cls=Pipeline,
-        fitted={"oof_": OOFField()},
+        fitted={"oof_": OOFField(), "scope_": ScopeField()},
         nested={"steps": NamedEstimators(is_chain=True)},
         check=_check_pipeline,
         interface=lambda model, interface_of: chain_interface(

@@ -1,0 +1,208 @@
+"""Rows of JSON objects, for JSON Lines and JSON arrays."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from cordwood._labels import is_missing
+from cordwood.datasets._row_errors import BadRowHandler, RowIssue
+from cordwood.datasets._rows import ColumnNames, Row, missing_name_issue, shorten
+from cordwood.datasets._values import (
+    InvalidValue,
+    TimeParser,
+    find_surrogate,
+    parse_weight,
+    split_labels,
+    to_plain_value,
+)
+from cordwood.exceptions import DataError
+
+_T = TypeVar("_T")
+
+
+class _Keys(NamedTuple):
+    """Keys of the parts of a row, and whether the label is a list of labels."""
+
+    text: tuple[str, ...]
+    label: str | None
+    multilabel: bool
+    id: str | None
+    split: str | None
+    group: str | None
+    weight: str | None
+    time: str | None
+
+
+class InvalidRow(Exception):
+    """Raised for a row that cannot be used."""
+
+    def __init__(self, issue: RowIssue) -> None:
+        super().__init__(issue.message)
+        self.issue = issue
+
+
+class RecordReader:
+    """Makes rows of JSON objects.
+
+    The first valid row determines whether all rows have ids, splits and groups, and whether labels
+    are lists. A key of `columns.extra` may be missing in some rows.
+
+    Parameters
+    ----------
+    columns : ColumnNames
+        The keys to read.
+    bad_rows : BadRowHandler
+        Handles invalid rows.
+    numbers : iterator of int
+        Numbers of the rows, which are their ids if there are no others.
+    """
+
+    def __init__(
+        self, columns: ColumnNames, bad_rows: BadRowHandler, numbers: Iterator[int]
+    ) -> None:
+        self._columns = columns
+        self._bad_rows = bad_rows
+        self._numbers = numbers
+        self._keys: _Keys | None = None
+        self._parse_time = TimeParser()
+        self._missing = set(columns.extra) if isinstance(columns.extra, tuple) else set()
+
+    def read(self, parse: Callable[[], Any], place: str) -> Row | None:
+        """Return the row of a parsed object, or None if it is invalid and skipped.
+
+        `parse` returns the object, and may raise `InvalidRow`.
+        """
+        number = next(self._numbers)
+        try:
+            record = parse()
+            if not isinstance(record, dict):
+                message = f"{place} is {_describe_type(record)}, not an object"
+                raise InvalidRow(RowIssue(message, "write one JSON object per row"))
+            keys = self._keys or _choose_keys(self._columns, record)
+            row = _make_row(record, keys, self._columns, number, place, self._parse_time)
+        except InvalidRow as error:
+            self._bad_rows.handle(error.issue)
+            return None
+        self._keys = keys
+        self._missing = self._missing and self._missing.difference(record)
+        return row
+
+    def finish(self, name: str) -> None:
+        """Raise an error if a key of further columns was in no row."""
+        if self._missing and self._keys is not None:
+            raise DataError(
+                f'{name} has no row with the key "{min(self._missing)}"; name a key that exists'
+            )
+
+
+def find_duplicate_key(pairs: list[tuple[str, Any]]) -> str | None:
+    """Return a key that occurs more than once, or None."""
+    if len(dict(pairs)) == len(pairs):
+        return None
+    (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+    return f'the key "{shorten(name)}" occurs more than once'
+
+
+def _choose_keys(columns: ColumnNames, record: dict[str, Any]) -> _Keys:
+    label = columns.label or ("labels" if "labels" in record and "label" not in record else "label")
+    return _Keys(
+        text=("text",) if columns.text is None else columns.text,
+        label=label if columns.labeled else None,
+        multilabel=columns.label_separator is not None or isinstance(record.get(label), list),
+        id=columns.id or ("id" if "id" in record else None),
+        split=columns.split or ("split" if "split" in record else None),
+        group=columns.group or ("group" if "group" in record else None),
+        weight=columns.weight,
+        time=columns.time,
+    )
+
+
+def _make_row(
+    record: dict[str, Any],
+    keys: _Keys,
+    columns: ColumnNames,
+    number: int,
+    place: str,
+    parse_time: TimeParser,
+) -> Row:
+    def get(option: str, key: str) -> str:
+        return _to_string(_get_value(record, option, key, place), option, key, place)
+
+    def get_optional(option: str, key: str | None) -> str | None:
+        if key is None and option in record:
+            message = f'{place} has a key "{option}", which the rows before it do not have'
+            raise InvalidRow(RowIssue(message, "add it to all rows or to none"))
+        return None if key is None else get(option, key)
+
+    def parse(option: str, key: str | None, convert: Callable[[Any], _T]) -> _T | None:
+        if key is None:
+            return None
+        value = _get_value(record, option, key, place)
+        try:
+            return convert(value)
+        except InvalidValue as error:
+            message = f'{place}: the {option} (key "{key}") {error}'
+            raise InvalidRow(RowIssue(message, "correct the value")) from None
+
+    used = (keys.label, keys.id, keys.split, keys.group, keys.weight, keys.time)
+    row_id = get_optional("id", keys.id)
+    return Row(
+        id=str(number) if row_id is None else row_id,
+        text="\n".join([get("text", key) for key in keys.text]),
+        label=_get_label(record, keys, columns.label_separator, place),
+        split=get_optional("split", keys.split),
+        group=get_optional("group", keys.group),
+        weight=parse("weight", keys.weight, parse_weight),
+        time=parse("time", keys.time, parse_time),
+        columns={
+            name: to_plain_value(record.get(name)) for name in columns.list_extra(record, used)
+        },
+    )
+
+
+def _get_label(
+    record: dict[str, Any], keys: _Keys, separator: str | None, place: str
+) -> str | tuple[str, ...] | None:
+    if (key := keys.label) is None:
+        return None
+    value = _get_value(record, "label", key, place)
+    if separator is not None and isinstance(value, str):
+        value = list(split_labels(value, separator))
+    if isinstance(value, list) != keys.multilabel:
+        usual = "a list of labels" if keys.multilabel else "one label"
+        message = f'{place}: the label (key "{key}") is {_describe_type(value)}'
+        raise InvalidRow(
+            RowIssue(
+                f"{message} but the rows before it have {usual}", "use the same type in all rows"
+            )
+        )
+    entries = value if isinstance(value, list) else [value]
+    labels = tuple(_to_string(entry, "label", key, place) for entry in entries)
+    if not all(map(str.strip, labels)):
+        raise InvalidRow(RowIssue(f'{place}: the label (key "{key}") is empty', "add a label"))
+    return labels if keys.multilabel else labels[0]
+
+
+def _get_value(record: dict[str, Any], option: str, key: str, place: str) -> Any:
+    if key not in record:
+        raise InvalidRow(missing_name_issue(option, key, record, place=place, noun="key"))
+    return record[key]
+
+
+def _to_string(value: Any, option: str, key: str, place: str) -> str:
+    if isinstance(value, int | float) and not is_missing(value):
+        return str(value)
+    if not isinstance(value, str):
+        message = f'{place}: the {option} (key "{key}") is {_describe_type(value)}'
+        raise InvalidRow(RowIssue(message, "use a string"))
+    if not value.isascii() and (problem := find_surrogate(value)):
+        message = f'{place}: the {option} (key "{key}") {problem}'
+        raise InvalidRow(RowIssue(message, "correct the text"))
+    return value
+
+
+def _describe_type(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number"}
+    if value is None:
+        return "null"
+    return names.get(type(value), "NaN" if is_missing(value) else "a number")
