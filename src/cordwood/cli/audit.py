@@ -13,6 +13,7 @@ from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_cop
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.report import check_report_target
 from cordwood.datasets import readers
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -20,6 +21,7 @@ from cordwood.exceptions import DataError
 from cordwood.inspection import DatasetAudit, Suspect, audit_dataset
 from cordwood.inspection._suspects import shorten
 from cordwood.inspection.audit import RELABEL_CONFIDENCE, describe_pair, describe_word
+from cordwood.reports import dataset_report
 
 NO_RECIPE = "none"
 
@@ -80,6 +82,10 @@ def audit(args: Audit) -> None:
             f"{args.fix}: {count(n_copied, 'row')}, without {count(len(fix.dropped), 'row')} and "
             f"with {count(len(fix.relabelled), 'new label')}",
         )
+    if args.report is not None:
+        name = Path(args.data).name
+        dataset_report(samples, name=name, test=test, audit=found).save(args.report)
+        console.field("wrote", str(args.report))
     _show_next(console, args, found)
     console.print_json(
         {
@@ -104,6 +110,8 @@ def _check_outputs(args: Audit, source: Source) -> None:
     if args.output is not None:
         check_suffix(args.output)
         check_target(args.output, inputs=inputs)
+    if args.report is not None:
+        check_report_target(args.report, inputs=inputs)
     if args.relabel and args.fix is None:
         raise typer.BadParameter("--relabel requires --fix FILE, the file to write")
     if args.fix is None:

@@ -135,6 +135,15 @@ class Train(options.LabelledReadOptions):
         bool,
         typer.Option("--strict", help="Stop if the check of the data finds anything."),
     ] = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report of the model to a .html, .md or .json file.",
+            show_default=False,
+        ),
+    ] = None
     scores: Annotated[
         bool,
         typer.Option(
@@ -364,6 +373,70 @@ class Explain(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MakeReport(options.LabelledReadOptions):
+    """Write a report of a model or a data set as one HTML page.
+
+    The page needs neither a network nor other files. The report of a model shows its scores, the
+    weakest classes, what is confused with what, words for and against each class, and explained
+    predictions. With the training data, the scores are out-of-fold; with other labelled data, they
+    are those of a test set. The report of a data set shows classes, lengths, languages, duplicates
+    and suspicious labels.
+
+    Example: cordwood report reviews.cordwood held-out.csv -o report.html
+    """
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|DATA",
+            help="Model file written by `cordwood train`, or a data file, directory or "
+            "dataset:NAME.",
+            show_default=False,
+        ),
+    ]
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Labelled samples for the report of a model: its training data, or a test set.",
+            show_default=False,
+        ),
+    ] = None
+    text: options.ModelText = None
+    label: options.ModelLabel = None
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to create or replace; .html, .md or .json determines the format.",
+        ),
+    ] = Path("report.html")
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card",
+            metavar="FILE",
+            help="Also write a model card in the format of the Hugging Face Hub, such as "
+            "README.md.",
+            show_default=False,
+        ),
+    ] = None
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve",
+            help="Also estimate what more training data would bring, by fits on shares of them; "
+            "takes several times as long as training.",
+        ),
+    ] = False
+    subset: options.Subset = None
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Audit(options.LabelledReadOptions):
     """Look for wrong labels and bad samples in labelled data.
 
@@ -422,6 +495,15 @@ class Audit(options.LabelledReadOptions):
             "at least 0.95.",
         ),
     ] = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report of the data set to a .html, .md or .json file.",
+            show_default=False,
+        ),
+    ] = None
     escape_formulas: options.EscapeFormulas = True
     seed: Annotated[
         int,
@@ -497,6 +579,16 @@ class Compare(options.LabelledReadOptions):
             "--plots",
             metavar="DIRECTORY",
             help="Write SVG figures: time against F1, critical differences, learning curves.",
+            show_default=False,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report with tables, figures and their interpretation to a .html, .md or "
+            ".json file.",
             show_default=False,
         ),
     ] = None
@@ -712,6 +804,7 @@ RECORDS = {
     "evaluate": Evaluate,
     "explain": Explain,
     "audit": Audit,
+    "report": MakeReport,
     "compare": Compare,
     "curve": Curve,
     "datasets": Datasets,

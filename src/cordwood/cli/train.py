@@ -17,7 +17,9 @@ from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
+from cordwood.cli.report import check_report_target, write_model_report
 from cordwood.cli.table_columns import list_features, read_table
+from cordwood.compare.runner.resources import PeakMemory
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
@@ -38,6 +40,8 @@ def train(args: Train) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
     check_target(target, inputs=args.data)
+    if args.report is not None:
+        check_report_target(args.report, inputs=args.data)
     if args.language is not None:
         check_language(args.language)
     params = {
@@ -58,7 +62,7 @@ def train(args: Train) -> None:
     class_sizes = Counter(samples.labels or ())
     # Samples that are the only one of their class cannot be both trained on and predicted.
     has_scores = args.scores and max(class_sizes.values()) > 1
-    start = time.perf_counter()
+    start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"):
         model = api.train(
             samples,
@@ -70,7 +74,7 @@ def train(args: Train) -> None:
             columns=roles,
             **params,
         )
-    seconds = time.perf_counter() - start
+    seconds, peak = time.perf_counter() - start, memory.read()
     persist.save(
         model,
         target,
@@ -100,6 +104,25 @@ def train(args: Train) -> None:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
+    if args.report is not None:
+        details = {
+            "training time": f"{seconds:.1f} s on {count(n_jobs, 'core')}",
+            "peak memory": "" if peak is None else f"{peak / 1e6:,.0f} MB",
+            "seed": str(args.seed),
+        }
+        card = persist.read_model_card(target)
+        write_model_report(
+            console,
+            model,
+            samples,
+            target,
+            args.report,
+            card=card,
+            data_name=source.name,
+            details=details,
+            findings=findings,
+            evaluation=evaluation,
+        )
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
         {
