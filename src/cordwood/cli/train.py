@@ -96,7 +96,7 @@ def train(args: Train) -> None:
         console.field("members", _format_members(members, model[-1].pruned_))
     elif members is not None:
         temperature = 1 / max(members[args.recipe], 1e-9)
-        console.field("calibrated", f"by out-of-fold predictions, temperature {temperature:.2f}")
+        console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None
