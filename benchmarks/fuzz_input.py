@@ -1,10 +1,10 @@
 """Read hostile files with the readers and the commands, and count the outcomes.
 
-Files are generated from a seed: CSV, TSV, JSON Lines, svmlight and folders, in many encodings, with
-NULs, broken quotes, huge fields, wrong shapes, damaged bytes and compression. A reader must return
-a data set or raise `CordwoodError`; reading at once and streaming must give the same texts. A
-command must end with exit code 0, 1 or 2; 70 means a bug. In a child process, it has 4 GB of
-address space.
+Files are generated from a seed: CSV, TSV, JSON Lines, JSON, Parquet, Arrow, Excel, SQLite,
+svmlight, folders and Hugging Face data sets, in many encodings, with NULs, broken quotes, huge
+fields, wrong shapes, damaged bytes, compression and wrong suffixes. A reader must return a data set
+or raise `CordwoodError`; reading at once and streaming must give the same texts. A command must end
+with exit code 0, 1 or 2; 70 means a bug. In a child process, it has 4 GB of address space.
 
 python dev.py bench fuzz_input [--readers N] [--commands N] [--children N] [--seed N]
 """
@@ -16,23 +16,34 @@ import io
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 from cordwood.cli.main import main as run_command
 from cordwood.datasets.readers import read_dataset, stream_dataset
 from cordwood.exceptions import CordwoodError
 from options import at_least
 
-FORMATS = ("csv", "tsv", "jsonl", "svmlight", "folder")
-SUFFIXES = {"svmlight": "svm"}
+FORMATS = (
+    *("csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", "huggingface"),
+    *("folder", "svmlight"),
+)
+SUFFIXES = {"svmlight": "svm", "excel": "xlsx"}
 ENCODINGS = (
     *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7", "latin-1"),
     *("cp1252", "shift_jis", "gb18030", "big5", "iso2022_jp", "iso2022_kr", "hz", "cp037", "ascii"),
@@ -45,6 +56,7 @@ WORDS = (
     *("1:1", "nan", "inf", "-inf", "1e999", "9" * 400, "0x1F", "null", "true", "\\"),
     *("\\n", "%s", "{}", "\u2028"),
 )
+VALUES = ("text", "label", "w", "Sheet", "t", "SELECT * FROM t", "SELECT 1 AS text", "DROP TABLE t")
 MEMORY_LIMIT = 4 << 30
 TIMEOUT = 600
 
@@ -191,13 +203,25 @@ def generate_case(rng: random.Random) -> Case:
     if rng.random() < 0.05:
         options["format"] = rng.choice(FORMATS)
     if rng.random() < 0.05:
-        options[rng.choice(["id", "label"])] = rng.choice([*WORDS, "text"])
+        options[rng.choice(["id", "label", "group"])] = rng.choice([*WORDS, "text"])
+    if rng.random() < 0.05:
+        options[rng.choice(["weight", "time", "sheet", "table", "query"])] = rng.choice(VALUES)
+    if rng.random() < 0.03:
+        options["label_separator"] = rng.choice([";", " ", "", "ab"])
     if format == "folder":
         files = generate_folder(rng, encoding)
         return Case(files, "data", options)
-    content = encode(GENERATORS[format](rng), encoding)
+    if format == "huggingface":
+        return Case(generate_huggingface(rng), "data", options)
+    if format in BINARY_GENERATORS:
+        content = BINARY_GENERATORS[format](rng)
+    else:
+        content = encode(GENERATORS[format](rng), encoding)
     content = mutate(content, rng)
-    name = f"data.{SUFFIXES.get(format, format)}"
+    suffix = SUFFIXES.get(format, format)
+    if rng.random() < 0.05:
+        suffix = rng.choice(["csv", "json", "jsonl", "parquet", "arrow", "xlsx", "db", "bin"])
+    name = f"data.{suffix}"
     if rng.random() < 0.15:
         name += ".gz"
         content = gzip.compress(content, 1)
@@ -342,7 +366,132 @@ def generate_folder(rng: random.Random, encoding: str) -> dict[str, bytes]:
     return files
 
 
+def generate_json(rng: random.Random) -> str:
+    lines = generate_jsonl(rng).split("\n")
+    end = rng.choice(["\n", "", ",", " "])
+    return "[" + f",{end}".join(lines) + rng.choice(["]", "]", "]", "", "]]", "] 1"])
+
+
+def make_records(rng: random.Random) -> list[dict[str, Any]]:
+    """Return the rows of a table, sometimes with values of other types."""
+    header, *rows = make_table(rng)
+    records = []
+    for row in rows:
+        record: dict[str, Any] = dict(zip(header, row, strict=False))
+        if record and rng.random() < 0.05:
+            record[rng.choice(list(record))] = rng.choice([None, 1, -1.5, True, 10**15])
+        records.append(record)
+    return records
+
+
+def make_arrow(rng: random.Random) -> pa.Table:
+    records = make_records(rng)
+    if rng.random() < 0.1:
+        for record in records:
+            record["label"] = rng.choice([["a"], ["a", "b"], []])
+    columns: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for record in records for name in record):
+        columns[name] = [record.get(name) for record in records]
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = pa.array(values)
+        except (pa.ArrowException, OverflowError):
+            arrays[name] = pa.array([None if value is None else str(value) for value in values])
+    table = pa.table(arrays)
+    if rng.random() < 0.1:
+        features = {"label": {"names": rng.choice([["a", "b"], "ab", [1], []])}}
+        metadata = json.dumps({"info": {"features": rng.choice([features, [], 1])}})
+        table = table.replace_schema_metadata({"huggingface": metadata})
+    return table
+
+
+def generate_parquet(rng: random.Random) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(make_arrow(rng), file, compression=rng.choice(["none", "snappy", "gzip"]))
+    return file.getvalue()
+
+
+def generate_arrow(rng: random.Random) -> bytes:
+    table = make_arrow(rng)
+    file = io.BytesIO()
+    open_writer = rng.choice([pa.ipc.new_file, pa.ipc.new_stream])
+    with open_writer(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=rng.choice([1, 5, None]))
+    return file.getvalue()
+
+
+def generate_excel(rng: random.Random) -> bytes:
+    book = openpyxl.Workbook()
+    book.active.title = rng.choice(["Sheet", "data"])
+    for row in make_table(rng):
+        cells = [ILLEGAL_CHARACTERS_RE.sub("", value)[:30_000] for value in row]
+        book.active.append(
+            [rng.choice([1, 2.5, None]) if rng.random() < 0.05 else cell for cell in cells]
+        )
+    if rng.random() < 0.03:
+        book.active[rng.choice(["XFD1048576", "A1048576", "XFD1", "ZZ99"])] = "far"
+    file = io.BytesIO()
+    book.save(file)
+    if rng.random() < 0.8:
+        return file.getvalue()
+    # Damage the content of one member, so that the archive itself is valid.
+    damaged = io.BytesIO()
+    with zipfile.ZipFile(file) as archive, zipfile.ZipFile(damaged, "w") as copy:
+        members = archive.infolist()
+        chosen = rng.choice(members)
+        for member in members:
+            content = archive.read(member)
+            copy.writestr(member.filename, mutate(content, rng) if member is chosen else content)
+    return damaged.getvalue()
+
+
+def generate_sqlite(rng: random.Random) -> bytes:
+    records = make_records(rng)
+    names = list(dict.fromkeys(name for record in records for name in record if "\0" not in name))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "data.sqlite")
+        with closing(sqlite3.connect(path)) as database, contextlib.suppress(sqlite3.Error):
+            quoted = ['"' + name.replace('"', '""') + '"' for name in names or ["text"]]
+            database.execute(f"CREATE TABLE t ({', '.join(quoted)})")
+            marks = ", ".join("?" * len(quoted))
+            rows = [[record.get(name) for name in names or ["text"]] for record in records]
+            database.executemany(f"INSERT INTO t VALUES ({marks})", rows)
+            if rng.random() < 0.1:
+                database.execute("INSERT INTO t SELECT CAST(x'ff' AS TEXT) FROM t LIMIT 1")
+            if rng.random() < 0.1:
+                database.execute("CREATE TABLE other (a)")
+            database.commit()
+        return path.read_bytes() if path.exists() else b""
+
+
+def generate_huggingface(rng: random.Random) -> dict[str, bytes]:
+    file = io.BytesIO()
+    table = make_arrow(rng)
+    with pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    files = rng.choice([[{"filename": "0.arrow"}]] * 5 + [[], None, [{"filename": "../0"}], [1]])
+    folder = rng.choice(["data", "data", "data/train"])
+    content = {
+        f"{folder}/0.arrow": file.getvalue(),
+        f"{folder}/state.json": json.dumps({"_data_files": files}).encode(),
+        f"{folder}/dataset_info.json": b'{"features": {}}',
+    }
+    if folder == "data/train":
+        splits = rng.choice([*[["train"]] * 3, ["train", "test"], "train", [".."], None])
+        content["data/dataset_dict.json"] = json.dumps({"splits": splits}).encode()
+    damaged = rng.choice(list(content))
+    return {**content, damaged: mutate(content[damaged], rng)}
+
+
+BINARY_GENERATORS: dict[str, Callable[[random.Random], bytes]] = {
+    "parquet": generate_parquet,
+    "arrow": generate_arrow,
+    "excel": generate_excel,
+    "sqlite": generate_sqlite,
+}
 GENERATORS: dict[str, Callable[[random.Random], str]] = {
+    "json": generate_json,
     "csv": generate_csv,
     "tsv": generate_tsv,
     "jsonl": generate_jsonl,

@@ -2,7 +2,7 @@
 
 import html
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -14,6 +14,12 @@ from sklearn.metrics import precision_recall_fscore_support
 from cordwood.exceptions import DataError
 
 _MAX_HTML_ROWS = 20
+
+# Labels of samples without a decision, in tables.
+UNDECIDED = "__undecided__"
+UNKNOWN_LABEL = "__unknown__"
+
+SET_SEPARATOR = "|"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +34,12 @@ class Predictions:
         Class probabilities, in the order of `classes`.
     classes : ndarray of shape (n_classes,)
         Class labels of the model.
+    sets : bool array of shape (n_samples, n_classes) or None, default=None
+        Whether each label is in the prediction set of a sample, if a coverage was given.
+    is_decided : bool array of shape (n_samples,) or None, default=None
+        Whether the probability of the label is high enough, if a minimum was given or chosen.
+    is_in_scope : bool array of shape (n_samples,) or None, default=None
+        Whether the sample is like the training samples, if out-of-scope samples were detected.
 
     Examples
     --------
@@ -45,6 +57,9 @@ class Predictions:
     labels: NDArray[Any]
     probabilities: NDArray[np.floating[Any]]
     classes: NDArray[Any]
+    sets: NDArray[np.bool_] | None = None
+    is_decided: NDArray[np.bool_] | None = None
+    is_in_scope: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -54,24 +69,126 @@ class Predictions:
         """Probability of the predicted label, of shape (n_samples,)."""
         return np.asarray(self.probabilities.max(axis=1))
 
+    def label_sets(self) -> list[tuple[Any, ...]]:
+        """Return the labels of each prediction set, the most probable first.
+
+        Returns
+        -------
+        list of tuple
+            One tuple per sample.
+
+        Raises
+        ------
+        ValueError
+            If there are no prediction sets.
+        """
+        if self.sets is None:
+            raise ValueError("there are no prediction sets; set the argument coverage of predict")
+        order = np.argsort(-self.probabilities, axis=1, kind="stable")
+        labels = self.classes.tolist()
+        return [
+            tuple(labels[code] for code in codes if members[code])
+            for codes, members in zip(order.tolist(), self.sets, strict=True)
+        ]
+
+    def decided_labels(self) -> list[Any]:
+        """Return the labels, with a placeholder for samples without a decision.
+
+        Returns
+        -------
+        list
+            Labels; "__unknown__" for samples that are not in scope, and "__undecided__" for others
+            whose label is not probable enough.
+        """
+        labels: list[Any] = self.labels.tolist()
+        for is_kept, placeholder in (
+            (self.is_decided, UNDECIDED),
+            (self.is_in_scope, UNKNOWN_LABEL),
+        ):
+            if is_kept is not None:
+                for position in np.flatnonzero(~is_kept).tolist():
+                    labels[position] = placeholder
+        return labels
+
     def to_frame(self) -> Any:
         """Convert to a pandas DataFrame with one row per sample.
 
         Returns
         -------
         DataFrame
-            Columns `label`, `probability` (of that label), and ``probability:CLASS`` for each
-            class.
+            Columns `label` (of `decided_labels`), `probability` (of the most probable label), `set`
+            and `is_single` if there are prediction sets, and ``probability:CLASS`` for each class.
         """
-        columns: dict[str, Any] = {"label": self.labels, "probability": self.confidence}
+        columns: dict[str, Any] = {
+            "label": self.decided_labels(),
+            "probability": self.confidence,
+        }
+        if self.sets is not None:
+            columns["set"] = [SET_SEPARATOR.join(map(str, each)) for each in self.label_sets()]
+            columns["is_single"] = self.sets.sum(axis=1) == 1
         for position, label in enumerate(self.classes.tolist()):
             columns[f"probability:{label}"] = self.probabilities[:, position]
         return _import_pandas().DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        shown = zip(self.labels.tolist(), self.confidence.tolist(), strict=True)
+        shown = zip(self.decided_labels(), self.confidence.tolist(), strict=True)
         rows = [(label, f"{probability:.3f}") for label, probability in shown]
         return _html_table(f"{len(self):,} predictions", ("label", "probability"), rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OOFPredictions:
+    """Out-of-fold class probabilities of the training samples.
+
+    Each sample is predicted without having been trained on. The samples are in the order of the
+    training set.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        Probabilities, with classes in the order of `classes`.
+    y : ndarray of shape (n_samples,)
+        True classes, as positions in `classes`.
+    classes : ndarray of shape (n_classes,)
+        Sorted class labels.
+    sources : mapping of str to {"oob", "loo", "cv", "prefit"}
+        How the predictions of each base estimator of a stack were computed: out-of-bag,
+        leave-one-out, by cross-validation, or by an estimator that was fitted on other samples. A
+        classifier that is not a stack has one entry.
+    groups : ndarray of shape (n_samples,) or None, default=None
+        Groups of related samples, as positions in the sorted list of groups. No sample was
+        predicted by a model that was trained on samples of its group.
+
+    Examples
+    --------
+    >>> oof = OOFPredictions(
+    ...     proba=np.array([[0.8, 0.2], [0.4, 0.6], [0.9, 0.1]]),
+    ...     y=np.array([0, 1, 1]),
+    ...     classes=np.array(["ham", "spam"]),
+    ...     sources={"classifier": "cv"},
+    ... )
+    >>> oof.y_true.tolist(), oof.y_pred.tolist()
+    (['ham', 'spam', 'spam'], ['ham', 'spam', 'ham'])
+    """
+
+    proba: NDArray[np.float64]
+    y: NDArray[np.intp]
+    classes: NDArray[Any]
+    sources: Mapping[str, str]
+    groups: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def y_true(self) -> NDArray[Any]:
+        """True labels, of shape (n_samples,)."""
+        return np.asarray(self.classes[self.y])
+
+    @property
+    def y_pred(self) -> NDArray[Any]:
+        """Labels with the highest probability, of shape (n_samples,)."""
+        return np.asarray(self.classes[self.proba.argmax(axis=1)])
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,11 @@ from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.decisions import DecisionRule, make_decision_rule
+from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.inspection.out_of_scope import fit_scope
 from cordwood.stacking._routing import select_fit_params
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
@@ -47,6 +51,8 @@ def train(
     lexicon: Any = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    oof: bool | None = None,
+    calibrate: bool | None = None,
     **params: Any,
 ) -> Pipeline:
     """Train a classifier.
@@ -85,6 +91,16 @@ def train(
     n_jobs : int, optional
         Number of threads; -1 uses all cores, None one unless in a `joblib.parallel_config`
         context. The model does not depend on it.
+    oof : bool, optional
+        Whether to compute out-of-fold predictions of the training samples, from which
+        `cordwood.inspection.oof_evaluation` estimates the scores on new samples. True may take
+        several times as long, see `cordwood.inspection.compute_oof`. By default they are computed
+        for stacks only, whose base estimators have them already.
+    calibrate : bool, optional
+        Whether to calibrate the probabilities of a recipe that is not a stack by out-of-fold
+        predictions; labels do not change. By default, recipes with poor probabilities are
+        calibrated: `rf`, `nb` and `knn` always, others, for which it takes several more fits, only
+        with ``oof=True``. See docs/confidence.md.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
         ``vectorizer__min_df=2``.
@@ -93,7 +109,10 @@ def train(
     -------
     Pipeline
         Fitted pipeline. Its `predict` and `predict_proba` take what it was trained on: texts, a
-        feature matrix, or a table with the columns of the training set.
+        feature matrix, or a table with the columns of the training set. Its attribute `oof_`
+        contains the out-of-fold predictions, an `OOFPredictions`, if they were computed, and
+        `scope_` a `ScopeReference`, with which `predict` finds samples that are unlike the training
+        samples.
 
     See Also
     --------
@@ -131,19 +150,36 @@ def train(
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
     texts = _join_texts(data, roles) if roles is not None else X if input_type == "text" else None
     params |= _list_pretrained(recipe, texts, encoder, lexicon)
+    if calibrate is None:
+        calibration = recipes.find(recipe).calibration
+        calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
     model = recipes.make(
         recipe,
         input=input_type,
         language=language,
         random_state=random_state,
         n_jobs=n_jobs,
+        calibrate=calibrate,
         **params,
     )
     if roles is None and is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
+    if oof is None:
+        oof = isinstance(model[-1], OOBStackingClassifier)
     fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
     try:
-        return model.fit(X, y, **fit_params)
+        if not oof:
+            return model.fit(X, y, **fit_params)
+        metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
+        # Rows of a table are selected after its conversion.
+        rows, inner = (X, model) if roles is None else _convert_table(model, X)
+        inner_oof = fit_with_oof(
+            inner, rows, y, n_jobs=n_jobs, random_state=random_state, **metadata
+        )
+        scope = fit_scope(inner, rows, inner_oof.proba)
+        model.steps[-len(inner.steps) :] = inner.steps
+        model.oof_, model.scope_ = inner_oof, scope
+        return model
     except DataError:
         raise
     except ValueError as error:
@@ -182,10 +218,15 @@ def _check_weights_supported(classifier: Any, recipe: str) -> None:
     if unable == [recipe]:
         raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
     if unable:
+        # Members of pretrained models are added anyway.
+        definition = recipes.find(recipe)
+        others = [
+            name for name in able if name in (*definition.members, *definition.numeric_members)
+        ]
         raise CordwoodError(
             f"recipe {recipe!r} cannot use sample weights, because its members "
-            f"{', '.join(unable)} cannot; choose others with members={able} / "
-            f'--set "members={able}"'
+            f"{', '.join(unable)} cannot; choose others with members={others} / "
+            f'--set "members={others}"'
         )
 
 
@@ -219,13 +260,27 @@ def _choose_columns(data: Any, labels: Any, columns: Any) -> ColumnRoles | None:
     return check_columns(columns)
 
 
+def _convert_table(model: Pipeline, table: Any) -> tuple[NDArray[np.object_], Pipeline]:
+    """Fit the first step; return its output and the other steps."""
+    return model.steps[0][1].fit_transform(table), Pipeline(model.steps[1:])
+
+
 def _join_texts(table: Any, roles: ColumnRoles) -> Sequence[str] | None:
     if not roles.text:
         return None
     return [text for (text,) in TableConverter(text=roles.text).fit_transform(table).tolist()]
 
 
-def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any) -> Predictions:
+def predict(
+    model: Any,
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
+    *,
+    coverage: float | None = None,
+    class_conditional: bool = False,
+    min_confidence: float | None = None,
+    max_error: float | None = None,
+    unknown: float | None = None,
+) -> Predictions:
     """Predict labels and class probabilities.
 
     Parameters
@@ -234,15 +289,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any) -> P
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
     data : Corpus, FeatureMatrix, sequence of str or dataframe
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    coverage : float, optional
+        Also predict a set of labels for each sample, which contains the true label with this
+        probability, such as 0.95.
+    class_conditional : bool, default=False
+        Whether the coverage holds for the samples of each class instead of all samples.
+    min_confidence : float, optional
+        Leave samples undecided whose label has a lower probability.
+    max_error : float, optional
+        Leave samples undecided such that at most this share of the others is wrong, with a
+        confidence of 90 %.
+    unknown : float, optional
+        Find samples that are unlike the training samples, at the cost of losing this share of
+        those that are like them, such as 0.02.
 
     Returns
     -------
     Predictions
-        Labels and probabilities, in the order of the samples.
+        Labels and probabilities, in the order of the samples, with `sets`, `is_decided` and
+        `is_in_scope` according to the arguments.
+
+    Raises
+    ------
+    DataError
+        If an argument requires out-of-fold predictions of the training samples, which the model
+        does not have; see the argument `oof` of `train`.
 
     See Also
     --------
     evaluate : Score a model on labelled samples.
+    cordwood.inspection.make_decision_rule : Prepare the arguments once for many calls.
 
     Examples
     --------
@@ -251,6 +327,36 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any) -> P
     ['-', '+']
     """
     _check_fitted(model)
+    rule = make_decision_rule(
+        model,
+        coverage=coverage,
+        class_conditional=class_conditional,
+        min_confidence=min_confidence,
+        max_error=max_error,
+        unknown=unknown,
+    )
+    return predict_by_rule(model, data, rule)
+
+
+def predict_by_rule(
+    model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any, rule: DecisionRule
+) -> Predictions:
+    """Predict labels and class probabilities, and apply a rule that was made for the model.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
+        Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
+    rule : DecisionRule
+        Made by `cordwood.inspection.make_decision_rule`.
+
+    Returns
+    -------
+    Predictions
+        As returned by `predict`.
+    """
     classes = np.asarray(model.classes_)
     X = _select_features(model, data)
     n_samples = count_rows(data) if is_table(data) else len(data)
@@ -262,7 +368,8 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any) -> P
             f"{n_samples} samples have shape {np.shape(probabilities)}"
         )
     labels = classes[np.argmax(probabilities, axis=1)]
-    return Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
+    return rule.apply(model, X, predictions)
 
 
 def evaluate(

@@ -74,6 +74,13 @@ def test_train_prints_a_summary(command):
     assert "cordwood predict rows.cordwood NEW-DATA\n" in out
 
 
+def test_boosted_forests_have_no_members(command):
+    record = json.loads(
+        command("train", "rows.csv", *COLUMNS, "--recipe", "boosted_rf", "--json").out
+    )
+    assert record["members"] is None
+
+
 def test_train_prints_json(command, here):
     record = json.loads(command("train", "rows.csv", *COLUMNS, "--json").out)
     assert record["n_samples"] == 10
@@ -103,16 +110,18 @@ def test_model_file_is_read_once(command, model, monkeypatch, arguments):
     assert opened.count(model) == 1
 
 
-@pytest.mark.parametrize("name", ["predict", "evaluate"])
-def test_predictions_use_all_cores(command, model, monkeypatch, name):
+@pytest.mark.parametrize(
+    ("name", "function"), [("predict", "predict_by_rule"), ("evaluate", "evaluate")]
+)
+def test_predictions_use_all_cores(command, model, monkeypatch, name, function):
     n_jobs = []
-    original = getattr(api, name)
+    original = getattr(api, function)
 
     def spy(*arguments):
         n_jobs.append(effective_n_jobs(None))
         return original(*arguments)
 
-    monkeypatch.setattr(api, name, spy)
+    monkeypatch.setattr(api, function, spy)
     command(name, model, "rows.csv")
     assert set(n_jobs) == {cpu_count()}
 
@@ -155,7 +164,8 @@ def write_german(path):
 def test_language_selects_the_stop_words(command, here, options, reason):
     write_german("german.csv")
     command("train", "german.csv", "--recipe", "nb", *options, "-o", "model")
-    vectorizer = persist.load(here / "model")["vectorizer"]
+    [member] = persist.load(here / "model")["classifier"].estimators_
+    vectorizer = member["vectorizer"]
     assert vectorizer.preset_reason_.endswith(reason)
 
 

@@ -269,3 +269,34 @@ def test_errors_are_one_line(folder, capsys, arguments, code, sentence):
     assert captured.out == ""
     assert sentence in captured.err
     assert captured.err.count("\n") == 1
+
+
+def test_quick_comparisons_by_time_with_weights(folder, capsys):
+    with open(folder / "things.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    with open(folder / "dated.csv", "w", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow([*header, "day", "w"])
+        writer.writerows(
+            [*row, f"2024-{n // 28 + 1:02}-{n % 28 + 1:02}", 1 + n % 2]
+            for n, row in enumerate(rows)
+        )
+    options = ("--text", "body", "--label", "topic", "--time", "day", "--weight", "w", "--json")
+    assert main(["compare", "--quick", str(folder / "dated.csv"), *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # Three of the seven recipes have no sample weights.
+    assert (found["n_trials"], found["n_failed"]) == (21, 9)
+    assert main(["compare", "--quick", "x.csv", "--time", "day", "--group", "topic"]) != 0
+    capsys.readouterr()
+
+
+def test_plans_split_by_time(folder, capsys):
+    plan = (folder / "plan.toml").read_text()
+    (folder / "plan.toml").write_text(
+        plan.replace("folds = 3", 'kind = "time"\nfolds = 3\nrepeats = 2')
+    )
+    assert main(["compare", str(folder / "plan.toml")]) == 1
+    assert "repeats has no effect with kind = 'time'" in capsys.readouterr().err
+    (folder / "plan.toml").write_text(plan.replace("folds = 3", 'kind = "time"\nfolds = 3'))
+    assert main(["compare", str(folder / "plan.toml")]) == 1
+    assert "evaluation kind 'time' needs times" in capsys.readouterr().err

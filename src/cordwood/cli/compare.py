@@ -41,7 +41,13 @@ WRITERS = {
 _READ_KEYS = (
     "text",
     "label",
+    "group",
+    "weight",
+    "time",
     "id",
+    "sheet",
+    "table",
+    "query",
     "encoding",
     "format",
     "delimiter",
@@ -99,15 +105,19 @@ def _make_plan(console: Console, args: Compare) -> Plan:
         for key in _READ_KEYS
         if (value := getattr(args, key)) != getattr(defaults, key, None)
     }
+    if args.no_header:
+        given["header"] = False
     if args.language is not None:
         given["language"] = args.language
     if args.plan is not None:
         if given:
-            option = "--" + next(iter(given)).replace("_", "-")
+            option = "--" + next(iter(given)).replace("_", "-").replace("header", "no-header")
             raise typer.BadParameter(
                 f"{option} requires --quick; a plan contains the options of its data sets"
             )
         return load_plan(args.plan, data_dir=args.data_dir, lookup_only=args.show)
+    if args.label_separator is not None:
+        raise typer.BadParameter("--label-separator does not apply to compare; omit it")
     source = Source(data=str(args.quick), options=args)
     if source.paths == [STANDARD_INPUT]:
         raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
@@ -120,13 +130,20 @@ def _make_plan(console: Console, args: Compare) -> Plan:
     return parse_plan(
         {
             "name": "quick",
-            "evaluation": {"folds": QUICK_FOLDS},
+            "evaluation": {"kind": _choose_split(args), "folds": QUICK_FOLDS},
             "vectorizer": vectorizer,
             "datasets": [{**dataset, **given}],
             "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
         },
         data_dir=args.data_dir,
     )
+
+
+def _choose_split(args: Compare) -> str:
+    """Return the kind of evaluation of --quick."""
+    if args.group and args.time:
+        raise typer.BadParameter("--group and --time exclude each other; omit one of them")
+    return "grouped" if args.group else "time" if args.time else "stratified"
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from joblib import parallel_config
 from cordwood import api
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console, count
+from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, model_errors
@@ -23,6 +24,7 @@ from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_ta
 from cordwood.cli.table_columns import card_roles
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.inspection.decisions import DecisionRule
 
 BATCH_SIZE = 1000
 DECIMALS = 6
@@ -41,6 +43,7 @@ def predict(args: Predict) -> None:
     console = Console(as_json=args.json, quiet=args.quiet or prints_to_terminal)
     source = Source(data=args.data, options=args) if args.data else None
     model, card = load_model(args.model)
+    rule = make_rule(args, model)
     start = time.perf_counter()
     # Model files do not contain n_jobs.
     all_cores = parallel_config("threading", n_jobs=-1)
@@ -55,7 +58,7 @@ def predict(args: Predict) -> None:
             if (roles := card_roles(card.columns)) is not None:
                 source = replace(source, extra_columns=roles.names)
             samples = source.open(progress, extra_columns=extra)
-        counts = _write_predictions(args, model, samples, target)
+        counts = _write_predictions(args, model, rule, samples, target)
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
@@ -64,6 +67,7 @@ def predict(args: Predict) -> None:
         return
     for note in samples.notes:
         console.field("note", note)
+    show_rule(console, rule, model)
     console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
     n_samples = counts.total()
     console.field("wrote", f"{target}: {count(n_samples, 'prediction')}, in {seconds:.1f} s")
@@ -75,6 +79,7 @@ def predict(args: Predict) -> None:
             "n_samples": n_samples,
             "n_skipped": n_skipped,
             "labels": dict(counts.most_common()),
+            "min_confidence": rule.min_confidence,
             "seconds": round(seconds, 3),
         }
     )
@@ -94,20 +99,24 @@ class _Prediction(NamedTuple):
 
 
 def _write_predictions(
-    args: Predict, model: Any, samples: RowStream | Corpus | FeatureMatrix, target: Path | None
+    args: Predict,
+    model: Any,
+    rule: DecisionRule,
+    samples: RowStream | Corpus | FeatureMatrix,
+    target: Path | None,
 ) -> Counter[str]:
     """Write one row per sample and return the number of samples by predicted label."""
-    added = ["label", "probability"]
+    added = ["label", "probability", *set_columns(rule)]
     if args.all_probabilities:
         with model_errors(args.model):
             added += [f"probability:{label}" for label in model.classes_]
-    batches = _iter_predictions(args, model, samples)
+    is_json = args.json if target is None else target.suffix.lower() in JSON_LINES
+    batches = _iter_predictions(args, model, rule, samples, is_json=is_json)
     # Predict the first batch before the header is written: an error then leaves no output.
     first = next(batches)
     # Rows of JSON lines may have different keys.
     kept = list(dict.fromkeys(name for row in first for name in row.columns))
     names = [f"predicted_{name}" if name in kept else name for name in added]
-    is_json = args.json if target is None else target.suffix.lower() in JSON_LINES
     counts: Counter[str] = Counter()
     dropped: set[str] = set()
     with open_table(
@@ -135,20 +144,30 @@ def _to_cell(value: Any, *, is_json: bool) -> Any:
 
 
 def _iter_predictions(
-    args: Predict, model: Any, samples: RowStream | Corpus | FeatureMatrix
+    args: Predict,
+    model: Any,
+    rule: DecisionRule,
+    samples: RowStream | Corpus | FeatureMatrix,
+    *,
+    is_json: bool,
 ) -> Iterator[list[_Prediction]]:
     """Yield the predictions of batches."""
     for batch in iter_batches(samples, BATCH_SIZE):
         with model_errors(args.model):
-            predictions = api.predict(model, batch)
-            labels = [str(label) for label in predictions.labels]
+            predictions = api.predict_by_rule(model, batch, rule)
+            labels = [str(label) for label in predictions.decided_labels()]
+            sets = set_cells(predictions, is_json=is_json)
             confidence = predictions.confidence.round(DECIMALS).tolist()
             probabilities = predictions.probabilities.round(DECIMALS).tolist()
         columns = batch.columns if args.keep_columns and batch.columns else {"id": batch.ids}
         rows = zip(*columns.values(), strict=True)
         yield [
-            _Prediction(label, (label, probability, *each), dict(zip(columns, row, strict=True)))
-            for label, probability, each, row in zip(
-                labels, confidence, probabilities, rows, strict=True
+            _Prediction(
+                label,
+                (label, probability, *set_values, *each),
+                dict(zip(columns, row, strict=True)),
+            )
+            for label, probability, set_values, each, row in zip(
+                labels, confidence, sets, probabilities, rows, strict=True
             )
         ]

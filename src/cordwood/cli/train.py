@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from cordwood import api, persist, recipes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
+from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
@@ -54,6 +55,9 @@ def train(args: Train) -> None:
         )
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
+    class_sizes = Counter(samples.labels or ())
+    # Samples that are the only one of their class cannot be both trained on and predicted.
+    has_scores = args.scores and max(class_sizes.values()) > 1
     start = time.perf_counter()
     with console.progress("training"):
         model = api.train(
@@ -63,6 +67,7 @@ def train(args: Train) -> None:
             encoder=encoder,
             lexicon=args.lexicon,
             columns=roles,
+            oof=has_scores,
             **params,
         )
     seconds = time.perf_counter() - start
@@ -79,11 +84,20 @@ def train(args: Train) -> None:
     if vectorizer is not None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
-    members = getattr(model[-1], "estimator_weights_", None)
-    if members is not None:
+    # Boosted forests have weights too, of their rounds.
+    is_stack = hasattr(model[-1], "pruned_")
+    members = getattr(model[-1], "estimator_weights_", None) if is_stack else None
+    if members is not None and recipes.find(args.recipe).members:
         console.field("members", _format_members(members, model[-1].pruned_))
+    elif members is not None:
+        temperature = 1 / max(members[args.recipe], 1e-9)
+        console.field("calibrated", f"by out-of-fold predictions, temperature {temperature:.2f}")
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
+    evaluation = None
+    if has_scores:
+        evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
+        show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
@@ -92,7 +106,7 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": dict(Counter(samples.labels or ()).most_common()),
+            "classes": dict(class_sizes.most_common()),
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,
@@ -102,6 +116,7 @@ def train(args: Train) -> None:
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
             "seconds": round(seconds, 3),
+            "scores": None if evaluation is None else evaluation.to_dict(),
             "model": str(target),
             "bytes": size,
         }

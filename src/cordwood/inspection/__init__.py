@@ -1,7 +1,16 @@
-"""Inspection of data and models: mistakes in labelled data, and explanations of predictions."""
+"""Inspection of data and models: mistakes in labelled data, explanations and confidence."""
 
 from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
+from cordwood.inspection.conformal import ConformalCalibration, calibrate_sets
 from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
+from cordwood.inspection.decisions import DecisionRule, make_decision_rule
+from cordwood.inspection.evaluation import (
+    ClassEvaluation,
+    OOFEvaluation,
+    ScoreInterval,
+    Scores,
+    oof_evaluation,
+)
 from cordwood.inspection.explainer import Explainer, explain
 from cordwood.inspection.explanation import (
     Explanation,
@@ -9,18 +18,46 @@ from cordwood.inspection.explanation import (
     MemberExplanation,
     Neighbor,
 )
+from cordwood.inspection.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.inspection.oof_predictions import OOFPredictions, compute_oof
+from cordwood.inspection.out_of_scope import (
+    ScopeReference,
+    fit_scope,
+    out_of_scope_score,
+    scope_p_values,
+)
+from cordwood.inspection.selective import ConfidenceThreshold, choose_confidence
 
 __all__ = [
+    "ClassEvaluation",
     "ClassWord",
     "ClassWords",
+    "ConfidenceThreshold",
+    "ConformalCalibration",
     "DatasetCheck",
+    "DecisionRule",
     "Explainer",
     "Explanation",
     "Explanations",
     "Finding",
+    "LearningCurveEstimate",
     "MemberExplanation",
     "Neighbor",
+    "OOFEvaluation",
+    "OOFPredictions",
+    "ScopeReference",
+    "ScoreInterval",
+    "Scores",
+    "calibrate_sets",
     "check_dataset",
+    "choose_confidence",
+    "compute_oof",
+    "estimate_learning_curve",
     "explain",
     "explain_classes",
+    "fit_scope",
+    "make_decision_rule",
+    "oof_evaluation",
+    "out_of_scope_score",
+    "scope_p_values",
 ]

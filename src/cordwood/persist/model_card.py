@@ -92,12 +92,21 @@ def format_card(card: ModelCard) -> bytes:
     Raises
     ------
     Rejected
-        If `columns` are not JSON-serializable.
+        If `columns` are not JSON-serializable, or `sample_hashes` are invalid.
     """
+    _check_sample_hashes(card)
     try:
         return json.dumps(asdict(card), indent=2).encode()
     except (TypeError, ValueError) as error:
         raise Rejected(f"columns must be JSON-serializable ({shorten(error)})") from None
+
+
+def _check_sample_hashes(card: ModelCard) -> None:
+    try:
+        if card.sample_hashes is not None:
+            SampleHashes.decode(card.sample_hashes)
+    except (TypeError, ValueError) as error:
+        raise Rejected(f"has a model card with invalid hashes ({shorten(error)})") from None
 
 
 def parse_card(content: bytes) -> ModelCard:
@@ -118,9 +127,5 @@ def parse_card(content: bytes) -> ModelCard:
         raise Rejected("has a model card with a value of the wrong type")
     if not isinstance(card.columns, dict):
         raise Rejected("has a model card whose columns are not a mapping")
-    if card.sample_hashes is not None:
-        try:
-            SampleHashes.decode(card.sample_hashes)
-        except (TypeError, ValueError) as error:
-            raise Rejected(f"has a model card with invalid hashes ({shorten(error)})") from None
+    _check_sample_hashes(card)
     return card

@@ -16,6 +16,7 @@ from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.exceptions import CordwoodError
 from cordwood.recipes._column_features import TableSettings
 from cordwood.recipes._table import COMBINERS, RECIPES, Recipe
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.vectorizer import TextVectorizer
 
@@ -127,6 +128,7 @@ def make(
     text_views: Literal["joined", "separate"] = "joined",
     random_state: int | None = None,
     n_jobs: int | None = None,
+    calibrate: bool = False,
     **params: Any,
 ) -> Pipeline:
     """Make the unfitted pipeline of a recipe.
@@ -155,6 +157,10 @@ def make(
     n_jobs : int, optional
         Number of threads of the classifier; -1 uses all cores, None one unless in a
         `joblib.parallel_config` context. Single-threaded recipes ignore it.
+    calibrate : bool, default=False
+        Whether to calibrate the probabilities of a recipe that is not a stack: it becomes the only
+        member of an `OOBStackingClassifier`, whose final estimator is then a temperature that is
+        fitted on out-of-fold predictions. Predicted labels do not change. See docs/confidence.md.
     **params
         Parameters of the steps, such as ``classifier__C=10`` or, in short, ``C=10``. They take
         precedence over the arguments above. Parameters of a member of a stack have its name as a
@@ -171,10 +177,10 @@ def make(
     -------
     Pipeline
         Steps `vectorizer` (for text) or `scaler` (for numeric input, if scaled), and `classifier`.
-        A stack has the step `classifier` only; each of its members is such a pipeline. With
-        `columns`, the first step is `table`, a `TableConverter`, and the vectorizer is part of the
-        step `preprocessor`, a `ColumnTransformer`. A stack then has one more member, `columns`: a
-        random forest on the columns that are not texts.
+        A stack, or a calibrated recipe, has the step `classifier` only; each of its members is such
+        a pipeline. With `columns`, the first step is `table`, a `TableConverter`, and the
+        vectorizer is part of the step `preprocessor`, a `ColumnTransformer`. A stack then has one
+        more member, `columns`: a random forest on the columns that are not texts.
 
     See Also
     --------
@@ -204,6 +210,8 @@ def make(
     table = None if columns is None else _check_table(name, input, columns, text_views)
     settings = _Settings(input, scale, vectorizer_params, language, table, random_state, n_jobs)
     pipeline = _make(name, settings, params)
+    if calibrate:
+        pipeline = _calibrate(name, find(name), pipeline, settings)
     if table is not None:
         pipeline.steps.insert(0, ("table", table.make_converter()))
     return pipeline
@@ -437,6 +445,21 @@ def _make_stack(
         stack.random_state = settings.random_state
     if settings.n_jobs is not None:
         stack.n_jobs = settings.n_jobs
+    return Pipeline([("classifier", stack)])
+
+
+def _calibrate(name: str, recipe: Recipe, pipeline: Pipeline, settings: _Settings) -> Pipeline:
+    """Make a stack whose only member is the pipeline."""
+    if recipe.members:
+        raise CordwoodError(
+            f"recipe {name!r} is a stack, which its combiner calibrates; omit calibrate"
+        )
+    stack = OOBStackingClassifier(
+        [(name, pipeline)],
+        check_leakage=False,
+        n_jobs=settings.n_jobs,
+        random_state=settings.random_state,
+    )
     return Pipeline([("classifier", stack)])
 
 

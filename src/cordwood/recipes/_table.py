@@ -70,6 +70,10 @@ class Recipe(NamedTuple):
         Whether `cordwood.train` adds the member `embeddings` if an encoder is installed.
     columns : ColumnParams
         How columns that are not texts are encoded; by default as for trees.
+    calibration : {"none", "cheap", "costly"}, default="none"
+        Whether `cordwood.train` calibrates the recipe: "none" if its probabilities are calibrated
+        already, "cheap" if out-of-fold predictions take little time, "costly" if they take several
+        more fits, so that it does so only if they are computed anyway.
     """
 
     description: str
@@ -87,6 +91,7 @@ class Recipe(NamedTuple):
     numeric_members: tuple[str, ...] = ()
     auto_encoder: bool = False
     columns: ColumnParams = ColumnParams()
+    calibration: str = "none"
 
 
 def _import_optional(recipe: str, package: str, module: str, name: str) -> Any:
@@ -210,12 +215,23 @@ RECIPES: Mapping[str, Recipe] = {
         description="svm_ngrams with features scaled by naive Bayes log-count ratios",
         classifier=partial(_COARSE_SVM, nb_scaling="auto"),
     ),
-    "rf": Recipe("random forest", partial(RandomForestClassifier, 200), grid=_FOREST_GRID),
-    "et": Recipe("extra-trees", partial(ExtraTreesClassifier, 200), grid=_FOREST_GRID),
+    "rf": Recipe(
+        "random forest",
+        partial(RandomForestClassifier, 200),
+        grid=_FOREST_GRID,
+        calibration="cheap",
+    ),
+    "et": Recipe(
+        "extra-trees",
+        partial(ExtraTreesClassifier, 200),
+        grid=_FOREST_GRID,
+        calibration="costly",
+    ),
     "boosted_rf": Recipe(
         "random forests boosted by their out-of-bag error (BROOF)",
         partial(BoostedForestClassifier, base="rf"),
         in_stacks=_CROSS_FITTED,
+        calibration="costly",
     ),
     "boosted_et": Recipe(
         "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2017)",
@@ -226,6 +242,7 @@ RECIPES: Mapping[str, Recipe] = {
             "classifier__max_features": _FOREST_GRID["classifier__max_features"],
         },
         in_stacks=_CROSS_FITTED,
+        calibration="costly",
     ),
     "adarf": Recipe(
         "random forests boosted by their training error (ADARF)",
@@ -236,6 +253,7 @@ RECIPES: Mapping[str, Recipe] = {
             oob_error=False,
             oob_updates=False,
         ),
+        calibration="costly",
     ),
     "lazy_rf": Recipe(
         "random forest per query on its nearest neighbors (LazyNN_RF)",
@@ -243,6 +261,7 @@ RECIPES: Mapping[str, Recipe] = {
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
         columns=_NEIGHBOR_COLUMNS,
+        calibration="costly",
     ),
     "lazy_et": Recipe(
         "extra-trees per query on its nearest neighbors (LXT)",
@@ -250,6 +269,7 @@ RECIPES: Mapping[str, Recipe] = {
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
         columns=_NEIGHBOR_COLUMNS,
+        calibration="costly",
     ),
     "adaboost": Recipe(
         "AdaBoost.MH of single-word rules",
@@ -293,9 +313,13 @@ RECIPES: Mapping[str, Recipe] = {
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
         auto_encoder=True,
     ),
-    "adaboost_m2": Recipe("AdaBoost.M2 of decision stumps", AdaBoostM2Classifier),
+    "adaboost_m2": Recipe(
+        "AdaBoost.M2 of decision stumps", AdaBoostM2Classifier, calibration="costly"
+    ),
     "adaboost_m2_trees": Recipe(
-        "AdaBoost.M2 of fully grown trees", partial(AdaBoostM2Classifier, max_depth=None)
+        "AdaBoost.M2 of fully grown trees",
+        partial(AdaBoostM2Classifier, max_depth=None),
+        calibration="costly",
     ),
     "nb": Recipe(
         "multinomial, complement or Gaussian naive Bayes",
@@ -309,6 +333,7 @@ RECIPES: Mapping[str, Recipe] = {
         # Not in the papers, but better on some microarrays (SRBCT: 0.99 instead of 0.95).
         numeric_grid={"variant": ("multinomial", "complement", "gaussian")},
         columns=_COUNT_COLUMNS,
+        calibration="cheap",
     ),
     "knn": Recipe(
         "nearest neighbors by cosine similarity of TF-IDF",
@@ -318,6 +343,7 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         grid={"n_neighbors": (10, 30, 100, 200, 300), "weights": ("uniform", "distance")},
         columns=_NEIGHBOR_COLUMNS,
+        calibration="cheap",
     ),
     "logistic_ngrams": Recipe(
         "logistic regression on word bigrams and character n-grams",
@@ -326,6 +352,7 @@ RECIPES: Mapping[str, Recipe] = {
         vectorizer=partial(_make_ngram_vectorizer, (3, 5), preset="sigir17", min_df=3),
         numeric={"estimator__dual": False},  # the dual is for more features than samples
         columns=_LINEAR_COLUMNS,
+        calibration="costly",
     ),
     "logistic": Recipe(
         "logistic regression on TF-IDF of words",
@@ -335,6 +362,7 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         numeric={"estimator__dual": False},
         columns=_LINEAR_COLUMNS,
+        calibration="costly",
     ),
     "embeddings": Recipe(
         "logistic regression on sentence embeddings",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import (
@@ -206,3 +206,50 @@ def test_limit_category_keeps_all_samples_of_other_classes():
     assert set(kept[2, 0].train) < set(kept[5, 0].train) < set(kept[10, 0].train)
     assert kept[5, 0].train.tolist() != kept[5, 1].train.tolist()
     assert kept[5, 0].train.tolist() != limit_category(data, full, "a", 5, 0, seed=2).train.tolist()
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 7])
+def test_time_folds_match_scikit_learn(n_folds):
+    times = np.random.RandomState(0).permutation(len(LABELS)).astype(float)
+    order = np.argsort(times)
+    data = corpus(LABELS, times=tuple(times.tolist()))
+    found = split(data, EvaluationConfig(kind="time", folds=n_folds), 0)
+    expected = TimeSeriesSplit(n_folds).split(order)
+    for fold, (train, test) in zip(found, expected, strict=True):
+        assert fold.train.tolist() == sorted(order[train].tolist())
+        assert fold.test.tolist() == sorted(order[test].tolist())
+
+
+@settings(deadline=None)
+@given(times=st.lists(st.integers(0, 8), min_size=8, max_size=40), n_folds=st.integers(2, 4))
+def test_training_samples_are_earlier_than_test_samples(times, n_folds):
+    data = corpus("ab" * (len(times) // 2) + "a" * (len(times) % 2), times=times)
+    try:
+        folds = split(data, EvaluationConfig(kind="time", folds=n_folds), 0)
+    except DataError as error:
+        assert "cannot be split" in str(error)
+        return
+    array = np.array(times)
+    assert all(array[train].max() < array[test].min() for train, test in folds)
+    assert all(
+        len(later.train) > len(fold.train) for fold, later in zip(folds, folds[1:], strict=False)
+    )
+    assert folds[-1].test.max() < len(times)
+
+
+def test_time_folds_need_times_and_are_fingerprinted():
+    evaluation = EvaluationConfig(kind="time", folds=2)
+    with pytest.raises(DataError, match="needs times"):
+        split(corpus(LABELS), evaluation, 0)
+    with pytest.raises(DataError, match="60 samples with 1 different times cannot be split"):
+        split(corpus(LABELS, times=(1.0,) * 60), evaluation, 0)
+    times = tuple(map(float, range(60)))
+    assert fingerprint(corpus(LABELS, times=times), evaluation) != fingerprint(
+        corpus(LABELS, times=times[::-1]), evaluation
+    )
+
+
+def test_weights_change_the_fingerprint():
+    plain, weighted = corpus(LABELS), corpus(LABELS, weights=(2.0,) * 60)
+    evaluation = EvaluationConfig()
+    assert fingerprint(plain, evaluation) != fingerprint(weighted, evaluation)

@@ -33,7 +33,7 @@ from cordwood.text.languages import check_language
 from cordwood.text.presets import PRESETS, apply_language, check_auto_for, resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
-_COLUMNS = ("text", "label", "group", "split")
+_COLUMNS = ("text", "label", "group", "split", "weight", "time")
 
 
 class Plan(ConfigTable):

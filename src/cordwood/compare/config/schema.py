@@ -29,7 +29,7 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
 from cordwood.datasets.readers import Format, read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
 
-_CROSS_VALIDATED = ("stratified", "grouped")
+_CROSS_VALIDATED = ("stratified", "grouped", "time")
 
 
 class ConfigTable(BaseModel):
@@ -43,10 +43,12 @@ class EvaluationConfig(ConfigTable):
 
     Parameters
     ----------
-    kind : {"stratified", "grouped", "repeated", "fixed", "holdout"}, default="stratified"
+    kind : {"stratified", "grouped", "time", "repeated", "fixed", "holdout"}, default="stratified"
         - "stratified": stratified k-fold cross-validation;
         - "grouped": stratified k-fold cross-validation that keeps the samples of a group in one
           fold;
+        - "time": training on the past: each fold is tested with a model of all samples that are
+          earlier, as in scikit-learn's `TimeSeriesSplit`;
         - "repeated": repeated stratified k-fold cross-validation; stored as "stratified" with
           `repeats`, which is then 5 by default;
         - "fixed": the official split of the data set;
@@ -69,7 +71,7 @@ class EvaluationConfig(ConfigTable):
         also scored on the training and the test set.
     """
 
-    kind: Literal["stratified", "grouped", "fixed", "holdout"] = "stratified"
+    kind: Literal["stratified", "grouped", "time", "fixed", "holdout"] = "stratified"
     folds: StrictInt = 5
     repeats: StrictInt = Field(default=1, ge=1)
     test_size: StrictFloat | None = Field(default=None, gt=0, lt=1)
@@ -96,6 +98,8 @@ class EvaluationConfig(ConfigTable):
             raise ValueError(f"test_size needs kind = 'holdout'; the kind is {kind!r}")
         if kind == "fixed" and table.get("repeats", 1) != 1 and not table.get("max_positives"):
             raise ValueError("repeats has no effect with kind = 'fixed'; leave it out")
+        if kind == "time" and table.get("repeats", 1) != 1:
+            raise ValueError("repeats has no effect with kind = 'time'; leave it out")
         return table
 
     @model_validator(mode="after")
@@ -171,8 +175,9 @@ class DatasetConfig(ConfigTable):
         Data file, or folder with one folder per class, relative to the plan's folder.
     text : tuple of str, optional
         Columns of the file that hold the text; in a plan, a name or a list of names.
-    label, group, split : str, optional
-        Columns of the file that hold the label, the group and the official split.
+    label, group, split, weight, time : str, optional
+        Columns of the file that hold the label, the group, the official split, the sample weight
+        and the time. Weights are used to fit and to score.
     group_pattern : str, optional
         Regular expression whose first match in the id of a sample is its group, such as
         ``"^[^:]*"``; excludes `group`.
@@ -180,10 +185,14 @@ class DatasetConfig(ConfigTable):
         Column of the file that holds the sample ids.
     encoding : str, default="utf-8"
         Character encoding of the file.
-    format : {"csv", "tsv", "jsonl", "folder", "svmlight"}, optional
-        Format of the file; derived from its name by default.
+    format : str, optional
+        Format of the file, see `cordwood.datasets.read_dataset`; derived from its name by default.
     delimiter : str, optional
-        Column separator of a CSV file; a comma by default.
+        Column separator of a CSV file; detected by default.
+    header : bool, default=True
+        Whether the first row of a CSV, TSV or Excel file has the names of the columns.
+    sheet, table, query : str, optional
+        Sheet of an Excel file; table of an SQLite database, or SELECT statement for it.
     on_bad_rows : {"raise", "skip"}, default="raise"
         Whether to raise at the first invalid row or to skip invalid rows.
     n_features, max_bytes, max_row_length : int, optional
@@ -201,11 +210,17 @@ class DatasetConfig(ConfigTable):
     label: StrictStr | None = None
     group: StrictStr | None = None
     split: StrictStr | None = None
+    weight: StrictStr | None = None
+    time: StrictStr | None = None
     group_pattern: StrictStr | None = None
     id: StrictStr | None = None
     encoding: StrictStr = "utf-8"
     format: Format | None = None
     delimiter: StrictStr | None = None
+    header: StrictBool = True
+    sheet: StrictStr | None = None
+    table: StrictStr | None = None
+    query: StrictStr | None = None
     on_bad_rows: Literal["raise", "skip"] = "raise"
     n_features: StrictInt | None = Field(default=None, ge=1)
     max_bytes: StrictInt | None = Field(default=None, ge=1)
@@ -278,10 +293,16 @@ class DatasetConfig(ConfigTable):
                 label=self.label,
                 group=self.group,
                 split=self.split,
+                weight=self.weight,
+                time=self.time,
                 id=self.id,
                 encoding=self.encoding,
                 format=self.format,
                 delimiter=self.delimiter,
+                header=self.header,
+                sheet=self.sheet,
+                table=self.table,
+                query=self.query,
                 on_bad_rows=self.on_bad_rows,
                 n_features=self.n_features,
                 max_bytes=self.max_bytes,

@@ -47,6 +47,9 @@ def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int)
           a class with a single sample is once tested without having been trained on.
         - "grouped": the folds of scikit-learn's `StratifiedGroupKFold` with shuffling, so that all
           samples of a group are in the same fold.
+        - "time": the folds of scikit-learn's `TimeSeriesSplit` on the samples sorted by time: each
+          fold is tested with a model of all earlier samples. Samples of the same time are never
+          divided between training and test samples.
         - "fixed": the official split of the data, "train" against "test"; samples of any other
           part are not used.
         - "holdout": one stratified random split with a test set of size `test_size`.
@@ -62,8 +65,8 @@ def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int)
     Raises
     ------
     DataError
-        If there are no labels, several labels per sample, no groups or no official split where
-        one is needed, or fewer samples or groups than folds.
+        If there are no labels, several labels per sample, no groups, no times or no official split
+        where one is needed, or fewer samples, groups or times than folds.
 
     Examples
     --------
@@ -74,6 +77,8 @@ def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int)
     y = _encode_labels(data)
     if evaluation.kind == "fixed":
         return [_official_split(data)] * evaluation.repeats
+    if evaluation.kind == "time":
+        return _split_by_time(data, evaluation.folds)
     splits: list[Split] = []
     for repeat in range(evaluation.repeats):
         repeat_seed = seed if repeat == 0 else _derive_seed(f"repeat {repeat}", seed)
@@ -183,15 +188,18 @@ def fingerprint(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig) -> s
     data : Corpus or FeatureMatrix
         The data set.
     evaluation : EvaluationConfig
-        Groups are hashed if its kind is "grouped", the official split if it is "fixed".
+        Groups are hashed if its kind is "grouped", times if it is "time", the official split if it
+        is "fixed". Weights are hashed if there are any.
 
     Returns
     -------
     str
         64 hexadecimal digits.
     """
-    columns = {"grouped": data.groups, "fixed": data.split}
-    content = repr((data.fingerprint(), columns.get(evaluation.kind)))
+    columns = {"grouped": data.groups, "fixed": data.split, "time": data.times}
+    parts = (data.fingerprint(), columns.get(evaluation.kind))
+    # Data without weights have the fingerprints of earlier ledgers.
+    content = repr(parts if data.weights is None else (*parts, data.weights))
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -266,6 +274,31 @@ def _assign_grouped_folds(
     for fold, (_, test) in enumerate(splits):
         folds[test] = fold
     return folds
+
+
+def _split_by_time(data: Corpus | FeatureMatrix, n_folds: int) -> list[Split]:
+    if data.times is None:
+        raise DataError(
+            "evaluation kind 'time' needs times, but the data set has none; name the time column "
+            "in the plan, or choose another kind"
+        )
+    _, ranks = np.unique(np.asarray(data.times), return_inverse=True)
+    order = np.argsort(ranks, kind="stable")
+    test_size = len(order) // (n_folds + 1)
+    starts = len(order) - test_size * np.arange(n_folds, 0, -1)
+    # A test set starts with the first sample of its time, so that equal times are not divided.
+    starts = np.searchsorted(ranks[order], ranks[order][starts % len(order)])
+    ends = np.append(starts[1:], len(order))
+    if test_size == 0 or starts[0] == 0 or (ends <= starts).any():
+        n_times = ranks.max() + 1
+        raise DataError(
+            f"{len(order)} samples with {n_times} different times cannot be split into {n_folds} "
+            "folds by time; use fewer folds"
+        )
+    return [
+        Split(np.sort(order[:start]), np.sort(order[start:end]))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 def _official_split(data: Corpus | FeatureMatrix) -> Split:

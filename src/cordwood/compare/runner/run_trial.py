@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -129,7 +129,7 @@ def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) ->
         "predict": (transformed.transform_timing, predicting, saved_in_predict),
     }
     outcome = {
-        "scores": _score(test.labels, classes[codes], classes, trial.category),
+        "scores": _score(test, classes[codes], classes, trial.category),
         "params": tuned.params,
         "tuning_score": tuned.score,
         "tuned_by": tuned.kind,
@@ -156,10 +156,21 @@ def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) ->
 
 
 def _fit_params(trial: Trial, classifier: Any, train: Corpus | FeatureMatrix) -> dict[str, Any]:
-    """Return the groups, if the evaluation is grouped and the classifier accepts them."""
+    """Return the sample weights, and the groups if the classifier accepts them and they are used.
+
+    Raises
+    ------
+    CordwoodError
+        If there are weights and the classifier does not accept them.
+    """
+    params: dict[str, Any] = {}
     if trial.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
-        return {"groups": train.groups}
-    return {}
+        params["groups"] = train.groups
+    if train.weights is not None:
+        if not has_fit_parameter(classifier, "sample_weight"):
+            raise CordwoodError(f"learner {trial.learner!r} cannot use sample weights")
+        params["sample_weight"] = np.asarray(train.weights, float)
+    return params
 
 
 def _predict_codes(
@@ -174,9 +185,10 @@ def _predict_codes(
 
 
 def _score(
-    labels: Any, y_pred: NDArray[Any], classes: NDArray[Any], category: str | None
+    data: Corpus | FeatureMatrix, y_pred: NDArray[Any], classes: NDArray[Any], category: str | None
 ) -> dict[str, float]:
-    overall = score(list(labels), y_pred.tolist(), classes.tolist())
+    labels = data.labels or ()
+    overall = score(labels, y_pred.tolist(), classes.tolist(), data.weights)
     scores = {"micro_f1": overall.micro_f1, "macro_f1": overall.macro_f1}
     if category is None:
         return scores
@@ -205,9 +217,9 @@ def _score_rounds(
         y_pred, n = classes, 0
         for n, y_pred in enumerate(islice(classifier.staged_predict(X), requested[-1]), start=1):
             if n in requested:
-                stages[n] = _score(data.labels, y_pred, classes, trial.category)
+                stages[n] = _score(data, y_pred, classes, trial.category)
         if n not in stages:
-            stages[n] = _score(data.labels, y_pred, classes, trial.category)
+            stages[n] = _score(data, y_pred, classes, trial.category)
         rounds["n"] = list(stages)
         rounds[name] = {
             metric: [scores[metric] for scores in stages.values()] for metric in stages[n]
@@ -254,7 +266,11 @@ def _tune(
     if trial.tuning["kind"] == "test":
         return tune_on_test(make_pipeline, trial.grid, train, test, objective)
     grouped = trial.evaluation["kind"] == "grouped"
-    kind = resolve_tuning_kind(trial.tuning["kind"], make_pipeline, trial.grid, grouped=grouped)
+    by_time = trial.evaluation["kind"] == "time"
+    kind: Literal["cv", "oob", "loo"] = "cv"
+    # Out-of-bag and leave-one-out predictions are made by models of later samples.
+    if not by_time:
+        kind = resolve_tuning_kind(trial.tuning["kind"], make_pipeline, trial.grid, grouped=grouped)
     if kind != "cv":
         max_samples = trial.tuning.get("sample") if kind == "loo" else None
         indices = sample_for_loo(train, max_samples, trial.seed)
@@ -262,7 +278,8 @@ def _tune(
             kind, make_pipeline, trial.grid, train, objective, indices, grouped=grouped
         )
     inner = EvaluationConfig(
-        kind="grouped" if grouped else "stratified", folds=trial.tuning["folds"]
+        kind="time" if by_time else "grouped" if grouped else "stratified",
+        folds=trial.tuning["folds"],
     )
     splits = split(train, inner, trial.seed)
     return tune_by_cv(make_pipeline, trial.grid, train, splits, objective)

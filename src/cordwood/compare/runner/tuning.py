@@ -122,8 +122,10 @@ def tune_by_cv(
                 scores[i, fold] = _score(test_data.labels, proba, classes, objective)
     if objective.metric != "f1":
         return _select_best(candidates, scores.mean(axis=1), "cv")
-    is_category = np.asarray(data.labels) == objective.category
-    return _tune_by_pooled_f1(candidates, is_category, pooled, objective)
+    # All samples, except in splits by time, which never test the first samples.
+    tested = np.unique(np.concatenate([test for _, test in splits]))
+    is_category = np.asarray(data.labels)[tested] == objective.category
+    return _tune_by_pooled_f1(candidates, is_category, pooled[:, tested], objective)
 
 
 def _tune_by_pooled_f1(

@@ -1,0 +1,107 @@
+"""Detection of out-of-scope texts: AUROC of the combined score against the maximum probability.
+
+    python dev.py bench out_of_scope [--datasets 20ng r52] [--draws 5] [--samples 1500]
+
+A quarter of the classes, drawn at random, is left out; the recipe `quick` is trained on random
+samples of the others. Up to 1,000 texts of known classes and 1,000 of the left-out classes are
+scored. Prints the area under the ROC curve (%) of one minus the maximum probability, of the entropy
+of the probabilities, and of the combined score of `cordwood.inspection`; then the share (%) of
+texts of known classes that `predict` with ``unknown=0.05`` loses, and the share of the others that
+it finds. In the rows "other texts", the texts of another data set replace those of left-out
+classes. The last column is the difference of the combined score to the maximum probability.
+"""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+from sklearn.metrics import roc_auc_score
+
+from cordwood import recipes
+from cordwood.inspection import fit_scope, out_of_scope_score, scope_p_values
+from corpora import load_single_label
+from options import at_least
+from stopwatch import print_head, print_row, print_run
+
+_OTHER = {"20ng": "yelp", "r52": "20ng"}
+_N_TEST = 1000
+_MIN_CLASS_SIZE = 5
+_RATE = 0.05
+
+
+def main(names: list[str], n_draws: int, n_samples: int) -> None:
+    print_run()
+    print_head(
+        "data set", "max. prob.", "entropy", "score", "lost %", "found %", "score - max. prob."
+    )
+    for name in names:
+        draws = [run(name, seed, n_samples) for seed in range(n_draws)]
+        for position, kind in enumerate(("left-out classes", "other texts")):
+            rows = 100 * np.array([draw[position] for draw in draws])
+            means, gains = rows.mean(axis=0), rows[:, 2] - rows[:, 0]
+            deviation = np.std(gains, ddof=1) if n_draws > 1 else np.nan
+            print_row(
+                f"{name}, {kind}",
+                *(f"{each:.1f}" for each in means),
+                f"{gains.mean():+.1f} ± {deviation:.1f}",
+            )
+
+
+def run(name: str, seed: int, n_samples: int) -> list[list[float]]:
+    """Return the measures for left-out classes and for texts of another data set."""
+    corpus = load_single_label(name)
+    labels = np.array(corpus.labels)
+    random = np.random.RandomState(seed)
+    classes = np.unique(labels)
+    left_out = random.choice(classes, len(classes) // 4, replace=False)
+    is_left_out = np.isin(labels, left_out)
+    known = random.permutation(np.flatnonzero(~is_left_out))
+    train = known[:n_samples]
+    kept, counts = np.unique(labels[train], return_counts=True)
+    kept = kept[counts >= _MIN_CLASS_SIZE]
+    train = train[np.isin(labels[train], kept)]
+    test = known[n_samples:]
+    test = test[np.isin(labels[test], kept)][:_N_TEST]
+    outside = random.permutation(np.flatnonzero(is_left_out))[:_N_TEST]
+    texts = [corpus.select(part).texts for part in (train, test, outside)]
+    other = load_single_label(_OTHER[name]).texts
+    texts.append([other[i] for i in random.permutation(len(other))[:_N_TEST]])
+    model = recipes.make("quick", random_state=0).set_params(classifier__check_leakage=False)
+    model.fit(texts[0], labels[train])
+    model.scope_ = fit_scope(model, texts[0], model[-1].oof_proba_)
+    scored = [score(model, each) for each in texts[1:]]
+    return [compare(scored[0], each) for each in scored[1:]]
+
+
+def score(model: Any, texts: Sequence[str]) -> list[NDArray[Any]]:
+    """Return one minus the maximum probability, the entropy, the score and the p-value."""
+    proba = model.predict_proba(texts)
+    return [
+        1 - proba.max(axis=1),
+        entr(proba).sum(axis=1),
+        out_of_scope_score(model, texts, proba),
+        scope_p_values(model, texts, proba),
+    ]
+
+
+def compare(inside: list[NDArray[Any]], outside: list[NDArray[Any]]) -> list[float]:
+    is_outside = np.repeat([False, True], [len(inside[0]), len(outside[0])])
+    areas = [
+        float(roc_auc_score(is_outside, np.concatenate(pair)))
+        for pair in zip(inside[:3], outside[:3], strict=True)
+    ]
+    return [*areas, float((inside[3] <= _RATE).mean()), float((outside[3] <= _RATE).mean())]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--datasets", nargs="+", default=list(_OTHER), choices=list(_OTHER))
+    parser.add_argument("--draws", type=at_least(1), default=5)
+    parser.add_argument("--samples", type=at_least(100), default=1500)
+    arguments = parser.parse_args()
+    main(arguments.datasets, arguments.draws, arguments.samples)

@@ -1,0 +1,62 @@
+"""Reference for out-of-scope samples in a model file."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cordwood._scope_reference import ScopeReference
+from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import Field, Sizes
+
+if TYPE_CHECKING:
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+
+_SIGNALS = ("entropy", "distance", "unknown_terms")
+_KEYS = {"signals", "values", "scores"}
+
+
+class ScopeField(Field):
+    """A `ScopeReference`."""
+
+    def __init__(self) -> None:
+        super().__init__(optional=True)
+
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+        """Store the reference."""
+        return {
+            "signals": list(value.signals),
+            "values": encoder.arrays.add(value.values),
+            "scores": encoder.arrays.add(value.scores),
+        }
+
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+        """Read the reference."""
+        if not isinstance(node, dict) or set(node) != _KEYS:
+            raise Rejected("has a reference for out-of-scope samples of the wrong structure")
+        if not isinstance(node["signals"], list):
+            raise Rejected("has a reference for out-of-scope samples without signals")
+        return ScopeReference(
+            signals=tuple(node["signals"]),
+            values=decoder.arrays.get(node["values"]),
+            scores=decoder.arrays.get(node["scores"]),
+        )
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check types, shapes, and that numbers are finite and sorted."""
+        if not isinstance(value, ScopeReference):
+            return "a ScopeReference"
+        signals = value.signals
+        is_known = isinstance(signals, tuple) and all(
+            isinstance(each, str) and each in _SIGNALS for each in signals
+        )
+        if not is_known or not signals or len(set(signals)) < len(signals):
+            return "a ScopeReference with distinct known signals"
+        for array, n_dims in ((value.values, 2), (value.scores, 1)):
+            is_float = isinstance(array, np.ndarray) and array.dtype == np.float32
+            if not is_float or array.ndim != n_dims or not array.size:
+                return "a ScopeReference of arrays of float32"
+            if not np.isfinite(array).all() or (np.diff(array, axis=-1) < 0).any():
+                return "a ScopeReference of sorted finite numbers"
+        if value.values.shape[0] != len(signals):
+            return "a ScopeReference with values for each signal"
+        return None

@@ -1,0 +1,109 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from cordwood import api, persist
+from cordwood.cli.main import main
+from synthetic_data import make_counts
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model of three classes with noise, and texts to classify."""
+    folder = tmp_path_factory.mktemp("decisions")
+    X, y = make_counts(700, 60, 3, seed=0, noise=0.1, spread=0.8)
+    texts = [" ".join(f"w{j}" for j in np.flatnonzero(row)) for row in X]
+    model = api.train(texts[:600], np.array(["a", "b", "c"])[y[:600]], recipe="nb", oof=True)
+    persist.save(model, folder / "model.cordwood")
+    with open(folder / "new.csv", "w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "text"])
+        rows.writerows(enumerate([*texts[600:], "entirely different words here"]))
+    return folder
+
+
+@pytest.fixture
+def predict(folder, capsys):
+    def run(*options, code=0, data="new.csv"):
+        arguments = ["predict", folder / "model.cordwood", folder / data, *options]
+        found = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        assert found == code, captured.err
+        return captured
+
+    return run
+
+
+def read_rows(text):
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_coverage_writes_sets(predict):
+    rows = read_rows(predict("--coverage", 0.95).out)
+    assert [*rows[0]][-4:] == ["label", "probability", "set", "is_single"]
+    for row in rows:
+        labels = row["set"].split("|")
+        assert labels[0] == row["label"]
+        assert row["is_single"] == str(len(labels) == 1)
+    assert {row["is_single"] for row in rows} == {"True", "False"}
+
+
+def test_json_lines_have_lists(predict):
+    lines = predict("--coverage", 0.95, "--class-conditional", "--json").out.splitlines()
+    records = [json.loads(line) for line in lines]
+    assert all(isinstance(record["set"], list) for record in records)
+    assert all(record["is_single"] is (len(record["set"]) == 1) for record in records)
+
+
+def test_min_confidence_leaves_samples_undecided(predict):
+    rows = read_rows(predict("--min-confidence", 0.7).out)
+    for row in rows:
+        assert (row["label"] == "__undecided__") is (float(row["probability"]) < 0.7)
+
+
+def test_max_error_prints_the_threshold(predict, folder):
+    target = folder / "labels.csv"
+    out = predict("--max-error", 0.15, "-o", target).out
+    assert "for an error of at most 15.0% with 90% confidence" in out
+    labels = [row["label"] for row in read_rows(target.read_text(encoding="utf-8"))]
+    assert 0 < labels.count("__undecided__") < len(labels)
+    assert f"__undecided__ ({labels.count('__undecided__')})" in out
+
+
+def test_max_error_that_cannot_be_shown_is_an_error(predict):
+    message = predict("--max-error", 0.001, code=1).err
+    assert "max_error=0.001 needs at least" in message
+
+
+def test_unknown_samples_are_marked(predict):
+    rows = read_rows(predict("--unknown", 0.02).out)
+    assert rows[-1]["label"] == "__unknown__"
+    assert sum(row["label"] == "__unknown__" for row in rows) < 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--coverage", 95), "--coverage must be between 0 and 1"),
+        (("--class-conditional",), "--class-conditional requires --coverage"),
+        (("--min-confidence", 0.5, "--max-error", 0.1), "are alternatives"),
+        (("--unknown", -1), "--unknown must be between 0 and 1"),
+    ],
+)
+def test_invalid_options_are_usage_errors(predict, options, message):
+    assert message in " ".join(predict(*options, code=2).err.split())
+
+
+def test_model_without_out_of_fold_predictions(predict, folder):
+    path = folder / "model.cordwood"
+    model = persist.load(path)
+    stored = path.read_bytes()
+    del model.oof_, model.scope_
+    try:
+        persist.save(model, path)
+        assert "requires out-of-fold predictions" in predict("--coverage", 0.9, code=1).err
+        assert "no reference for out-of-scope samples" in predict("--unknown", 0.1, code=1).err
+    finally:
+        path.write_bytes(stored)

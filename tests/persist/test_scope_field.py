@@ -1,0 +1,83 @@
+"""References for out-of-scope samples in model files."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cordwood import persist, recipes
+from cordwood.exceptions import ModelFileError
+from cordwood.inspection import fit_scope
+from model_files import forge, load_error, rewrite
+
+TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", "odd")]
+LABELS = np.array(["+", "-", "o"] * 12)
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = recipes.make("nb").fit(TEXTS, LABELS)
+    model.scope_ = fit_scope(model, TEXTS, model.predict_proba(TEXTS))
+    return model
+
+
+def test_reference_is_restored(model, tmp_path):
+    found = persist.load(persist.save(model, tmp_path / "model")).scope_
+    assert found.signals == ("entropy", "unknown_terms")
+    np.testing.assert_array_equal(found.values, model.scope_.values)
+    np.testing.assert_array_equal(found.scores, model.scope_.scores)
+
+
+def test_model_without_reference_has_none(tmp_path):
+    model = recipes.make("nb").fit(TEXTS, LABELS)
+    assert not hasattr(persist.load(persist.save(model, tmp_path / "model")), "scope_")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"signals": ("entropy",)},
+        {"signals": ("entropy", "entropy")},
+        {"signals": ("entropy", "surprise")},
+        {"signals": ()},
+        {"values": np.zeros((2, 3))},
+        {"values": np.zeros((2, 0), np.float32)},
+        {"values": np.float32([[1, 0], [0, 1]])},
+        {"scores": np.float32([0, np.nan])},
+        {"scores": np.float32([0, np.inf])},
+        {"scores": np.zeros((2, 2), np.float32)},
+    ],
+)
+def test_invalid_references_are_not_saved(model, change, tmp_path):
+    changed = recipes.make("nb").fit(TEXTS, LABELS)
+    changed.scope_ = replace(model.scope_, **change)
+    with pytest.raises(ModelFileError, match="scope_ must be"):
+        persist.save(changed, tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"signals": ("entropy", ["distance"])},
+        {"signals": ("entropy", "distance", "unknown_terms")},
+        {"values": np.float32([[0, np.nan], [0, 1]])},
+        {"values": np.zeros(4, np.float32)},
+        {"scores": np.float32([1, 0])},
+    ],
+)
+def test_invalid_references_in_files_are_rejected(model, change, tmp_path):
+    changed = recipes.make("nb").fit(TEXTS, LABELS)
+    changed.scope_ = replace(model.scope_, **change)
+    assert "scope_ must be" in load_error(forge(changed, tmp_path / "model"))
+
+
+@pytest.mark.parametrize(
+    "node", [None, [], {"signals": []}, {"signals": 1, "values": 0, "scores": 0}]
+)
+def test_references_of_the_wrong_structure_are_rejected(model, node, tmp_path):
+    file = persist.save(model, tmp_path / "model")
+
+    def change(tree):
+        tree["model"]["fitted"]["scope_"] = node
+
+    assert "out-of-scope samples" in load_error(rewrite(file, tmp_path / "changed", tree=change))
