@@ -170,7 +170,10 @@ def make_models(names: Sequence[str]) -> list[Model]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = recipes.make(recipe, random_state=0, **params)
-                model.oof_ = fit_with_oof(model, X, labels)
+                if isinstance(X, Corpus):
+                    model.fit(X, labels)
+                else:
+                    model.oof_ = fit_with_oof(model, X, labels)
             file = persist.save(model, Path(folder, "model.cordwood"), recipe=recipe)
             inputs = X.select(range(8)) if isinstance(X, Corpus) else X[:8]
             loaded = persist.load(file)
