@@ -173,8 +173,14 @@ def train(
         if not oof:
             return model.fit(X, y, **fit_params)
         metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
-        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state, **metadata)
-        model.scope_ = fit_scope(model, X, model.oof_.proba)
+        # Rows of a table are selected after its conversion.
+        rows, inner = (X, model) if roles is None else _convert_table(model, X)
+        inner_oof = fit_with_oof(
+            inner, rows, y, n_jobs=n_jobs, random_state=random_state, **metadata
+        )
+        scope = fit_scope(inner, rows, inner_oof.proba)
+        model.steps[-len(inner.steps) :] = inner.steps
+        model.oof_, model.scope_ = inner_oof, scope
         return model
     except DataError:
         raise
@@ -256,6 +262,11 @@ def _choose_columns(data: Any, labels: Any, columns: Any) -> ColumnRoles | None:
     return check_columns(columns)
 
 
+def _convert_table(model: Pipeline, table: Any) -> tuple[NDArray[np.object_], Pipeline]:
+    """Fit the first step; return its output and the other steps."""
+    return model.steps[0][1].fit_transform(table), Pipeline(model.steps[1:])
+
+
 def _join_texts(table: Any, roles: ColumnRoles) -> Sequence[str] | None:
     if not roles.text:
         return None
@@ -330,7 +341,7 @@ def predict(
 
 
 def predict_by_rule(
-    model: Any, data: Corpus | FeatureMatrix | Sequence[str], rule: DecisionRule
+    model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any, rule: DecisionRule
 ) -> Predictions:
     """Predict labels and class probabilities, and apply a rule that was made for the model.
 
@@ -338,7 +349,7 @@ def predict_by_rule(
     ----------
     model : fitted classifier
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
-    data : Corpus, FeatureMatrix or sequence of str
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
     rule : DecisionRule
         Made by `cordwood.inspection.make_decision_rule`.
