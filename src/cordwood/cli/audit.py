@@ -36,6 +36,7 @@ _COLUMNS = (
     "text",
 )
 _MAX_NOTES = 3
+_MIN_ACCURACY = 0.7
 _MAX_EXAMPLE = 100
 _MAX_TEXT = 40
 
@@ -137,6 +138,11 @@ def _show(console: Console, found: DatasetAudit, seconds: float) -> None:
             f"{found.accuracy:.1%} are as recipe {found.recipe} predicts them out of fold; in "
             f"{seconds:.1f} s",
         )
+        if found.accuracy < _MIN_ACCURACY:
+            console.field(
+                "warning",
+                "the recipe is often wrong on these data, and so may be the label errors below",
+            )
     rows = [(kind, n, _format_example(found.select(kind)[0])) for kind, n in found.counts.items()]
     if rows:
         console.table(("problem", "samples", "first of them"), rows)
