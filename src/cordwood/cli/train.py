@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from cordwood import api, persist, recipes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
+from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
@@ -47,10 +48,18 @@ def train(args: Train) -> None:
     source.show(console, samples)
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
+    class_sizes = Counter(samples.labels or ())
+    # Samples that are the only one of their class cannot be both trained on and predicted.
+    has_scores = args.scores and max(class_sizes.values()) > 1
     start = time.perf_counter()
     with console.progress("training"):
         model = api.train(
-            samples, recipe=args.recipe, encoder=encoder, lexicon=args.lexicon, **params
+            samples,
+            recipe=args.recipe,
+            encoder=encoder,
+            lexicon=args.lexicon,
+            oof=has_scores,
+            **params,
         )
     seconds = time.perf_counter() - start
     persist.save(
@@ -70,6 +79,10 @@ def train(args: Train) -> None:
         console.field("members", _format_members(members, model[-1].pruned_))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
+    evaluation = None
+    if has_scores:
+        evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
+        show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
@@ -78,7 +91,7 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": dict(Counter(samples.labels or ()).most_common()),
+            "classes": dict(class_sizes.most_common()),
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,
@@ -87,6 +100,7 @@ def train(args: Train) -> None:
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
             "seconds": round(seconds, 3),
+            "scores": None if evaluation is None else evaluation.to_dict(),
             "model": str(target),
             "bytes": size,
         }

@@ -6,6 +6,13 @@ from cordwood.inspection._suspects import Suspect
 from cordwood.inspection.audit import DatasetAudit, Fix, audit_dataset
 from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
 from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
+from cordwood.inspection.evaluation import (
+    ClassEvaluation,
+    OOFEvaluation,
+    ScoreInterval,
+    Scores,
+    oof_evaluation,
+)
 from cordwood.inspection.explainer import Explainer, explain
 from cordwood.inspection.explanation import (
     Explanation,
@@ -14,10 +21,12 @@ from cordwood.inspection.explanation import (
     Neighbor,
 )
 from cordwood.inspection.label_errors import LabelErrors, find_label_errors
+from cordwood.inspection.learning_curve import LearningCurveEstimate, estimate_learning_curve
 from cordwood.inspection.near_duplicates import NearDuplicates, find_near_duplicates
 from cordwood.inspection.oof_predictions import OOFPredictions, compute_oof
 
 __all__ = [
+    "ClassEvaluation",
     "ClassWord",
     "ClassWords",
     "ConfusedClasses",
@@ -29,17 +38,23 @@ __all__ = [
     "Finding",
     "Fix",
     "LabelErrors",
+    "LearningCurveEstimate",
     "MemberExplanation",
     "NearDuplicates",
     "Neighbor",
+    "OOFEvaluation",
     "OOFPredictions",
     "RevealingWord",
+    "ScoreInterval",
+    "Scores",
     "Suspect",
     "audit_dataset",
     "check_dataset",
     "compute_oof",
+    "estimate_learning_curve",
     "explain",
     "explain_classes",
     "find_label_errors",
     "find_near_duplicates",
+    "oof_evaluation",
 ]
