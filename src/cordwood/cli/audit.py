@@ -20,7 +20,7 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.inspection import DatasetAudit, Suspect, audit_dataset
 from cordwood.inspection._suspects import shorten
-from cordwood.inspection.audit import RELABEL_CONFIDENCE, describe_pair, describe_word
+from cordwood.inspection.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
 
 NO_RECIPE = "none"
 
