@@ -33,7 +33,7 @@ from sklearn.pipeline import make_pipeline
 
 from cordwood import recipes
 from cordwood.inspection import OOFPredictions, compute_oof, find_label_errors
-from cordwood.inspection.audit import RELABEL_CONFIDENCE
+from cordwood.inspection.dataset_audit import RELABEL_CONFIDENCE
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

@@ -8,7 +8,7 @@ from cordwood import train
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection import audit_dataset
-from cordwood.inspection.audit import KINDS
+from cordwood.inspection.dataset_audit import KINDS
 
 WORDS = {
     "sport": "goal team match player ball coach race medal league stadium referee score".split(),

@@ -505,19 +505,8 @@ class Audit(options.LabelledReadOptions):
         ),
     ] = None
     escape_formulas: options.EscapeFormulas = True
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Seed of the random number generators."),
-    ] = 0
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "-j",
-            metavar="NUMBER",
-            help="Number of threads; -1 uses all cores. The result does not depend on it.",
-        ),
-    ] = -1
+    seed: options.Seed = 0
+    jobs: options.Jobs = -1
     subset: options.Subset = None
     json: options.Json = False
     quiet: options.Quiet = False
