@@ -76,7 +76,7 @@ def member_blocks(summary: Mapping[str, Any]) -> list[Block]:
             + (" Accuracy and F1 are out-of-fold." if has_scores else "")
             + (
                 " What the stack would lose without a member is measured by fitting the final "
-                "estimator to the others, on up to 3,000 samples in two folds; differences below "
+                "estimator to the others, on up to 2,000 samples in two folds; differences below "
                 "half a percentage point are noise."
                 if has_loss
                 else ""

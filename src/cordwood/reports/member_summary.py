@@ -18,7 +18,7 @@ from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 _N_TIMED = 100
 # Fits of the combiner without each member take long on many samples.
-_N_REFITTED = 3000
+_N_REFITTED = 2000
 _MIN_PROBABILITY = 1e-7
 
 

@@ -42,6 +42,7 @@ _MAX_EXCERPT = 280
 _N_SUSPECTS = 25
 _MAX_WORD_TEXTS = 400
 _N_WORDS = 8
+_MIN_TEXTS_RATIO = 2000
 _N_CANDIDATES = 100
 _N_NEIGHBORS = 4
 _MAX_SHARED_TERMS = 10
@@ -395,6 +396,7 @@ def _find_words(
 ) -> dict[str, Any] | None:
     """Find words for and against each class in test samples, or else in the vocabulary."""
     texts, language = None, None
+    n_train = _count_training_samples(model, samples)
     if samples is not None and samples.texts is not None:
         # Sorted by class, so that all classes have their share.
         order = np.argsort(samples.y, kind="stable")
@@ -409,6 +411,8 @@ def _find_words(
             model,
             texts,
             n_words=_N_CANDIDATES,
+            # There are many rare words in many texts, which mean little to a reader.
+            min_texts=max(3, 0 if texts is not None else (n_train or 0) // _MIN_TEXTS_RATIO),
             progress=lambda done, total: report("words of classes", done, total),
         )
     except CordwoodError:
