@@ -32,6 +32,7 @@ import numpy as np
 
 from cordwood import persist, recipes
 from cordwood.exceptions import ModelFileError
+from cordwood.inspection.oof_predictions import fit_with_oof
 from model_file_mutations import KINDS, mutate
 from options import at_least
 
@@ -154,7 +155,8 @@ def make_models(names: Sequence[str]) -> list[Model]:
                 X = texts
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = recipes.make(recipe, random_state=0, **params).fit(X, labels)
+                model = recipes.make(recipe, random_state=0, **params)
+                model.oof_ = fit_with_oof(model, X, labels)
             file = persist.save(model, Path(folder, "model.cordwood"), recipe=recipe)
             inputs = X[:8]
             loaded = persist.load(file)
@@ -262,6 +264,9 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
         return f"{type(error).__name__} at prediction: {str(error)[:200]!r}"
     if problem := find_invalid(probabilities, labels, classes, len(model.inputs)):
         return problem
+    oof = getattr(loaded, "oof_", None)
+    if oof is not None and (problem := find_invalid(oof.proba, oof.y_true, classes, len(oof.y))):
+        return f"out-of-fold predictions: {problem}"
     same_shape = probabilities.shape == model.probabilities.shape
     if same_shape and np.array_equal(probabilities, model.probabilities):
         return "same prediction"

@@ -50,3 +50,12 @@ def test_sparse_samples_are_converted_in_blocks():
 def test_unfitted_classifier_raises():
     with pytest.raises(NotFittedError):
         ExternalClassifier(LogisticRegression()).predict([[1.0]])
+
+
+def test_invalid_sparse_samples_raise():
+    X = sp.csr_array(np.eye(4))
+    model = ExternalClassifier(LogisticRegression()).fit(X, [0, 0, 1, 1])
+    X.indices[2] = 1000
+    for method in (lambda: model.fit(X, [0, 0, 1, 1]), lambda: model.predict_proba(X)):
+        with pytest.raises(ValueError, match="X is not a valid CSR matrix"):
+            method()

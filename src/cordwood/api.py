@@ -22,6 +22,8 @@ from cordwood._results import ClassScores, Evaluation, Predictions, score
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
@@ -39,6 +41,7 @@ def train(
     lexicon: Any = None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    oof: bool | None = None,
     **params: Any,
 ) -> Pipeline:
     """Train a classifier.
@@ -66,6 +69,11 @@ def train(
     n_jobs : int, optional
         Number of threads; -1 uses all cores, None one unless in a `joblib.parallel_config`
         context. The model does not depend on it.
+    oof : bool, optional
+        Whether to compute out-of-fold predictions of the training samples, from which
+        `cordwood.inspection.oof_evaluation` estimates the scores on new samples. True may take
+        several times as long, see `cordwood.inspection.compute_oof`. By default they are computed
+        for stacks only, whose base estimators have them already.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
         ``vectorizer__min_df=2``.
@@ -74,7 +82,8 @@ def train(
     -------
     Pipeline
         Fitted pipeline. Its `predict` and `predict_proba` take texts, or a feature matrix if
-        trained on one.
+        trained on one. Its attribute `oof_` contains the out-of-fold predictions, an
+        `OOFPredictions`, if they were computed.
 
     See Also
     --------
@@ -109,8 +118,13 @@ def train(
     )
     if is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
+    if oof is None:
+        oof = isinstance(model[-1], OOBStackingClassifier)
     try:
-        return model.fit(X, y)
+        if not oof:
+            return model.fit(X, y)
+        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state)
+        return model
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 

@@ -9,6 +9,7 @@ from cordwood.inspection.explanation import (
     MemberExplanation,
     Neighbor,
 )
+from cordwood.inspection.oof_predictions import OOFPredictions, compute_oof
 
 __all__ = [
     "ClassWord",
@@ -20,7 +21,9 @@ __all__ = [
     "Finding",
     "MemberExplanation",
     "Neighbor",
+    "OOFPredictions",
     "check_dataset",
+    "compute_oof",
     "explain",
     "explain_classes",
 ]

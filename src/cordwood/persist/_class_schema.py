@@ -70,8 +70,8 @@ class Schema:
     cls : type
         The class.
     fitted : mapping of str to Field
-        Fitted attributes that prediction needs. An object without the first of them is not fitted,
-        and only its parameters are stored. A `Pipeline` has none.
+        Fitted attributes that are stored. An object without the first of them that is not optional
+        is not fitted, and only its parameters are stored. A `Pipeline` has optional ones only.
     nested : mapping of str to Field
         Parameters that contain estimators.
     storable : mapping of str to callable
@@ -104,7 +104,12 @@ class Schema:
 
     def is_fitted(self, model: Any) -> bool:
         """Return whether an object has fitted attributes."""
-        return all(name in vars(model) for name in [*self.fitted][:1])
+        return all(name in vars(model) for name in self.required[:1])
+
+    @property
+    def required(self) -> list[str]:
+        """Names of the fitted attributes that are not optional."""
+        return [name for name, each in self.fitted.items() if not each.optional]
 
     def defaults(self) -> dict[str, Any]:
         """Return the parameters that are plain values, with their defaults."""

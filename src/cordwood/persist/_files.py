@@ -51,9 +51,9 @@ def save(
 ) -> Path:
     """Write a fitted model to a file.
 
-    The file contains what predictions need and the constructor parameters, but nothing that only
-    training uses, such as out-of-bag predictions. The file is replaced atomically: an error leaves
-    an existing file unchanged.
+    The file contains what predictions need, the constructor parameters, and the out-of-fold
+    predictions `oof_` of a pipeline, but nothing that only training uses, such as meta-features.
+    The file is replaced atomically: an error leaves an existing file unchanged.
 
     Parameters
     ----------

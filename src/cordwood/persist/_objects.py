@@ -65,7 +65,7 @@ class Registry:
         if schema is None or not schema.is_fitted(model):
             return Interface(is_fitted=None if schema is None else False)
         interface = schema.interface(model, self.interface)
-        return interface._replace(is_fitted=True) if schema.fitted else interface
+        return interface._replace(is_fitted=True) if schema.required else interface
 
 
 class ModelEncoder:
@@ -204,8 +204,7 @@ class ModelDecoder:
         return model
 
     def _decode_fitted(self, schema: Schema, model: Any, fitted: Mapping[str, Any]) -> None:
-        required = {name for name, each in schema.fitted.items() if not each.optional}
-        _check_keys(fitted, required, set(schema.fitted))
+        _check_keys(fitted, set(schema.required), set(schema.fitted))
         for name, each in schema.fitted.items():
             if name in fitted:
                 vars(model)[name] = each.decode(fitted[name], self, model)

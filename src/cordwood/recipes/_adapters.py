@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from cordwood._csr import check_sparse
+
 # Number of values of a dense block of samples in `predict_proba`: 64 MB in single precision.
 _BLOCK_VALUES = 16_000_000
 
@@ -111,4 +113,6 @@ class ExternalClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 
 def _to_csr_or_array(X: Any) -> Any:
-    return sp.csr_matrix(X, dtype=np.float32) if hasattr(X, "tocsr") else np.asarray(X)
+    # Neither the conversion in scipy nor the other packages check indices.
+    X = check_sparse(X)
+    return sp.csr_matrix(X, dtype=np.float32) if sp.issparse(X) else np.asarray(X)

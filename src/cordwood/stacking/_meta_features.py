@@ -4,6 +4,7 @@ Estimators that follow the protocol of `cordwood._base_classifier` provide them 
 fits; all others are fitted again in each fold of a cross-validation.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from cordwood._sklearn import take_rows
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
@@ -56,6 +58,41 @@ class FittedEstimators(NamedTuple):
     estimators: list[Any]
     sources: list[str]
     oof_probas: list[NDArray[np.float64]]
+
+
+def make_folds(
+    n_folds: int, class_codes: NDArray[np.intp], groups: Any, seed: int | None
+) -> list[Fold]:
+    """Return shuffled stratified folds; fewer if the largest class has fewer samples.
+
+    Parameters
+    ----------
+    n_folds : int
+    class_codes : ndarray of shape (n_samples,)
+        Classes, numbered from 0.
+    groups : array-like of shape (n_samples,) or None
+        Samples of the same group are in the same fold.
+    seed : int or None
+        Seed of the shuffling.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Indices of the training and test samples of each fold.
+    """
+    n_folds = min(n_folds, int(np.bincount(class_codes).max()))
+    if n_folds < 2:
+        raise ValueError(
+            "Cross-validation requires a class with at least two samples; every class in y "
+            "has one sample."
+        )
+    make_splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
+    with warnings.catch_warnings():
+        # A class may have fewer samples than folds: if the test part of a fold contains all of
+        # them, their out-of-fold probability of this class is 0.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        splitter = make_splitter(n_folds, shuffle=True, random_state=seed)
+        return list(splitter.split(class_codes, class_codes, groups))
 
 
 def fit_with_oof(

@@ -1,6 +1,5 @@
 """Stacked generalization using out-of-bag predictions."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from numbers import Integral
@@ -11,12 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    BaseCrossValidator,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    check_cv,
-)
+from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import (
     Bunch,
@@ -49,6 +43,11 @@ from cordwood._sklearn import (
     check_sample_weight,
     with_callbacks,
 )
+from cordwood.stacking._final_predictions import (
+    FinalTrainingSet,
+    assign_final_folds,
+    cross_fit,
+)
 from cordwood.stacking._leakage import measure_oof_optimism
 from cordwood.stacking._meta_features import (
     Fold,
@@ -56,6 +55,7 @@ from cordwood.stacking._meta_features import (
     find_stack_method,
     fit_with_oof,
     impute_prior,
+    make_folds,
     predict_proba,
 )
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
@@ -168,6 +168,10 @@ class OOBStackingClassifier(
     meta_features_ : ndarray of shape (n_samples, n_estimators * n_classes)
         Out-of-fold probabilities on which the final estimator was trained, in the order of
         `get_feature_names_out`.
+    oof_proba_ : ndarray of shape (n_samples, n_classes)
+        Out-of-fold probabilities of the whole stack: the final estimator is cross-fitted on
+        `meta_features_` in five folds that keep duplicates and groups together. Computed when it is
+        first read.
     oof_source_ : dict of str to {"oob", "loo", "cv", "prefit"}
         How the out-of-fold probabilities of each base estimator were computed, pruned ones
         included.
@@ -241,6 +245,8 @@ class OOBStackingClassifier(
     """
 
     classes_: NDArray[Any]
+    _oof_proba: NDArray[np.float64] | None
+    _final_training_set: FinalTrainingSet | None  # None as soon as `_oof_proba` is computed
 
     # `estimators`, `final_estimator`, `cv` and `use_oob` depend on each other: see `_check_params`.
     _parameter_constraints = {
@@ -330,6 +336,26 @@ class OOBStackingClassifier(
         weights = dict(zip(self._names, means, strict=True))
         return {name: weights.get(name, 0.0) for name in self.oof_source_}
 
+    @property
+    def oof_proba_(self) -> NDArray[np.float64]:
+        """Out-of-fold probabilities of the whole stack."""
+        check_is_fitted(self)
+        if not hasattr(self, "_final_training_set"):
+            raise AttributeError(
+                "oof_proba_ is not available in a stack that was loaded from a model file."
+            )
+        return self._cross_fit_final()
+
+    def _cross_fit_final(self) -> NDArray[np.float64]:
+        """Compute `oof_proba_`, unless it is known already."""
+        if self._oof_proba is None:
+            assert self._final_training_set is not None
+            self._oof_proba = cross_fit(
+                self.final_estimator_, self._final_training_set, self.classes_
+            )
+            self._final_training_set = None
+        return self._oof_proba
+
     @with_callbacks
     def fit(
         self,
@@ -389,6 +415,13 @@ class OOBStackingClassifier(
         with callbacks.task("fit-final-estimator"):
             features = self._add_features(self.meta_features_, X)
             self.final_estimator_.fit(features, y, **routed["final_estimator"])
+        folds_of_final = assign_final_folds(X, class_codes, groups, int(final_seed))
+        self._oof_proba = None
+        self._final_training_set = FinalTrainingSet(
+            features, self.meta_features_.shape[1], y, routed["final_estimator"], folds_of_final
+        )
+        if self.passthrough:
+            self._cross_fit_final()  # Now, in order not to keep the features.
         self.oof_optimism_: dict[str, float] = {}
         if self.check_leakage and not isinstance(self.cv, str):
             with callbacks.task("check-leakage"):
@@ -640,19 +673,7 @@ class OOBStackingClassifier(
         if not isinstance(self.cv, Integral):
             return list(check_cv(self.cv).split(class_codes, class_codes, **split_params))
         check_number("cv", self.cv, 2)
-        n_folds = min(int(self.cv), int(np.bincount(class_codes).max()))
-        if n_folds < 2:
-            raise ValueError(
-                "Cross-validation requires a class with at least two samples; every class in y "
-                "has one sample."
-            )
-        make_splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
-        with warnings.catch_warnings():
-            # A class may have fewer samples than folds: if the test part of a fold contains all
-            # of them, their out-of-fold probability of this class is 0.
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            splitter = make_splitter(n_folds, shuffle=True, random_state=seed)
-            return list(splitter.split(class_codes, class_codes, groups))
+        return make_folds(int(self.cv), class_codes, groups, seed)
 
     def _fit_base_estimators(
         self,

@@ -13,6 +13,7 @@ from cordwood.persist._class_schema import Interface, InterfaceOf, Schema, scale
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import FLOATS, MAX_NUMBER, Array, FeatureNames, Size, number
 from cordwood.persist._nested import NamedEstimators
+from cordwood.persist._oof_field import OOFField
 
 
 def chain_interface(steps: Sequence[Any], interface_of: InterfaceOf) -> Interface:
@@ -44,6 +45,9 @@ def chain_interface(steps: Sequence[Any], interface_of: InterfaceOf) -> Interfac
 
 def _check_pipeline(model: Any, interface_of: InterfaceOf) -> None:
     chain_interface([step for _, step in model.steps], interface_of)
+    oof = getattr(model, "oof_", None)
+    if oof is not None and not np.array_equal(oof.classes, getattr(model, "classes_", ())):
+        raise Rejected("has a pipeline with out-of-fold predictions of other classes")
 
 
 def _union_interface(model: Any, interface_of: InterfaceOf) -> Interface:
@@ -95,7 +99,7 @@ _FEATURES = {
 SCHEMAS = (
     Schema(
         cls=Pipeline,
-        fitted={},
+        fitted={"oof_": OOFField()},
         nested={"steps": NamedEstimators(is_chain=True)},
         check=_check_pipeline,
         interface=lambda model, interface_of: chain_interface(

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from cordwood._param_validation import POSITIVE, options, real
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
@@ -138,7 +139,9 @@ class LogarithmicPool(BaseCombiner):
         weight_bounds = (None, None) if has_class_weights else (0, None)
         intercept_bounds = (0, 0) if is_single else (None, None)
         bounds = [weight_bounds] * n_weights + [intercept_bounds] * n_classes
-        result = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        # Threads of BLAS take several times as long for the small matrices of the solver.
+        with threadpool_limits(1, user_api="blas"):
+            result = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
         if result.status == _ITERATION_LIMIT:
             warnings.warn(
                 f"Solver failed to converge after {result.nit} iterations. Increase alpha or "

@@ -1,0 +1,158 @@
+"""Out-of-fold predictions in a model file: few bytes per sample.
+
+Of each sample, the most probable class is stored as a code, and the probabilities of the true class
+and of all others above a threshold as half-precision numbers. The remaining classes share what is
+left between them, and the most probable class has the rest to one. Numbers are rounded down, so
+that the most probable class remains the same.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood._results import OOFPredictions
+from cordwood.persist._errors import Rejected
+from cordwood.persist._fields import Field, Sizes
+
+if TYPE_CHECKING:
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+
+# Smaller probabilities are replaced by their mean.
+_MIN_PROBA = 1e-3
+
+# Larger predictions would take more memory than some models; they are not stored.
+MAX_OOF_SIZE = 2**24
+
+_SOURCES = ("oob", "loo", "cv", "prefit")
+_ARRAYS = {
+    "y": "int64",
+    "top": "int64",
+    "counts": "int64",
+    "codes": "int64",
+    "values": "float16",
+    "rest": "float16",
+}
+
+
+class OOFField(Field):
+    """Out-of-fold predictions; groups are not stored."""
+
+    def __init__(self) -> None:
+        super().__init__(optional=True)
+
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+        """Store the predictions, unless they are too many."""
+        if value.proba.size > MAX_OOF_SIZE:
+            return None
+        encoder.budget.spend(16 * value.proba.size)
+        arrays = compress_proba(value.proba, value.y)
+        node = {name: encoder.arrays.add(array) for name, array in arrays.items()}
+        return {**node, "sources": dict(value.sources)}
+
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+        """Read the predictions."""
+        if node is None:
+            return None
+        if not isinstance(node, dict) or set(node) != {*_ARRAYS, "sources"}:
+            raise Rejected("has out-of-fold predictions of the wrong structure")
+        arrays = {name: decoder.arrays.get(node[name]) for name in _ARRAYS}
+        for name, dtype in _ARRAYS.items():
+            if arrays[name].ndim != 1 or arrays[name].dtype != dtype:
+                raise Rejected("has out-of-fold predictions of the wrong type")
+        classes = owner.classes_
+        size = len(arrays["y"]) * len(classes)
+        if not 0 < size <= MAX_OOF_SIZE:
+            raise Rejected("has out-of-fold predictions of an invalid size")
+        decoder.budget.spend(16 * size)
+        return OOFPredictions(
+            proba=expand_proba(arrays, len(classes)),
+            y=arrays["y"].astype(np.intp),
+            classes=classes,
+            sources=node["sources"],
+        )
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check types, shapes and ranges."""
+        if value is None:
+            return None
+        if not isinstance(value, OOFPredictions) or not isinstance(value.sources, dict):
+            return "an OOFPredictions"
+        sources = value.sources
+        is_valid = all(isinstance(key, str) and len(key) <= 10_000 for key in sources)
+        if not is_valid or not all(source in _SOURCES for source in sources.values()):
+            return "an OOFPredictions with valid sources"
+        if value.proba.shape != (len(value.y), len(value.classes)) or not value.proba.size:
+            return "an OOFPredictions with one row per sample and one column per class"
+        if value.y.dtype.kind != "i" or value.y.min() < 0 or value.y.max() >= len(value.classes):
+            return "an OOFPredictions with valid class codes"
+        sums = value.proba.sum(axis=1)
+        if not (value.proba.min() >= 0 and np.abs(sums - 1).max() < 1e-3):
+            return "an OOFPredictions whose probabilities sum to one"
+        return None
+
+
+def compress_proba(
+    proba: NDArray[np.float64], y: NDArray[np.intp]
+) -> dict[str, NDArray[np.generic]]:
+    """Return arrays from which `expand_proba` restores the probabilities approximately.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        Probabilities that sum to one.
+    y : ndarray of shape (n_samples,)
+        True classes.
+
+    Returns
+    -------
+    dict of str to ndarray
+        `y`; `top`, the most probable class of each sample; `counts`, how many other classes are
+        stored; `codes` and `values`, these classes and their probabilities; and `rest`, the mean
+        probability of the remaining classes.
+    """
+    samples = np.arange(len(proba))
+    top = proba.argmax(axis=1)
+    is_stored = proba >= _MIN_PROBA
+    is_stored[samples, y] = True
+    is_stored[samples, top] = False
+    is_rest = ~is_stored
+    is_rest[samples, top] = False
+    n_rest = is_rest.sum(axis=1)
+    rest = np.where(is_rest, proba, 0.0).sum(axis=1) / np.maximum(n_rest, 1)
+    return {
+        "y": np.asarray(y, np.int64),
+        "top": np.asarray(top, np.int64),
+        "counts": is_stored.sum(axis=1, dtype=np.int64),
+        "codes": np.asarray(np.nonzero(is_stored)[1], np.int64),
+        "values": _round_down(proba[is_stored]),
+        "rest": _round_down(rest),
+    }
+
+
+def expand_proba(arrays: dict[str, NDArray[Any]], n_classes: int) -> NDArray[np.float64]:
+    """Restore the probabilities from arrays of an untrusted file."""
+    y, top, counts, codes, values, rest = (arrays[name] for name in _ARRAYS)
+    n_samples = len(y)
+    if not len(top) == len(counts) == len(rest) == n_samples or len(codes) != len(values):
+        raise Rejected("has out-of-fold predictions of different lengths")
+    if counts.min() < 0 or counts.max() >= n_classes or counts.sum() != len(codes):
+        raise Rejected("has out-of-fold predictions with an invalid number of classes")
+    for each in (y, top, codes):
+        if len(each) and not 0 <= each.min() <= each.max() < n_classes:
+            raise Rejected("has out-of-fold predictions of unknown classes")
+    samples = np.arange(n_samples)
+    proba = np.repeat(rest.astype(np.float64)[:, None], n_classes, axis=1)
+    proba[np.repeat(samples, counts), codes] = values
+    proba[samples, top] = 0.0
+    sums = proba.sum(axis=1)
+    if not (proba.min() >= 0 and sums.max() <= 1):
+        raise Rejected("has out-of-fold predictions that are not probabilities")
+    proba[samples, top] = 1 - sums
+    return proba
+
+
+def _round_down(values: NDArray[np.float64]) -> NDArray[np.float16]:
+    """Return the largest half-precision numbers that are not above the given ones."""
+    rounded = values.astype(np.float16)
+    return np.where(rounded > values, np.nextafter(rounded, np.float16(0)), rounded)

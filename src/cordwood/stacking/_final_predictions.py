@@ -1,0 +1,108 @@
+"""Out-of-fold predictions of the whole stack: the final estimator is cross-fitted.
+
+The meta-features are out-of-fold predictions already, so that no base estimator is fitted again.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from cordwood._duplicates import assign_folds, number_duplicates
+from cordwood._sklearn import take_rows
+from cordwood.stacking._meta_features import align_columns, index_params, predict_proba
+from cordwood.stacking._related_samples import merge_partitions
+
+_N_FOLDS = 5
+
+
+class FinalTrainingSet(NamedTuple):
+    """Training set of the final estimator.
+
+    Parameters
+    ----------
+    features : ndarray or sparse matrix of shape (n_samples, n_features)
+        The meta-features, followed by other features if the stack passes them through.
+    n_meta_features : int
+        Number of meta-features, which have one block of `n_classes` columns per base estimator.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    fit_params : mapping
+        Parameters of `fit`, e.g. `sample_weight`.
+    folds : intp array of shape (n_samples,)
+        Fold of each sample.
+    """
+
+    features: Any
+    n_meta_features: int
+    y: NDArray[Any]
+    fit_params: Mapping[str, Any]
+    folds: NDArray[np.intp]
+
+
+def assign_final_folds(
+    X: Any, class_codes: NDArray[np.intp], groups: Any, seed: int
+) -> NDArray[np.intp]:
+    """Assign samples to five stratified folds; duplicates and groups are in one fold.
+
+    With fewer than five distinct samples or groups, there are as many folds as these.
+    """
+    clusters = number_duplicates(X)
+    if groups is not None:
+        clusters = merge_partitions(clusters, groups)
+    order = np.random.RandomState(seed).permutation(len(clusters))
+    n_folds = min(_N_FOLDS, len(np.unique(clusters)))
+    return assign_folds(class_codes, clusters, n_folds, order)
+
+
+def cross_fit(
+    final_estimator: Any, data: FinalTrainingSet, classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Predict each fold by a final estimator that is fitted on the other folds.
+
+    Parameters
+    ----------
+    final_estimator : estimator
+        Unfitted, or fitted on all samples; clones of it are fitted.
+    data : FinalTrainingSet
+    classes : ndarray of shape (n_classes,)
+        Sorted distinct labels.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+    """
+    proba = np.empty((len(data.y), len(classes)))
+    for fold in range(int(data.folds.max()) + 1):
+        is_test = data.folds == fold
+        train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+        proba[test] = _predict_fold(final_estimator, data, train, test, classes)
+    return proba
+
+
+def _predict_fold(
+    final_estimator: Any,
+    data: FinalTrainingSet,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    classes: NDArray[Any],
+) -> NDArray[np.float64]:
+    known = np.unique(data.y[train])
+    if not len(known):
+        return np.full((len(test), len(classes)), 1 / len(classes))
+    if len(known) == 1:  # Many classifiers reject a single class.
+        return align_columns(np.ones((len(test), 1)), known, classes)
+    features = data.features
+    if len(known) < len(classes):
+        # Combiners expect one column per class that they are fitted on.
+        is_known = np.resize(np.isin(classes, known), data.n_meta_features)
+        n_others = features.shape[1] - data.n_meta_features
+        features = features[:, np.flatnonzero(np.r_[is_known, np.ones(n_others, bool)])]
+    fitted = clone(final_estimator).fit(
+        take_rows(features, train),
+        data.y[train],
+        **index_params(data.fit_params, train, len(data.y)),
+    )
+    return predict_proba(fitted, take_rows(features, test), classes)

@@ -1,0 +1,104 @@
+"""Out-of-fold predictions in model files."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from cordwood import persist, recipes
+from cordwood._results import OOFPredictions
+from cordwood.exceptions import ModelFileError
+from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.persist import _oof_field
+from cordwood.persist._oof_field import compress_proba, expand_proba
+from model_files import forge, load_error
+
+TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", "odd")]
+LABELS = np.array(["+", "-", "o"] * 12)
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = recipes.make("nb")
+    model.oof_ = fit_with_oof(model, TEXTS, LABELS)
+    return model
+
+
+def test_predictions_are_restored(model, tmp_path):
+    oof = persist.load(persist.save(model, tmp_path / "model")).oof_
+    assert isinstance(oof, OOFPredictions)
+    np.testing.assert_allclose(oof.proba, model.oof_.proba, atol=2e-3)
+    np.testing.assert_array_equal(oof.y_true, LABELS)
+    np.testing.assert_array_equal(oof.y_pred, model.oof_.y_pred)
+    np.testing.assert_array_equal(oof.classes, model.classes_)
+    assert oof.sources == {"classifier": "cv"}
+    assert oof.groups is None
+
+
+def test_model_without_predictions_has_none(tmp_path):
+    model = recipes.make("nb").fit(TEXTS, LABELS)
+    assert not hasattr(persist.load(persist.save(model, tmp_path / "model")), "oof_")
+
+
+def test_too_many_predictions_are_not_stored(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(_oof_field, "MAX_OOF_SIZE", 20)
+    assert persist.load(persist.save(model, tmp_path / "model")).oof_ is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_compression_keeps_labels_and_probabilities_of_true_classes(data):
+    n_classes = data.draw(st.integers(2, 40))
+    shape = data.draw(st.integers(1, 8)), n_classes
+    scores = data.draw(hnp.arrays(np.float64, shape, elements=st.floats(-30, 0)))
+    proba = np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+    y = data.draw(hnp.arrays(np.intp, shape[0], elements=st.integers(0, n_classes - 1)))
+    restored = expand_proba(compress_proba(proba, y), n_classes)
+    np.testing.assert_array_equal(restored.argmax(axis=1), proba.argmax(axis=1))
+    np.testing.assert_allclose(restored.sum(axis=1), 1)
+    # Half precision has 11 significant bits; what is lost by rounding, the top class has.
+    bound = 1e-3 + n_classes * 2**-11 * (1 - proba.max(axis=1, keepdims=True))
+    assert (np.abs(restored - proba) <= bound).all()
+    rows = np.arange(len(y))
+    np.testing.assert_allclose(restored[rows, y], proba[rows, y], rtol=n_classes * 2e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("y", lambda y: y + 2, "unknown classes"),
+        ("y", lambda y: y[:-1], "different lengths"),
+        ("y", lambda y: y[:0], "invalid size"),
+        ("top", lambda top: top - 1, "unknown classes"),
+        ("counts", lambda counts: counts + 1, "number of classes"),
+        ("codes", lambda codes: codes + 2, "unknown classes"),
+        ("values", lambda values: -values, "not probabilities"),
+        ("values", lambda values: values + np.float16(1), "not probabilities"),
+        ("values", lambda values: values * np.float16("nan"), "not probabilities"),
+        ("rest", lambda rest: rest.astype(np.float32), "wrong type"),
+    ],
+)
+def test_invalid_arrays_are_rejected(model, tmp_path, monkeypatch, name, change, message):
+    def forge_arrays(proba, y):
+        arrays = compress_proba(proba, y)
+        return {**arrays, name: change(arrays[name])}
+
+    monkeypatch.setattr(_oof_field, "compress_proba", forge_arrays)
+    file = forge(model, tmp_path / "model")
+    assert message in load_error(file)
+
+
+def test_invalid_predictions_are_not_saved(model, tmp_path):
+    for change in (
+        {"sources": {"classifier": "guess"}},
+        {"classes": np.array(["a", "b", "c"])},
+        {"proba": model.oof_.proba / 2},
+        {"y": model.oof_.y[:-1]},
+    ):
+        changed = recipes.make("nb").fit(TEXTS, LABELS)
+        changed.oof_ = replace(model.oof_, **change)
+        with pytest.raises(ModelFileError, match="Pipeline whose oof_ must be|other classes"):
+            persist.save(changed, tmp_path / "model")
