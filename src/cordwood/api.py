@@ -18,17 +18,40 @@ from sklearn.utils.validation import check_is_fitted
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes, check_no_missing
-from cordwood._results import ClassScores, Evaluation, Predictions, score
+from cordwood._results import (
+    ClassScores,
+    Evaluation,
+    MultiLabelEvaluation,
+    MultiLabelPredictions,
+    Predictions,
+    score,
+    score_multilabel,
+)
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["ClassScores", "Evaluation", "Predictions", "evaluate", "predict", "score", "train"]
+__all__ = [
+    "ClassScores",
+    "Evaluation",
+    "MultiLabelEvaluation",
+    "MultiLabelPredictions",
+    "Predictions",
+    "evaluate",
+    "predict",
+    "score",
+    "score_multilabel",
+    "train",
+]
+
+# Parameters of `MultiLabelClassifier` that are parameters of `train`.
+_MULTILABEL_PARAMS = ("threshold", "min_labels")
 
 
 def train(
@@ -46,12 +69,15 @@ def train(
 ) -> Pipeline:
     """Train a classifier.
 
+    With a list of labels per sample, the model is a `MultiLabelClassifier` of the recipe.
+
     Parameters
     ----------
     data : Corpus, FeatureMatrix or sequence of str
         Training set. A `Corpus` or `FeatureMatrix` contains its labels.
-    labels : array-like of shape (n_samples,), optional
-        Label of each text. Required if `data` is a sequence of texts.
+    labels : array-like of shape (n_samples,) or sequence of lists, optional
+        Label of each text, or a list of its labels, which may be empty. Required if `data` is a
+        sequence of texts.
     recipe : str, default="quick"
         Name of a recipe, one of `cordwood.recipes.names()`.
     language : str, optional
@@ -76,7 +102,8 @@ def train(
         for stacks only, whose base estimators have them already.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
-        ``vectorizer__min_df=2``.
+        ``vectorizer__min_df=2``; with several labels per sample also `threshold` and `min_labels`
+        of `MultiLabelClassifier`.
 
     Returns
     -------
@@ -98,7 +125,9 @@ def train(
     ['+']
     """
     X, y = _check_inputs(data, labels)
-    check_n_classes(y.tolist(), "the training set")
+    is_multilabel = isinstance(y, list)
+    if not is_multilabel:
+        check_n_classes(y.tolist(), "the training set")
     if isinstance(data, FeatureMatrix):
         # Sparse features are usually term weights, which are on comparable scales.
         params.setdefault("scale", not sp.issparse(data.X))
@@ -108,6 +137,9 @@ def train(
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
     params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
+    multilabel_params = {
+        name: params.pop(name) for name in _MULTILABEL_PARAMS if is_multilabel and name in params
+    }
     model = recipes.make(
         recipe,
         input=input_type,
@@ -116,6 +148,11 @@ def train(
         n_jobs=n_jobs,
         **params,
     )
+    if is_multilabel:
+        if oof:
+            raise CordwoodError("oof requires one label per sample; omit it")
+        model, y, oof = *_make_multilabel(model, y, **multilabel_params), False
+        model.set_params(classifier__random_state=random_state, classifier__n_jobs=n_jobs)
     if is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
@@ -127,6 +164,34 @@ def train(
         return model
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
+
+
+def _make_multilabel(
+    model: Pipeline, y: list[tuple[Any, ...]], **params: Any
+) -> tuple[Pipeline, NDArray[np.int64]]:
+    """Return a pipeline for several labels per sample, and the label indicators."""
+    try:
+        classes = sorted({label for labels in y for label in labels})
+    except TypeError as error:
+        raise DataError("the labels have different types; convert all to str") from error
+    if not classes:
+        raise DataError("the training set has no labels; at least one sample must have one")
+    columns = {label: column for column, label in enumerate(classes)}
+    indicators = np.zeros((len(y), len(classes)), np.int64)
+    for i, labels in enumerate(y):
+        indicators[i, [columns[label] for label in labels]] = 1
+    cv = getattr(model[-1], "cv", None)
+    if isinstance(cv, int):
+        params["cv"] = cv
+    return Pipeline(
+        [("classifier", MultiLabelClassifier(model, classes=classes, **params))]
+    ), indicators
+
+
+def _find_multilabel(model: Any) -> MultiLabelClassifier | None:
+    """Return the classifier of several labels per sample, if the model is one."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return last if isinstance(last, MultiLabelClassifier) else None
 
 
 def _list_pretrained(
@@ -145,7 +210,9 @@ def _list_pretrained(
     return {name: value for name, value in given.items() if value is not None}
 
 
-def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predictions:
+def predict(
+    model: Any, data: Corpus | FeatureMatrix | Sequence[str]
+) -> Predictions | MultiLabelPredictions:
     """Predict labels and class probabilities.
 
     Parameters
@@ -157,8 +224,9 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
 
     Returns
     -------
-    Predictions
-        Labels and probabilities, in the order of the samples.
+    Predictions or MultiLabelPredictions
+        Labels and probabilities, in the order of the samples. `MultiLabelPredictions` if the model
+        was trained on a list of labels per sample.
 
     See Also
     --------
@@ -180,13 +248,19 @@ def predict(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Predict
             f"classes_ of the model has shape {classes.shape}, but its probabilities of "
             f"{len(data)} samples have shape {np.shape(probabilities)}"
         )
+    multilabel = _find_multilabel(model)
+    if multilabel is not None:
+        indicators = multilabel.apply_thresholds(probabilities)
+        return MultiLabelPredictions(
+            indicators=indicators, probabilities=probabilities, classes=classes
+        )
     labels = classes[np.argmax(probabilities, axis=1)]
     return Predictions(labels=labels, probabilities=probabilities, classes=classes)
 
 
 def evaluate(
     model: Any, data: Corpus | FeatureMatrix | Sequence[str], labels: ArrayLike | None = None
-) -> Evaluation:
+) -> Evaluation | MultiLabelEvaluation:
     """Score a model on labelled samples.
 
     Parameters
@@ -195,13 +269,15 @@ def evaluate(
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
     data : Corpus, FeatureMatrix or sequence of str
         Test set. A `Corpus` or `FeatureMatrix` contains its labels.
-    labels : array-like of shape (n_samples,), optional
-        True label of each text. Required if `data` is a sequence of texts.
+    labels : array-like of shape (n_samples,) or sequence of lists, optional
+        True label of each text, or a list of its labels. Required if `data` is a sequence of
+        texts.
 
     Returns
     -------
-    Evaluation
-        F1 scores, scores by class, and the confusion matrix.
+    Evaluation or MultiLabelEvaluation
+        F1 scores, scores by class, and the confusion matrix. `MultiLabelEvaluation` if the model
+        was trained on a list of labels per sample.
 
     Examples
     --------
@@ -217,6 +293,14 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
+    if isinstance(predictions, MultiLabelPredictions):
+        true_labels = y_true if isinstance(y_true, list) else [(each,) for each in y_true.tolist()]
+        return score_multilabel(true_labels, predictions)
+    if isinstance(y_true, list):
+        raise DataError(
+            "the test set has a list of labels per sample, but the model predicts one label per "
+            "sample"
+        )
     return score(y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist())
 
 
@@ -246,28 +330,24 @@ def _check_texts(texts: Any) -> None:
 
 def _check_inputs(
     data: Corpus | FeatureMatrix | Sequence[str], labels: ArrayLike | None
-) -> tuple[Any, NDArray[Any]]:
-    """Return X and y, with one valid label per sample."""
+) -> tuple[Any, Any]:
+    """Return X and y: an array with one valid label per sample, or a list of tuples of labels."""
     if isinstance(data, Corpus | FeatureMatrix):
         kind = type(data).__name__
         if labels is not None:
             raise TypeError(f"a {kind} contains its labels; omit the argument labels")
         if data.labels is None:
             raise DataError(f"the {kind} has no labels; read it with a label column")
-        if data.multilabel:
-            raise DataError(
-                f"the {kind} has a list of labels per sample; only one label per sample is "
-                "supported"
-            )
-        return data.texts if isinstance(data, Corpus) else data.X, np.asarray(data.labels)
+        X = data.texts if isinstance(data, Corpus) else data.X
+        return X, list(data.labels) if data.multilabel else np.asarray(data.labels)
     _check_texts(data)
     if labels is None:
         raise TypeError("labels is missing; give one label per text")
     return data, _check_labels(labels, len(data))
 
 
-def _check_labels(labels: Any, n_samples: int) -> NDArray[Any]:
-    """Return an array of labels, one per text."""
+def _check_labels(labels: Any, n_samples: int) -> Any:
+    """Return an array of labels, one per text, or a list of tuples of labels."""
     listed = list(labels)
     if len(listed) != n_samples:
         raise DataError(
@@ -275,12 +355,22 @@ def _check_labels(labels: Any, n_samples: int) -> NDArray[Any]:
         )
     # Before the conversion, which turns NaN into the str "nan".
     check_no_missing(listed, "labels")
+    is_multilabel = bool(listed) and isinstance(listed[0], list | tuple | set)
     for position, label in enumerate(listed):
-        if isinstance(label, list | tuple | set | dict) or np.ndim(label):
+        if is_multilabel != isinstance(label, list | tuple | set):
+            raise DataError(
+                f"labels[{position}] is of type {type(label).__name__}, but labels[0] of type "
+                f"{type(listed[0]).__name__}; give one label per text, or a list of labels per text"
+            )
+        if is_multilabel:
+            check_no_missing([*label], f"labels[{position}]")
+        elif isinstance(label, dict) or np.ndim(label):
             raise DataError(
                 f"labels[{position}] is of type {type(label).__name__}; give one label per text, "
-                "a str or a number"
+                "a str or a number, or a list of labels"
             )
+    if is_multilabel:
+        return [tuple(each) for each in listed]
     return np.asarray(labels if hasattr(labels, "__array__") else listed)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Self, cast
 
 import typer
@@ -12,13 +12,13 @@ from cordwood.cli.console import Console, count
 from cordwood.cli.options import ReadOptions
 from cordwood.datasets import readers
 from cordwood.datasets._rows import RowStream
-from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.corpus import Corpus, FeatureMatrix, split_labels
 from cordwood.datasets.registry import load_dataset
 from cordwood.exceptions import DataError
 
 PREFIX = "dataset:"
 
-_COLUMNS = ("text", "label", "id")
+_COLUMNS = ("text", "label", "id", "label_separator")
 _FILE_OPTIONS = ("format", "delimiter", "n_features", "max_bytes", "max_row_length")
 _FORMATS_WITHOUT_COLUMNS = ("folder", "svmlight")
 
@@ -100,6 +100,9 @@ class Source:
                     self.data, label=self.label, progress=progress, **self._file_options()
                 )
                 samples = replace(readers.corpus_from_rows(stream), skipped=stream.skipped)
+        separator = getattr(self.options, "label_separator", None)
+        if separator is not None and not samples.multilabel:
+            samples = split_labels(samples, separator)
         if self.subset is None:
             return samples
         try:
@@ -161,7 +164,9 @@ def _summarize(samples: Corpus | FeatureMatrix) -> str:
     if isinstance(samples, FeatureMatrix):
         found += f" with {count(samples.X.shape[1], 'feature')}"
     if samples.multilabel:
-        return f"{found}, with any number of labels each"
+        n_labels = Counter(chain.from_iterable(samples.labels or ()))
+        mean = n_labels.total() / max(len(samples), 1)
+        return f"{found}, {count(len(n_labels), 'label')}, {mean:.1f} per sample"
     counts = Counter(samples.labels).most_common()
     (most, n_most), (least, n_least) = counts[0], counts[-1]
     if len(counts) == 1:

@@ -179,6 +179,16 @@ class LabelledReadOptions(ReadOptions):
     """How to read the samples and labels of DATA."""
 
     label: Annotated[str | None, _label_option("label")] = None
+    label_separator: Annotated[
+        str | None,
+        typer.Option(
+            "--label-separator",
+            metavar="STRING",
+            help="Split the label of each sample into several labels at this string, such as ';'. "
+            "JSON lists are several labels without it.",
+            show_default=False,
+        ),
+    ] = None
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.

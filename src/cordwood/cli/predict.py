@@ -40,7 +40,7 @@ def predict(args: Predict) -> None:
     all_cores = parallel_config("threading", n_jobs=-1)
     with all_cores, console.progress(f"predicting {args.data}") as progress:
         samples = source.with_columns(card.columns).open(progress)
-        counts = _write_predictions(args, model, samples, target)
+        counts, n_samples = _write_predictions(args, model, samples, target)
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
@@ -48,7 +48,6 @@ def predict(args: Predict) -> None:
     if target is None:
         return
     console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
-    n_samples = counts.total()
     console.field("wrote", f"{target}: {count(n_samples, 'prediction')}, in {seconds:.1f} s")
     console.print_json(
         {
@@ -65,8 +64,11 @@ def predict(args: Predict) -> None:
 
 def _write_predictions(
     args: Predict, model: Any, samples: RowStream | Corpus | FeatureMatrix, target: Path | None
-) -> Counter[str]:
-    """Write one row per sample and return the number of samples by predicted label."""
+) -> tuple[Counter[str], int]:
+    """Write one row per sample; return the number of samples by predicted label and in all.
+
+    With several labels per sample, the label and its probability are tuples.
+    """
     columns = ["id", "label", "probability"]
     if args.all_probabilities:
         with model_errors(args.model):
@@ -75,13 +77,15 @@ def _write_predictions(
     # Predict the first sample before the header is written: an error then leaves no output.
     first = list(islice(rows, 1))
     counts: Counter[str] = Counter()
+    n_samples = 0
     with open_table(
         target, columns, json_lines=args.json, escape_formulas=args.escape_formulas
     ) as write:
         for row in chain(first, rows):
-            counts[row[1]] += 1
+            counts.update(row[1] if isinstance(row[1], tuple) else [row[1]])
+            n_samples += 1
             write(row[: len(columns)])
-    return counts
+    return counts, n_samples
 
 
 def _iter_predictions(
@@ -91,10 +95,23 @@ def _iter_predictions(
     for batch in iter_batches(samples, BATCH_SIZE):
         with model_errors(path):
             predictions = api.predict(model, batch)
-            labels = [str(label) for label in predictions.labels]
-            confidence = predictions.confidence.round(DECIMALS).tolist()
             probabilities = predictions.probabilities.round(DECIMALS).tolist()
+            labels, confidence = _format_labels(predictions)
         for id, label, probability, each in zip(
             batch.ids, labels, confidence, probabilities, strict=True
         ):
             yield (id, label, probability, *each)
+
+
+def _format_labels(
+    predictions: api.Predictions | api.MultiLabelPredictions,
+) -> tuple[list[Any], list[Any]]:
+    """Return the label of each sample and its probability, or tuples of them."""
+    if isinstance(predictions, api.Predictions):
+        labels = [str(label) for label in predictions.labels]
+        return labels, predictions.confidence.round(DECIMALS).tolist()
+    column = {label: i for i, label in enumerate(predictions.classes.tolist())}
+    return [tuple(map(str, each)) for each in predictions.labels], [
+        tuple(proba[[column[label] for label in each]].round(DECIMALS).tolist())
+        for each, proba in zip(predictions.labels, predictions.probabilities, strict=True)
+    ]

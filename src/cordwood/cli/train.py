@@ -2,8 +2,10 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import typer
 from joblib import effective_n_jobs
@@ -67,7 +69,7 @@ def train(args: Train) -> None:
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
     members = getattr(model[-1], "estimator_weights_", None)
     if members is not None:
-        console.field("members", _format_members(members, model[-1].pruned_))
+        console.field("members", _format_members(members, getattr(model[-1], "pruned_", ())))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
@@ -78,7 +80,7 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": dict(Counter(samples.labels or ()).most_common()),
+            "classes": _count_labels(samples),
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,
@@ -122,9 +124,18 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     return kept + dropped
 
 
+def _count_labels(samples: Corpus | FeatureMatrix) -> dict[Any, int]:
+    """Return the number of samples of each label, the most frequent first."""
+    labels: Iterable[Any] = samples.labels or ()
+    counts = Counter(chain.from_iterable(labels) if samples.multilabel else labels)
+    return dict(counts.most_common())
+
+
 def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:
     """Return the vectorizer, in a stack that of the first member that has one of its own."""
-    for pipeline in (model, *getattr(model[-1], "estimators_", ())):
+    shared_steps = getattr(model[-1], "_shared_steps", ())
+    pipelines = [Pipeline(steps) for steps in shared_steps if steps]
+    for pipeline in (model, *getattr(model[-1], "estimators_", ()), *pipelines):
         vectorizer = getattr(pipeline, "named_steps", {}).get("vectorizer")
         if isinstance(vectorizer, TextVectorizer):
             return vectorizer

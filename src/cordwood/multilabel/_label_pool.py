@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 Float64Array = NDArray[np.float64]
 
 # Lower bound of the probabilities and of their complements, so that no member decides alone.
-_FLOOR = 1e-4
+_FLOOR = 1e-3
 # L2 penalties: of the shared weights from equal weights, of the weights of a label from the shared
 # weights, and of its intercept from the shared intercept. Chosen by cross-validation; see
 # docs/multilabel.md.

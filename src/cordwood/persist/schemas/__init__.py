@@ -5,6 +5,7 @@ from cordwood.persist.schemas import (
     _bayes,
     _compose,
     _linear,
+    _multilabel,
     _neighbors,
     _pretrained,
     _rules,
@@ -23,6 +24,7 @@ _FAMILIES = (
     _trees,
     _rules,
     _stacking,
+    _multilabel,
 )
 
 REGISTRY = Registry(schema for family in _FAMILIES for schema in family.SCHEMAS)
