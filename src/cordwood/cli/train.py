@@ -2,8 +2,10 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import typer
 from joblib import effective_n_jobs
@@ -59,9 +61,9 @@ def train(args: Train) -> None:
         )
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
-    class_sizes = Counter(samples.labels or ())
+    class_sizes = _count_labels(samples)
     # Samples that are the only one of their class cannot be both trained on and predicted.
-    has_scores = args.scores and max(class_sizes.values()) > 1
+    has_scores = args.scores and not samples.multilabel and max(class_sizes.values()) > 1
     start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"):
         model = api.train(
@@ -90,10 +92,10 @@ def train(args: Train) -> None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
     # Boosted forests have weights too, of their rounds.
-    is_stack = hasattr(model[-1], "pruned_")
+    is_stack = samples.multilabel or hasattr(model[-1], "pruned_")
     members = getattr(model[-1], "estimator_weights_", None) if is_stack else None
     if members is not None and recipes.find(args.recipe).members:
-        console.field("members", _format_members(members, model[-1].pruned_))
+        console.field("members", _format_members(members, getattr(model[-1], "pruned_", ())))
     elif members is not None:
         temperature = 1 / max(members[args.recipe], 1e-9)
         console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
@@ -130,7 +132,7 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": dict(class_sizes.most_common()),
+            "classes": class_sizes,
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,
@@ -183,9 +185,18 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     return kept + dropped
 
 
+def _count_labels(samples: Corpus | FeatureMatrix) -> dict[Any, int]:
+    """Return the number of samples of each label, the most frequent first."""
+    labels: Iterable[Any] = samples.labels or ()
+    counts = Counter(chain.from_iterable(labels) if samples.multilabel else labels)
+    return dict(counts.most_common())
+
+
 def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:
     """Return the vectorizer, in a stack that of the first member that has one of its own."""
-    for pipeline in (model, *getattr(model[-1], "estimators_", ())):
+    shared_steps = getattr(model[-1], "_shared_steps", ())
+    pipelines = [Pipeline(steps) for steps in shared_steps if steps]
+    for pipeline in (model, *getattr(model[-1], "estimators_", ()), *pipelines):
         steps = getattr(pipeline, "named_steps", {})
         if "preprocessor" in steps:
             steps = steps["preprocessor"].named_transformers_
