@@ -171,6 +171,15 @@ def test_majority_of_equal_texts_is_suggested():
     assert ids(audit, "duplicate") == ["r3", "r6"]
 
 
+def test_near_duplicate_with_an_exact_copy_of_its_own():
+    texts, labels = make_texts(60)
+    texts[3] = texts[6] = texts[0] + "!"
+    audit = audit_dataset(corpus(texts, labels), recipe=None)
+    assert ids(audit, "duplicate") == ["r6"]
+    [suspect] = audit.select("near-duplicate")
+    assert (suspect.id, suspect.reason) == ("r3", "similar to r0")
+
+
 def test_leakage_between_subsets_of_a_split():
     texts, labels = make_texts(60)
     texts[50] = texts[2] + "."

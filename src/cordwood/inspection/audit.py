@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cordwood import recipes
 from cordwood._duplicates import number_duplicates
+from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
 from cordwood._results import OOFPredictions
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -255,6 +256,8 @@ def _predict_oof(
         random_state=random_state,
         n_jobs=n_jobs,
     )
+    if is_mostly_empty(X):
+        model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     try:
         oof = fit_with_oof(
             model, X, y, groups=data.groups, n_jobs=n_jobs, random_state=random_state
