@@ -229,6 +229,8 @@ def test_progress_names_the_steps():
     audit_dataset(corpus(texts, labels), recipe="nb", progress=lambda *call: calls.append(call))
     steps = dict.fromkeys(step for step, _, _ in calls)
     assert list(steps)[:4] == ["reading texts", "comparing texts", "comparing words", "training"]
+    last = {step: (done, total) for step, done, total in calls}
+    assert all(done == total for done, total in last.values())
 
 
 @pytest.mark.parametrize(

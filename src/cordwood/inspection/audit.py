@@ -77,7 +77,7 @@ def audit_dataset(
     n_jobs : int, optional
         Number of threads of the recipe. The result does not depend on it.
     progress : callable, default=None
-        Called as ``progress(step, done, total)``; `total` is None if it is unknown.
+        Called as ``progress(step, done, total)``; `total` is None while it is unknown.
 
     Returns
     -------
@@ -118,6 +118,7 @@ def audit_dataset(
     if isinstance(data, Corpus):
         report("reading texts", 0, None)
         text_suspects = list(find_bad_texts(data))
+        report("reading texts", 1, 1)
         near = find_near_duplicates(
             data.texts, progress=lambda *done: report("comparing texts", *done)
         )
@@ -128,6 +129,7 @@ def audit_dataset(
     if isinstance(data, Corpus) and features is not None and near is not None:
         report("comparing words", 0, None)
         suspects += _find_all_outliers(data, features, near, text_suspects)
+        report("comparing words", 1, 1)
     revealing: tuple[RevealingWord, ...] = ()
     if isinstance(data, Corpus):
         classes, y = np.unique(np.asarray(labels), return_inverse=True)
@@ -137,6 +139,7 @@ def audit_dataset(
     if model is not None or recipe is not None:
         report("training", 0, None)
         model, oof = _predict_oof(data, model, recipe, random_state, n_jobs)
+        report("training", 1, 1)
         skipped = {suspect.index for suspect in text_suspects}
         suspects += _find_all_label_errors(data, oof, model, features, skipped, report)
         words = None if features is None else features.counts
@@ -283,7 +286,7 @@ def _find_all_label_errors(
     explainer = Explainer(model) if isinstance(data, Corpus) else None
     classes = oof.classes.tolist()
     for number, i in enumerate(ranking):
-        report("explaining label errors", number, len(ranking))
+        report("explaining label errors", number + 1, len(ranking))
         given, suggested = classes[oof.y[i]], classes[errors.suggested[i]]
         reason = (
             f"{suggested} has the probability {errors.confidence[i]:.2f}, {given} "
