@@ -135,8 +135,9 @@ def audit_dataset(
         classes, y = np.unique(np.asarray(labels), return_inverse=True)
         revealing = find_revealing_words(data.texts, y, classes)
     oof = None
+    is_given = model is not None
     confused: tuple[ConfusedClasses, ...] = ()
-    if model is not None or recipe is not None:
+    if is_given or recipe is not None:
         report("training", 0, None)
         model, oof = _predict_oof(data, model, recipe, random_state, n_jobs)
         report("training", 1, 1)
@@ -152,7 +153,7 @@ def audit_dataset(
         suspects=tuple(sorted(suspects, key=lambda suspect: order[suspect.kind])),
         confused_classes=confused,
         revealing_words=revealing,
-        recipe=None if oof is None else recipe,
+        recipe=None if is_given else recipe,
         accuracy=None if oof is None else float(np.mean(oof.proba.argmax(axis=1) == oof.y)),
     )
 
