@@ -87,7 +87,7 @@ def _heat_map(
             ]
         )
     note = (
-        "Rows are true classes, columns predicted ones. The darker, the more samples; dashed: "
+        "Rows are true classes, columns predicted ones. The stronger the color, the more samples; dashed: "
         "correct predictions." + (" Numbers link to examples." if targets else "")
     )
     return HeatMap(
