@@ -18,7 +18,15 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes, check_no_missing
-from cordwood._results import ClassScores, Evaluation, Predictions, score
+from cordwood._results import (
+    ClassScores,
+    Evaluation,
+    MultiLabelEvaluation,
+    MultiLabelPredictions,
+    Predictions,
+    score,
+    score_multilabel,
+)
 from cordwood.columns._frames import count_rows, is_table, take_label_column
 from cordwood.columns.converter import TableConverter
 from cordwood.columns.detection import detect_columns
@@ -29,13 +37,28 @@ from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["ClassScores", "Evaluation", "Predictions", "evaluate", "predict", "score", "train"]
+__all__ = [
+    "ClassScores",
+    "Evaluation",
+    "MultiLabelEvaluation",
+    "MultiLabelPredictions",
+    "Predictions",
+    "evaluate",
+    "predict",
+    "score",
+    "score_multilabel",
+    "train",
+]
+
+# Parameters of `MultiLabelClassifier` that are parameters of `train`.
+_MULTILABEL_PARAMS = ("threshold", "min_labels")
 
 
 def train(
@@ -57,14 +80,16 @@ def train(
 ) -> Pipeline:
     """Train a classifier.
 
+    With a list of labels per sample, the model is a `MultiLabelClassifier` of the recipe.
+
     Parameters
     ----------
     data : Corpus, FeatureMatrix, sequence of str or dataframe
         Training set. A `Corpus` or `FeatureMatrix` contains its labels. A dataframe is one of
         pandas or polars, a table of pyarrow, or a mapping of names to columns.
-    labels : array-like of shape (n_samples,) or str, optional
-        Label of each text, or the column of the dataframe that contains the labels. Required if
-        `data` is a sequence of texts or a dataframe.
+    labels : array-like of shape (n_samples,), sequence of lists or str, optional
+        Label of each text, a list of its labels, which may be empty, or the column of the dataframe
+        that contains the labels. Required if `data` is a sequence of texts or a dataframe.
     groups : array-like of shape (n_samples,), optional
         Group of each sample, such as ``data.groups``, for recipes that fit by cross-validation,
         such as stacks: samples of a group are never divided between training and validation.
@@ -103,7 +128,8 @@ def train(
         with ``oof=True``. See docs/confidence.md.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
-        ``vectorizer__min_df=2``.
+        ``vectorizer__min_df=2``; with several labels per sample also `threshold` and `min_labels`
+        of `MultiLabelClassifier`.
 
     Returns
     -------
@@ -135,9 +161,13 @@ def train(
     ['drink', 'food']
     """
     X, y = _check_inputs(data, labels)
-    check_n_classes(y.tolist(), "the training set")
+    is_multilabel = isinstance(y, list)
+    if not is_multilabel:
+        check_n_classes(y.tolist(), "the training set")
     roles = _choose_columns(data, labels, columns)
     if roles is not None:
+        if is_multilabel:
+            raise CordwoodError("columns requires one label per sample; omit it")
         params["columns"] = roles
         X = data
     if isinstance(data, FeatureMatrix):
@@ -150,9 +180,18 @@ def train(
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
     texts = _join_texts(data, roles) if roles is not None else X if input_type == "text" else None
     params |= _list_pretrained(recipe, texts, encoder, lexicon)
+    multilabel_params = {
+        name: params.pop(name) for name in _MULTILABEL_PARAMS if is_multilabel and name in params
+    }
+    if is_multilabel and (oof or calibrate):
+        raise CordwoodError("oof and calibrate require one label per sample; omit them")
+    if is_multilabel:
+        calibrate = False
     if calibrate is None:
         calibration = recipes.find(recipe).calibration
-        calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
+        is_wanted = calibration == "cheap" or (calibration == "costly" and bool(oof))
+        # Cross-validation requires a class with at least two samples.
+        calibrate = is_wanted and len(np.unique(y)) < len(y)
     model = recipes.make(
         recipe,
         input=input_type,
@@ -162,15 +201,18 @@ def train(
         calibrate=calibrate,
         **params,
     )
+    if is_multilabel:
+        model, y, oof = *_make_multilabel(model, y, **multilabel_params), False
+        model.set_params(classifier__random_state=random_state, classifier__n_jobs=n_jobs)
     if roles is None and is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
-    fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
+    metadata = _list_metadata(model, recipe, data, groups, sample_weight, oof=oof)
     try:
         if not oof:
-            return model.fit(X, y, **fit_params)
-        metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
+            name = model.steps[-1][0]
+            return model.fit(X, y, **{f"{name}__{key}": value for key, value in metadata.items()})
         # Rows of a table are selected after its conversion.
         rows, inner = (X, model) if roles is None else _convert_table(model, X)
         inner_oof = fit_with_oof(
@@ -186,19 +228,20 @@ def train(
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 
 
-def _list_fit_params(
-    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any
+def _list_metadata(
+    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any, *, oof: bool
 ) -> dict[str, Any]:
-    """Return groups and sample weights as parameters of `fit`."""
-    name, classifier = model.steps[-1]
-    params = {}
+    """Return groups and sample weights, if there are any."""
+    classifier = model[-1]
+    metadata = {}
     if groups is not None:
-        if not has_fit_parameter(classifier, "groups"):
+        # Out-of-fold predictions are grouped for any classifier.
+        if not oof and not has_fit_parameter(classifier, "groups"):
             raise CordwoodError(
-                f"recipe {recipe!r} cannot use groups; use a stack such as 'quick', or omit "
-                "groups= / --group"
+                f"recipe {recipe!r} does not cross-validate, so that groups have no effect; omit "
+                "groups= / --group, or use oof=True / --scores"
             )
-        params[f"{name}__groups"] = groups
+        metadata["groups"] = groups
     if sample_weight is None:
         sample_weight = getattr(data, "weights", None)
     if sample_weight is not None:
@@ -206,8 +249,8 @@ def _list_fit_params(
         if not weights.sum() > 0:
             raise DataError("all sample weights are 0; at least one must be positive")
         _check_weights_supported(classifier, recipe)
-        params[f"{name}__sample_weight"] = weights
-    return params
+        metadata["sample_weight"] = weights
+    return metadata
 
 
 def _check_weights_supported(classifier: Any, recipe: str) -> None:
@@ -228,6 +271,34 @@ def _check_weights_supported(classifier: Any, recipe: str) -> None:
             f"{', '.join(unable)} cannot; choose others with members={others} / "
             f'--set "members={others}"'
         )
+
+
+def _make_multilabel(
+    model: Pipeline, y: list[tuple[Any, ...]], **params: Any
+) -> tuple[Pipeline, NDArray[np.int64]]:
+    """Return a pipeline for several labels per sample, and the label indicators."""
+    try:
+        classes = sorted({label for labels in y for label in labels})
+    except TypeError as error:
+        raise DataError("the labels have different types; convert all to str") from error
+    if not classes:
+        raise DataError("the training set has no labels; at least one sample must have one")
+    columns = {label: column for column, label in enumerate(classes)}
+    indicators = np.zeros((len(y), len(classes)), np.int64)
+    for i, labels in enumerate(y):
+        indicators[i, [columns[label] for label in labels]] = 1
+    cv = getattr(model[-1], "cv", None)
+    if isinstance(cv, int):
+        params["cv"] = cv
+    return Pipeline(
+        [("classifier", MultiLabelClassifier(model, classes=classes, **params))]
+    ), indicators
+
+
+def _find_multilabel(model: Any) -> MultiLabelClassifier | None:
+    """Return the classifier of several labels per sample, if the model is one."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return last if isinstance(last, MultiLabelClassifier) else None
 
 
 def _list_pretrained(
@@ -280,7 +351,7 @@ def predict(
     min_confidence: float | None = None,
     max_error: float | None = None,
     unknown: float | None = None,
-) -> Predictions:
+) -> Predictions | MultiLabelPredictions:
     """Predict labels and class probabilities.
 
     Parameters
@@ -305,9 +376,10 @@ def predict(
 
     Returns
     -------
-    Predictions
+    Predictions or MultiLabelPredictions
         Labels and probabilities, in the order of the samples, with `sets`, `is_decided` and
-        `is_in_scope` according to the arguments.
+        `is_in_scope` according to the arguments. `MultiLabelPredictions` if the model was trained
+        on a list of labels per sample.
 
     Raises
     ------
@@ -340,7 +412,7 @@ def predict(
 
 def predict_by_rule(
     model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any, rule: DecisionRule
-) -> Predictions:
+) -> Predictions | MultiLabelPredictions:
     """Predict labels and class probabilities, and apply a rule that was made for the model.
 
     Parameters
@@ -354,7 +426,7 @@ def predict_by_rule(
 
     Returns
     -------
-    Predictions
+    Predictions or MultiLabelPredictions
         As returned by `predict`.
     """
     classes = np.asarray(model.classes_)
@@ -367,6 +439,12 @@ def predict_by_rule(
             f"classes_ of the model has shape {classes.shape}, but its probabilities of "
             f"{n_samples} samples have shape {np.shape(probabilities)}"
         )
+    multilabel = _find_multilabel(model)
+    if multilabel is not None:
+        indicators = multilabel.apply_thresholds(probabilities)
+        return MultiLabelPredictions(
+            indicators=indicators, probabilities=probabilities, classes=classes
+        )
     labels = classes[np.argmax(probabilities, axis=1)]
     predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
     return rule.apply(model, X, predictions)
@@ -378,7 +456,7 @@ def evaluate(
     labels: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-) -> Evaluation:
+) -> Evaluation | MultiLabelEvaluation:
     """Score a model on labelled samples.
 
     Parameters
@@ -387,16 +465,17 @@ def evaluate(
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
     data : Corpus, FeatureMatrix, sequence of str or dataframe
         Test set. A `Corpus` or `FeatureMatrix` contains its labels.
-    labels : array-like of shape (n_samples,) or str, optional
-        True label of each text, or the column of the dataframe that contains the labels. Required
-        if `data` is a sequence of texts or a dataframe.
+    labels : array-like of shape (n_samples,), sequence of lists or str, optional
+        True label of each text, a list of its labels, or the column of the dataframe that contains
+        the labels. Required if `data` is a sequence of texts or a dataframe.
     sample_weight : array-like of shape (n_samples,), optional
         Sample weights of the scores; by default those of `data`.
 
     Returns
     -------
-    Evaluation
-        F1 scores, scores by class, and the confusion matrix.
+    Evaluation or MultiLabelEvaluation
+        F1 scores, scores by class, and the confusion matrix. `MultiLabelEvaluation` if the model
+        was trained on a list of labels per sample.
 
     Examples
     --------
@@ -412,6 +491,14 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
+    if isinstance(predictions, MultiLabelPredictions):
+        true_labels = y_true if isinstance(y_true, list) else [(each,) for each in y_true.tolist()]
+        return score_multilabel(true_labels, predictions)
+    if isinstance(y_true, list):
+        raise DataError(
+            "the test set has a list of labels per sample, but the model predicts one label per "
+            "sample"
+        )
     weights = getattr(data, "weights", None) if sample_weight is None else sample_weight
     return score(
         y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist(), weights
@@ -444,20 +531,16 @@ def _check_texts(texts: Any) -> None:
 
 def _check_inputs(
     data: Corpus | FeatureMatrix | Sequence[str], labels: ArrayLike | None
-) -> tuple[Any, NDArray[Any]]:
-    """Return X and y, with one valid label per sample."""
+) -> tuple[Any, Any]:
+    """Return X and y: an array with one valid label per sample, or a list of tuples of labels."""
     if isinstance(data, Corpus | FeatureMatrix):
         kind = type(data).__name__
         if labels is not None:
             raise TypeError(f"a {kind} contains its labels; omit the argument labels")
         if data.labels is None:
             raise DataError(f"the {kind} has no labels; read it with a label column")
-        if data.multilabel:
-            raise DataError(
-                f"the {kind} has a list of labels per sample; only one label per sample is "
-                "supported"
-            )
-        return data.texts if isinstance(data, Corpus) else data.X, np.asarray(data.labels)
+        X = data.texts if isinstance(data, Corpus) else data.X
+        return X, list(data.labels) if data.multilabel else np.asarray(data.labels)
     if is_table(data):
         if labels is None:
             raise TypeError("labels is missing; give the column with the labels")
@@ -469,8 +552,8 @@ def _check_inputs(
     return data, _check_labels(labels, len(data))
 
 
-def _check_labels(labels: Any, n_samples: int) -> NDArray[Any]:
-    """Return an array of labels, one per text."""
+def _check_labels(labels: Any, n_samples: int) -> Any:
+    """Return an array of labels, one per text, or a list of tuples of labels."""
     listed = list(labels)
     if len(listed) != n_samples:
         raise DataError(
@@ -478,12 +561,22 @@ def _check_labels(labels: Any, n_samples: int) -> NDArray[Any]:
         )
     # Before the conversion, which turns NaN into the str "nan".
     check_no_missing(listed, "labels")
+    is_multilabel = bool(listed) and isinstance(listed[0], list | tuple | set)
     for position, label in enumerate(listed):
-        if isinstance(label, list | tuple | set | dict) or np.ndim(label):
+        if is_multilabel != isinstance(label, list | tuple | set):
+            raise DataError(
+                f"labels[{position}] is of type {type(label).__name__}, but labels[0] of type "
+                f"{type(listed[0]).__name__}; give one label per text, or a list of labels per text"
+            )
+        if is_multilabel:
+            check_no_missing([*label], f"labels[{position}]")
+        elif isinstance(label, dict) or np.ndim(label):
             raise DataError(
                 f"labels[{position}] is of type {type(label).__name__}; give one label per text, "
-                "a str or a number"
+                "a str or a number, or a list of labels"
             )
+    if is_multilabel:
+        return [tuple(each) for each in listed]
     return np.asarray(labels if hasattr(labels, "__array__") else listed)
 
 

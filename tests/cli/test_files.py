@@ -189,9 +189,12 @@ def test_groups_are_not_divided(command):
     expected = api.train(corpus, groups=corpus.groups)
     found = persist.load("model.cordwood").predict_proba(corpus.texts)
     assert found == pytest.approx(expected.predict_proba(corpus.texts), abs=1e-3)
-    assert "recipe 'svm' cannot use groups" in (
-        train(command, "rows.csv", "--group", "author", code=1).err
-    )
+    # Out-of-fold predictions of any recipe are grouped; without them, groups have no effect.
+    train(command, "rows.csv", "--group", "author", recipe="rf")
+    assert persist.load("model.cordwood").oof_.proba.shape == (24, 2)
+    options = ("--group", "author", "--no-scores")
+    err = train(command, "rows.csv", *options, recipe="rf", code=1).err
+    assert "recipe 'rf' does not cross-validate, so that groups have no effect" in err
 
 
 def test_weights_are_used_to_fit_and_to_score(command):

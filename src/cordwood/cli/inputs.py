@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Self, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from cordwood.datasets._file_source import expand_folders
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets._values import InvalidValue, TimeParser
-from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.corpus import Corpus, FeatureMatrix, split_labels
 from cordwood.datasets.registry import load_dataset
 from cordwood.exceptions import DataError
 
@@ -140,6 +140,9 @@ class Source:
                 )
                 samples = readers.corpus_from_rows(stream)
                 samples = replace(samples, skipped=stream.skipped, notes=stream.notes)
+        separator = getattr(self.options, "label_separator", None)
+        if separator is not None and not samples.multilabel:
+            samples = split_labels(samples, separator)
         samples = self._select_times(samples)
         if self.subset is None:
             return samples
@@ -261,7 +264,9 @@ def _summarize(samples: Corpus | FeatureMatrix) -> str:
     if isinstance(samples, FeatureMatrix):
         found += f" with {count(samples.X.shape[1], 'feature')}"
     if samples.multilabel:
-        return f"{found}, with any number of labels each"
+        n_labels = Counter(chain.from_iterable(samples.labels or ()))
+        mean = n_labels.total() / max(len(samples), 1)
+        return f"{found}, {count(len(n_labels), 'label')}, {mean:.1f} per sample"
     counts = Counter(samples.labels).most_common()
     (most, n_most), (least, n_least) = counts[0], counts[-1]
     if len(counts) == 1:

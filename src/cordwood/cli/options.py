@@ -293,7 +293,8 @@ class LabelledReadOptions(ReadOptions):
         typer.Option(
             "--label-separator",
             metavar="STRING",
-            help="Split the label column into several labels at this string, such as ;.",
+            help="Split the label of each sample into several labels at this string, such as ';'. "
+            "JSON lists are several labels without it.",
             show_default=False,
         ),
     ] = None

@@ -149,8 +149,9 @@ class Explainer:
     --------
     >>> from cordwood import recipes
     >>> model = recipes.make("nb").fit(["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"])
-    >>> Explainer(model).explain("bad").top_words("-")
-    [('bad', 1.0986122886681098)]
+    >>> [(word, weight)] = Explainer(model).explain("bad").top_words("-")
+    >>> word, round(weight, 3)
+    ('bad', 1.099)
     """
 
     def __init__(self, model: Any, *, output: str = "auto") -> None:

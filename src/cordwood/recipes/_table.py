@@ -68,12 +68,12 @@ class Recipe(NamedTuple):
         Recipes of the members for numeric input, if they differ.
     auto_encoder : bool, default=False
         Whether `cordwood.train` adds the member `embeddings` if an encoder is installed.
-    columns : ColumnParams
-        How columns that are not texts are encoded; by default as for trees.
     calibration : {"none", "cheap", "costly"}, default="none"
         Whether `cordwood.train` calibrates the recipe: "none" if its probabilities are calibrated
         already, "cheap" if out-of-fold predictions take little time, "costly" if they take several
         more fits, so that it does so only if they are computed anyway.
+    columns : ColumnParams
+        How columns that are not texts are encoded; by default as for trees.
     """
 
     description: str
@@ -90,8 +90,8 @@ class Recipe(NamedTuple):
     members: tuple[str, ...] = ()
     numeric_members: tuple[str, ...] = ()
     auto_encoder: bool = False
-    columns: ColumnParams = ColumnParams()
     calibration: str = "none"
+    columns: ColumnParams = ColumnParams()
 
 
 def _import_optional(recipe: str, package: str, module: str, name: str) -> Any:
@@ -261,16 +261,16 @@ RECIPES: Mapping[str, Recipe] = {
         LazyForestClassifier,
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
-        columns=_NEIGHBOR_COLUMNS,
         calibration="costly",
+        columns=_NEIGHBOR_COLUMNS,
     ),
     "lazy_et": Recipe(
         "extra-trees per query on its nearest neighbors (LXT)",
         partial(LazyForestClassifier, base="et"),
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
-        columns=_NEIGHBOR_COLUMNS,
         calibration="costly",
+        columns=_NEIGHBOR_COLUMNS,
     ),
     "adaboost": Recipe(
         "AdaBoost.MH of single-word rules",
@@ -333,8 +333,8 @@ RECIPES: Mapping[str, Recipe] = {
         },
         # Not in the papers, but better on some microarrays (SRBCT: 0.99 instead of 0.95).
         numeric_grid={"variant": ("multinomial", "complement", "gaussian")},
-        columns=_COUNT_COLUMNS,
         calibration="cheap",
+        columns=_COUNT_COLUMNS,
     ),
     "knn": Recipe(
         "nearest neighbors by cosine similarity of TF-IDF",
@@ -343,8 +343,8 @@ RECIPES: Mapping[str, Recipe] = {
         auto_for="neighbors",
         scaler=_UNIT_VARIANCE,
         grid={"n_neighbors": (10, 30, 100, 200, 300), "weights": ("uniform", "distance")},
-        columns=_NEIGHBOR_COLUMNS,
         calibration="cheap",
+        columns=_NEIGHBOR_COLUMNS,
     ),
     "logistic_ngrams": Recipe(
         "logistic regression on word bigrams and character n-grams",
@@ -352,8 +352,8 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         vectorizer=partial(_make_ngram_vectorizer, (3, 5), preset="sigir17", min_df=3),
         numeric={"estimator__dual": False},  # the dual is for more features than samples
-        columns=_LINEAR_COLUMNS,
         calibration="costly",
+        columns=_LINEAR_COLUMNS,
     ),
     "logistic": Recipe(
         "logistic regression on TF-IDF of words",
@@ -362,8 +362,8 @@ RECIPES: Mapping[str, Recipe] = {
         auto_for="linear",
         scaler=_UNIT_VARIANCE,
         numeric={"estimator__dual": False},
-        columns=_LINEAR_COLUMNS,
         calibration="costly",
+        columns=_LINEAR_COLUMNS,
     ),
     "embeddings": Recipe(
         "logistic regression on sentence embeddings",

@@ -6,6 +6,7 @@ from cordwood.persist.schemas import (
     _column_encoders,
     _compose,
     _linear,
+    _multilabel,
     _neighbors,
     _pretrained,
     _rules,
@@ -25,6 +26,7 @@ _FAMILIES = (
     _trees,
     _rules,
     _stacking,
+    _multilabel,
 )
 
 REGISTRY = Registry(schema for family in _FAMILIES for schema in family.SCHEMAS)

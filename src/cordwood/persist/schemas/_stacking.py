@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _DEFAULT_CV = 5
 
 
-class _SharedSteps(Field):
+class SharedStepsField(Field):
     """Lists of steps, each shared by several members."""
 
     _steps = NamedEstimators(is_chain=True)
@@ -272,8 +272,9 @@ _COMBINER = {
     "feature_names_in_": FeatureNames(),
     "class_prior_": _Distribution("float64", "n_classes", low=0, high=1),
 }
-_STRINGS = Plain("a list of strings", _is_string_list)
-_MAPPING = Plain("a mapping of names", _is_string_mapping)
+STRINGS = Plain("a list of strings", _is_string_list)
+MAPPING = Plain("a mapping of names", _is_string_mapping)
+INDEX_LIST = Plain("a list of integers", _is_index_list)
 
 SCHEMAS = (
     Schema(
@@ -282,13 +283,13 @@ SCHEMAS = (
             "classes_": Labels(),
             "n_features_in_": Size("n_features", optional=True),
             "feature_names_in_": FeatureNames(),
-            "_names": _STRINGS,
-            "stack_method_": _STRINGS,
-            "oof_source_": _MAPPING,
-            "n_imputed_": _MAPPING,
-            "oof_optimism_": _MAPPING,
-            "_shared_steps": _SharedSteps(),
-            "_step_index": Plain("a list of integers", _is_index_list),
+            "_names": STRINGS,
+            "stack_method_": STRINGS,
+            "oof_source_": MAPPING,
+            "n_imputed_": MAPPING,
+            "oof_optimism_": MAPPING,
+            "_shared_steps": SharedStepsField(),
+            "_step_index": INDEX_LIST,
             "estimators_": _Members(),
             "final_estimator_": Estimator(),
         },
