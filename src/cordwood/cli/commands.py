@@ -149,8 +149,8 @@ class Train(options.LabelledReadOptions):
         typer.Option(
             "--scores/--no-scores",
             help="Estimate the scores on new samples from the training data, without a test set. "
-            "Recipes that are not stacks are cross-validated for it unless they have out-of-bag or "
-            "leave-one-out predictions, which takes about five times as long.",
+            "Recipes that are not stacks are cross-validated for it, in 5 or 10 folds, unless they "
+            "have out-of-bag or leave-one-out predictions.",
         ),
     ] = True
     baseline: Annotated[
@@ -385,12 +385,12 @@ class MakeReport(options.LabelledReadOptions):
     Example: cordwood report reviews.cordwood held-out.csv -o report.html
     """
 
-    source: Annotated[
+    model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL|DATA",
-            help="Model file written by `cordwood train`, or a data file, directory or "
-            "dataset:NAME.",
+            metavar="MODEL",
+            help="Model file written by `cordwood train`; or a data file, directory or "
+            "dataset:NAME, for a report of a data set.",
             show_default=False,
         ),
     ]
@@ -398,7 +398,7 @@ class MakeReport(options.LabelledReadOptions):
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="Labelled samples for the report of a model: its training data, or a test set.",
+            help="Labelled samples: the training data of the model, or a test set.",
             show_default=False,
         ),
     ] = None

@@ -81,13 +81,13 @@ def fit_power_laws(
 
 
 def _fit_line(basis: Floats, losses: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the non-negative intercepts and slopes of weighted least squares."""
+    """Return the non-negative intercepts and coefficients of weighted least squares."""
     total = weights.sum()
     x_mean, y_mean = weights @ basis / total, losses @ weights / total
     centered = basis - x_mean
-    slope = (losses - y_mean[:, None]) @ (weights * centered) / (weights @ centered**2)
-    intercept = y_mean - slope * x_mean
+    coef = (losses - y_mean[:, None]) @ (weights * centered) / (weights @ centered**2)
+    intercept = y_mean - coef * x_mean
     through_origin = losses @ (weights * basis) / (weights @ basis**2)
-    slope = np.where(intercept < 0, through_origin, slope)
-    intercept = np.where(slope < 0, y_mean, np.maximum(intercept, 0))
-    return intercept, np.maximum(slope, 0)
+    coef = np.where(intercept < 0, through_origin, coef)
+    intercept = np.where(coef < 0, y_mean, np.maximum(intercept, 0))
+    return intercept, np.maximum(coef, 0)
