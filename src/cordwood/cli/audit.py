@@ -16,11 +16,12 @@ from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_ta
 from cordwood.cli.report import check_report_target
 from cordwood.datasets import readers
 from cordwood.datasets._lines import STANDARD_INPUT
+from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.inspection import DatasetAudit, Suspect, audit_dataset
 from cordwood.inspection._suspects import shorten
-from cordwood.inspection.audit import RELABEL_CONFIDENCE, describe_pair, describe_word
+from cordwood.inspection.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
 from cordwood.reports import dataset_report
 
 NO_RECIPE = "none"
@@ -38,6 +39,7 @@ _COLUMNS = (
     "text",
 )
 _MAX_NOTES = 3
+_MIN_ACCURACY = 0.7
 _MAX_EXAMPLE = 100
 _MAX_TEXT = 40
 
@@ -55,9 +57,7 @@ def audit(args: Audit) -> None:
     source.show(console, samples)
     if args.fix is not None and samples.skipped:
         raise DataError(f"--fix cannot copy invalid rows; correct them first: {samples.skipped[0]}")
-    test = None
-    if args.test is not None:
-        test = Source(data=args.test, options=args).read(console, two_classes=False)
+    test = None if args.test is None else _read_test(args, args.test, console)
     start = time.perf_counter()
     with console.bars() as bars:
         found = audit_dataset(
@@ -131,6 +131,13 @@ def _check_outputs(args: Audit, source: Source) -> None:
         )
 
 
+def _read_test(args: Audit, data: str, console: Console) -> Corpus | FeatureMatrix:
+    """Read the test set, which needs no labels."""
+    with console.progress(f"reading {data}") as progress:
+        samples = Source(data=data, options=args).open(progress)
+        return readers.corpus_from_rows(samples) if isinstance(samples, RowStream) else samples
+
+
 def _format(args: Audit) -> str:
     format: Any = args.format
     return readers.detect_format(args.data, format)
@@ -145,6 +152,11 @@ def _show(console: Console, found: DatasetAudit, seconds: float) -> None:
             f"{found.accuracy:.1%} are as recipe {found.recipe} predicts them out of fold; in "
             f"{seconds:.1f} s",
         )
+        if found.accuracy < _MIN_ACCURACY and "label error" in found.counts:
+            console.field(
+                "warning",
+                "the recipe is often wrong on these data, and so may be the label errors below",
+            )
     rows = [(kind, n, _format_example(found.select(kind)[0])) for kind, n in found.counts.items()]
     if rows:
         console.table(("problem", "samples", "first of them"), rows)
@@ -155,8 +167,9 @@ def _show(console: Console, found: DatasetAudit, seconds: float) -> None:
 
 
 def _format_example(suspect: Suspect) -> str:
+    name = f"test sample {suspect.id}" if suspect.is_test else f"{suspect.id} ({suspect.label})"
     text = f" {shorten(suspect.text, _MAX_TEXT)!r}" if suspect.text else ""
-    return f"{suspect.id} ({suspect.label}){text}: {shorten(suspect.reason, _MAX_EXAMPLE)}"
+    return f"{name}{text}: {shorten(suspect.reason, _MAX_EXAMPLE)}"
 
 
 def _show_notes(console: Console, name: str, notes: list[str]) -> None:

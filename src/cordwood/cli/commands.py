@@ -438,7 +438,7 @@ class Audit(options.LabelledReadOptions):
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
     test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
-    are hard to tell apart, and words that give the label away.
+    are hard to distinguish, and words that give the label away.
 
     Example: cordwood audit reviews.csv --text body --label topic -o suspects.csv
     """
@@ -501,19 +501,8 @@ class Audit(options.LabelledReadOptions):
         ),
     ] = None
     escape_formulas: options.EscapeFormulas = True
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="Seed of the random number generators."),
-    ] = 0
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "-j",
-            metavar="NUMBER",
-            help="Number of threads; -1 uses all cores. The result does not depend on it.",
-        ),
-    ] = -1
+    seed: options.Seed = 0
+    jobs: options.Jobs = -1
     subset: options.Subset = None
     json: options.Json = False
     quiet: options.Quiet = False

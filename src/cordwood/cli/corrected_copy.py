@@ -139,23 +139,23 @@ def _correct_records(
     header = next(records)
     yield header
     position = [name.strip() for name in header.fields].index(column)
-    n_rows = 0
+    n_found = 0
     for number, record in enumerate(records):
-        n_rows += 1
+        n_found += 1
         _check_row(record.fields[position : position + 1], number, correction, source)
         if number in correction.relabelled:
             record.fields[position] = correction.relabelled[number]
         if number not in correction.dropped:
             yield record
-    _check_length(n_rows, correction, source)
+    _check_length(n_found, correction, source)
 
 
 def _correct_lines(
     text: Iterable[str], column: str, correction: Correction, source: str
 ) -> Iterator[str]:
-    n_rows = 0
+    n_found = 0
     for number, line in enumerate(line for line in map(str.rstrip, text) if line):
-        n_rows += 1
+        n_found += 1
         record = json.loads(line)
         _check_row([str(record.get(column))], number, correction, source)
         if number in correction.relabelled:
@@ -163,7 +163,7 @@ def _correct_lines(
             line = json.dumps(changed, ensure_ascii=False)
         if number not in correction.dropped:
             yield line
-    _check_length(n_rows, correction, source)
+    _check_length(n_found, correction, source)
 
 
 def _check_row(label: list[str], number: int, correction: Correction, source: str) -> None:
@@ -172,9 +172,9 @@ def _check_row(label: list[str], number: int, correction: Correction, source: st
         _raise_mismatch(source, f"row {number + 1} has another label")
 
 
-def _check_length(n_rows: int, correction: Correction, source: str) -> None:
-    if n_rows != len(correction.labels):
-        _raise_mismatch(source, f"it has {n_rows:,} rows instead of {len(correction.labels):,}")
+def _check_length(n_found: int, correction: Correction, source: str) -> None:
+    if n_found != len(correction.labels):
+        _raise_mismatch(source, f"it has {n_found:,} rows instead of {len(correction.labels):,}")
 
 
 def _raise_mismatch(source: str, difference: str) -> None:

@@ -3,9 +3,10 @@
 from cordwood.inspection._confused_classes import ConfusedClasses
 from cordwood.inspection._revealing_words import RevealingWord
 from cordwood.inspection._suspects import Suspect
-from cordwood.inspection.audit import DatasetAudit, Fix, audit_dataset
+from cordwood.inspection.audit import audit_dataset
 from cordwood.inspection.class_words import ClassWord, ClassWords, explain_classes
 from cordwood.inspection.conformal import ConformalCalibration, calibrate_sets
+from cordwood.inspection.dataset_audit import DatasetAudit, Fix
 from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
 from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.inspection.evaluation import (

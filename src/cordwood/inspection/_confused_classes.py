@@ -1,4 +1,4 @@
-"""Classes that are hard to tell apart, and the words that differ most between them."""
+"""Classes that are hard to distinguish, and the words that differ most between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,21 +1,18 @@
 """Audit of labelled data: label errors, duplicates, leakage, unusual texts, revealing words."""
 
-import html
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer
 
 from cordwood import recipes
-from cordwood._csr import to_csr
 from cordwood._duplicates import number_duplicates
+from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
-from cordwood._results import OOFPredictions, _html_table, _import_pandas
+from cordwood._results import OOFPredictions
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection._confused_classes import ConfusedClasses, find_confused_classes
@@ -29,208 +26,20 @@ from cordwood.inspection._suspects import (
     find_repeated,
     make_suspect,
 )
-from cordwood.inspection.dataset_check import Finding, check_labels, group_equal
+from cordwood.inspection._word_features import WordFeatures, index_words
+from cordwood.inspection.dataset_audit import KINDS, DatasetAudit
+from cordwood.inspection.dataset_check import check_labels, group_equal
 from cordwood.inspection.explainer import Explainer
 from cordwood.inspection.label_errors import find_label_errors
 from cordwood.inspection.near_duplicates import NearDuplicates, find_near_duplicates
 from cordwood.inspection.oof_predictions import fit_with_oof
-from cordwood.neighbors.index import CosineIndex, build_index, query_index
 
-KINDS = (
-    "label error",
-    "contradictory label",
-    "leakage",
-    "duplicate",
-    "near-duplicate",
-    "empty text",
-    "garbled text",
-    "encoding error",
-    "no letters",
-    "outlier",
-)
-"""Kinds of suspects, in the order of a report."""
-
-DROPPED_KINDS = ("duplicate", "empty text", "garbled text")
-"""Kinds of suspects that `DatasetAudit.fix` drops."""
-
-RELABEL_CONFIDENCE = 0.95
-"""Out-of-fold probability of the suggested label from which on `DatasetAudit.fix` relabels."""
-
-# Neighbors are sought among at most this many samples.
-_MAX_INDEXED = 20_000
 # Words are computed for at most this many label errors, because each takes a few milliseconds.
 _MAX_EXPLAINED = 200
 _N_NEIGHBORS = 5
 _N_WORDS = 5
 
 Progress = Callable[[str, int, int | None], None]
-
-
-class Fix(NamedTuple):
-    """Changes that `DatasetAudit.fix` proposes.
-
-    Parameters
-    ----------
-    dropped : tuple of int
-        Positions of the samples to drop, sorted.
-    relabelled : dict of int to object
-        New label by the position of the sample.
-    """
-
-    dropped: tuple[int, ...]
-    relabelled: dict[int, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatasetAudit:
-    """Result of `audit_dataset`.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples.
-    class_counts : dict of str to int
-        Number of samples of each class, the largest class first.
-    findings : tuple of Finding
-        Problems of the labels as a whole: small classes, spellings, labels that look like ids.
-    suspects : tuple of Suspect
-        Samples that may be wrong, by kind in the order of `KINDS`, and within a kind the most
-        suspect first. A sample may have several kinds.
-    confused_classes : tuple of ConfusedClasses
-        Pairs of classes that are hard to tell apart.
-    revealing_words : tuple of RevealingWord
-        Words that give the label away.
-    recipe : str or None
-        Recipe of the out-of-fold predictions; None if label errors were not sought, or if a model
-        was given.
-    accuracy : float or None
-        Out-of-fold accuracy, with the given labels as the truth.
-    """
-
-    n_samples: int
-    class_counts: dict[str, int]
-    findings: tuple[Finding, ...]
-    suspects: tuple[Suspect, ...]
-    confused_classes: tuple[ConfusedClasses, ...]
-    revealing_words: tuple[RevealingWord, ...]
-    recipe: str | None
-    accuracy: float | None
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of suspects of each kind that occurs, in the order of `KINDS`."""
-        found = Counter(suspect.kind for suspect in self.suspects)
-        return {kind: found[kind] for kind in KINDS if kind in found}
-
-    def select(self, kind: str) -> tuple[Suspect, ...]:
-        """Return the suspects of one kind.
-
-        Parameters
-        ----------
-        kind : str
-            One of `KINDS`.
-
-        Returns
-        -------
-        tuple of Suspect
-        """
-        if kind not in KINDS:
-            raise CordwoodError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
-        return tuple(suspect for suspect in self.suspects if suspect.kind == kind)
-
-    def fix(self, *, relabel: bool = False) -> Fix:
-        """Return the changes that are safe to make without a review.
-
-        Parameters
-        ----------
-        relabel : bool, default=False
-            Whether to replace labels if the suggested label has an out-of-fold probability of at
-            least 0.95.
-
-        Returns
-        -------
-        Fix
-            Duplicates with the same label as an earlier sample, empty texts and garbled texts are
-            dropped. Samples of the test set are not changed.
-        """
-        own = [suspect for suspect in self.suspects if not suspect.is_test]
-        dropped = {suspect.index for suspect in own if suspect.kind in DROPPED_KINDS}
-        relabelled = {
-            suspect.index: suspect.suggested_label
-            for suspect in own
-            if relabel
-            and suspect.kind == "label error"
-            and suspect.confidence is not None
-            and suspect.confidence >= RELABEL_CONFIDENCE
-            and suspect.index not in dropped
-        }
-        return Fix(tuple(sorted(dropped)), relabelled)
-
-    def to_frame(self, table: str = "suspects") -> Any:
-        """Convert one of the tables to a pandas DataFrame.
-
-        Parameters
-        ----------
-        table : {"suspects", "confused_classes", "revealing_words", "findings"}, default="suspects"
-
-        Returns
-        -------
-        DataFrame
-            One row per suspect, pair of classes, word or finding, with the fields of the record as
-            columns.
-        """
-        kinds: dict[str, type[Any]] = {
-            "suspects": Suspect,
-            "confused_classes": ConfusedClasses,
-            "revealing_words": RevealingWord,
-            "findings": Finding,
-        }
-        if table not in kinds:
-            raise CordwoodError(
-                f"table must be one of {', '.join(map(repr, kinds))}; got {table!r}"
-            )
-        columns = [field.name for field in fields(kinds[table])]
-        return _import_pandas().DataFrame(map(asdict, getattr(self, table)), columns=columns)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Convert to built-in types that `json.dumps` accepts.
-
-        Returns
-        -------
-        dict
-            One entry per field, and `counts`.
-        """
-        return {
-            "n_samples": self.n_samples,
-            "class_counts": dict(self.class_counts),
-            "recipe": self.recipe,
-            "accuracy": self.accuracy,
-            "counts": self.counts,
-            "findings": [_to_json(asdict(finding)) for finding in self.findings],
-            "suspects": [_to_json(asdict(suspect)) for suspect in self.suspects],
-            "confused_classes": [_to_json(asdict(pair)) for pair in self.confused_classes],
-            "revealing_words": [_to_json(asdict(word)) for word in self.revealing_words],
-        }
-
-    def __str__(self) -> str:
-        lines = [f"audit of {self.n_samples:,} samples of {len(self.class_counts):,} classes"]
-        lines += [finding.message for finding in self.findings]
-        lines += [
-            f"{n:,} x {kind}: {describe(self.select(kind)[0])}" for kind, n in self.counts.items()
-        ]
-        lines += [describe_pair(pair) for pair in self.confused_classes]
-        lines += [describe_word(word) for word in self.revealing_words]
-        return "\n".join(lines if len(lines) > 1 else [*lines, "no findings"])
-
-    def _repr_html_(self) -> str:
-        title = f"audit of {self.n_samples:,} samples of {len(self.class_counts):,} classes"
-        notes = [finding.message for finding in self.findings]
-        notes += [describe_pair(pair) for pair in self.confused_classes]
-        notes += [describe_word(word) for word in self.revealing_words]
-        rows = [(kind, f"{n:,}", describe(self.select(kind)[0])) for kind, n in self.counts.items()]
-        items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-        table = _html_table(title, ("problem", "samples", "example"), rows)
-        return table + (f"<ul>{items}</ul>" if notes else "")
 
 
 def audit_dataset(
@@ -247,7 +56,7 @@ def audit_dataset(
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
     test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
-    are hard to tell apart, and words that give the label away.
+    are hard to distinguish, and words that give the label away.
 
     Parameters
     ----------
@@ -268,7 +77,7 @@ def audit_dataset(
     n_jobs : int, optional
         Number of threads of the recipe. The result does not depend on it.
     progress : callable, default=None
-        Called as ``progress(step, done, total)``; `total` is None if it is unknown.
+        Called as ``progress(step, done, total)``; `total` is None while it is unknown.
 
     Returns
     -------
@@ -309,25 +118,29 @@ def audit_dataset(
     if isinstance(data, Corpus):
         report("reading texts", 0, None)
         text_suspects = list(find_bad_texts(data))
+        report("reading texts", 1, 1)
         near = find_near_duplicates(
             data.texts, progress=lambda *done: report("comparing texts", *done)
         )
     suspects += text_suspects
     suspects += find_repeated(data, group_equal(data), near)
     suspects += _find_all_leakage(data, test, near, report)
-    features = _index_words(data, random_state) if isinstance(data, Corpus) else None
+    features = index_words(data.texts, random_state) if isinstance(data, Corpus) else None
     if isinstance(data, Corpus) and features is not None and near is not None:
         report("comparing words", 0, None)
         suspects += _find_all_outliers(data, features, near, text_suspects)
+        report("comparing words", 1, 1)
     revealing: tuple[RevealingWord, ...] = ()
     if isinstance(data, Corpus):
         classes, y = np.unique(np.asarray(labels), return_inverse=True)
         revealing = find_revealing_words(data.texts, y, classes)
     oof = None
+    is_given = model is not None
     confused: tuple[ConfusedClasses, ...] = ()
-    if model is not None or recipe is not None:
+    if is_given or recipe is not None:
         report("training", 0, None)
         model, oof = _predict_oof(data, model, recipe, random_state, n_jobs)
+        report("training", 1, 1)
         skipped = {suspect.index for suspect in text_suspects}
         suspects += _find_all_label_errors(data, oof, model, features, skipped, report)
         words = None if features is None else features.counts
@@ -340,49 +153,9 @@ def audit_dataset(
         suspects=tuple(sorted(suspects, key=lambda suspect: order[suspect.kind])),
         confused_classes=confused,
         revealing_words=revealing,
-        recipe=None if oof is None else recipe,
+        recipe=None if is_given else recipe,
         accuracy=None if oof is None else float(np.mean(oof.proba.argmax(axis=1) == oof.y)),
     )
-
-
-def describe(suspect: Suspect) -> str:
-    """Describe a suspect in one line."""
-    label = "" if suspect.label is None else f" ({suspect.label})"
-    return f"{suspect.id}{label}: {suspect.reason}"
-
-
-def describe_pair(pair: ConfusedClasses) -> str:
-    """Describe two confused classes in one line."""
-    a, b = pair.labels
-    line = (
-        f"{a} and {b} are hard to tell apart: {sum(pair.n_errors):,} samples, "
-        f"{pair.error_rate:.0%} of both, are predicted as the other"
-    )
-    shown = [
-        f"{label}: {', '.join(words)}"
-        for label, words in zip(pair.labels, pair.words, strict=True)
-        if words
-    ]
-    return f"{line}; words of {'; of '.join(shown)}" if shown else line
-
-
-def describe_word(word: RevealingWord) -> str:
-    """Describe a revealing word in one line."""
-    kind = "" if word.kind == "word" else f" ({word.kind})"
-    n_others = word.n_texts - word.n_texts_in_class
-    return (
-        f"{word.word!r}{kind} gives away {word.label}: in {word.n_texts_in_class:,} of its "
-        f"{word.class_size:,} texts and in {n_others:,} of other classes"
-    )
-
-
-class _WordFeatures(NamedTuple):
-    """Counts of words, and an index of some of the samples."""
-
-    counts: sp.csr_matrix
-    names: list[str]
-    neighbor_index: CosineIndex
-    indexed: NDArray[np.intp]
 
 
 def _ignore(step: str, done: int, total: int | None) -> None:
@@ -450,22 +223,8 @@ def _cluster_both(
     return number_duplicates(sp.vstack(parts))
 
 
-def _index_words(data: Corpus, random_state: int) -> _WordFeatures | None:
-    """Count the words of all texts and index some of the texts; None if there are no words."""
-    vectorizer = CountVectorizer(token_pattern=r"\b\w+\b", dtype=np.float32)
-    try:
-        counts = to_csr(vectorizer.fit_transform(data.texts))
-    except ValueError:  # no words
-        return None
-    order = np.random.RandomState(random_state).permutation(len(data))
-    indexed = np.sort(order[:_MAX_INDEXED])
-    index = build_index(to_csr(counts[indexed]), "tfidf_cosine")
-    assert isinstance(index, CosineIndex)
-    return _WordFeatures(counts, list(vectorizer.get_feature_names_out()), index, indexed)
-
-
 def _find_all_outliers(
-    data: Corpus, features: _WordFeatures, near: NearDuplicates, reported: list[Suspect]
+    data: Corpus, features: WordFeatures, near: NearDuplicates, reported: list[Suspect]
 ) -> Iterator[Suspect]:
     if len(data) < MIN_SAMPLES:
         return
@@ -501,6 +260,8 @@ def _predict_oof(
         random_state=random_state,
         n_jobs=n_jobs,
     )
+    if is_mostly_empty(X):
+        model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     try:
         oof = fit_with_oof(
             model, X, y, groups=data.groups, n_jobs=n_jobs, random_state=random_state
@@ -517,7 +278,7 @@ def _find_all_label_errors(
     data: Corpus | FeatureMatrix,
     oof: OOFPredictions,
     model: Any,
-    features: _WordFeatures | None,
+    features: WordFeatures | None,
     skipped: set[int],
     report: Progress,
 ) -> Iterator[Suspect]:
@@ -526,7 +287,7 @@ def _find_all_label_errors(
     explainer = Explainer(model) if isinstance(data, Corpus) else None
     classes = oof.classes.tolist()
     for number, i in enumerate(ranking):
-        report("explaining label errors", number, len(ranking))
+        report("explaining label errors", number + 1, len(ranking))
         given, suggested = classes[oof.y[i]], classes[errors.suggested[i]]
         reason = (
             f"{suggested} has the probability {errors.confidence[i]:.2f}, {given} "
@@ -538,7 +299,7 @@ def _find_all_label_errors(
             words = tuple(word for word, value in found if value > 0)[:_N_WORDS]
         related: tuple[str, ...] = ()
         if features is not None:
-            nearest = _find_nearest(features, i)
+            nearest = features.find_nearest(i, _N_NEIGHBORS)
             agreeing = [j for j in nearest if oof.y[j] == errors.suggested[i]]
             related = tuple(data.ids[j] for j in agreeing)
             reason += f"; {len(agreeing)} of the {len(nearest)} nearest texts are {suggested}"
@@ -554,25 +315,3 @@ def _find_all_label_errors(
             words=words,
             related_ids=related,
         )
-
-
-def _find_nearest(features: _WordFeatures, sample: int) -> list[int]:
-    """Return the nearest indexed samples of a sample."""
-    n_neighbors = min(_N_NEIGHBORS, len(features.indexed))
-    neighbors, _ = query_index(
-        features.neighbor_index,
-        features.counts[[sample]],
-        n_neighbors,
-        query_groups=np.array([sample], np.int64),
-        groups=features.indexed.astype(np.int64),
-    )
-    return [int(features.indexed[j]) for j in neighbors[0] if j >= 0]
-
-
-def _to_json(value: Any) -> Any:
-    """Convert tuples to lists, and other objects to str."""
-    if isinstance(value, dict):
-        return {name: _to_json(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_json(each) for each in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -154,23 +154,24 @@ def _join(texts: Sequence[str], threshold: float, progress: Progress | None) -> 
     sets = hash_ngrams(texts)
     sizes = np.diff(sets.indptr)
     order = np.argsort(sizes, kind="stable")
-    n_samples, n_buckets = len(texts), 1 << _BUCKET_BITS
-    frequency = np.bincount(sets.indices, minlength=n_buckets)
-    rank = np.empty(n_buckets, np.int32)
-    rank[np.argsort(frequency, kind="stable")] = np.arange(n_buckets, dtype=np.int32)
+    n_samples = len(texts)
+    frequency = np.bincount(sets.indices, minlength=1)
+    used = np.flatnonzero(frequency)
+    by_frequency = used[np.argsort(frequency[used], kind="stable")]
+    rank = np.empty(len(frequency), np.int32)
+    rank[by_frequency] = np.arange(len(used), dtype=np.int32)
     indptr, indices = _reorder(sets, order, rank)
+    start = np.cumsum(frequency[by_frequency]) - frequency[by_frequency]
     parent = np.arange(n_samples, dtype=np.int64)
     partner = np.full(n_samples, -1, np.int64)
     similarity = np.zeros(n_samples)
     buffers = (
         np.empty(len(indices), np.int32),  # posting lists; more than the prefixes need
-        np.zeros(n_buckets, np.int64),
+        np.zeros(len(used), np.int64),
         np.zeros(n_samples, np.int32),
         np.empty(n_samples, np.int32),
     )
-    start = np.zeros(n_buckets, np.int64)
-    np.cumsum(np.bincount(indices, minlength=n_buckets)[:-1], out=start[1:])
-    inputs = (read_only(indptr), read_only(indices), read_only(start))
+    inputs = (read_only(indptr), read_only(indices), read_only(start.astype(np.int64)))
     for first in range(0, n_samples, _BLOCK_SIZE):
         last = min(first + _BLOCK_SIZE, n_samples)
         join_sets(first, last, threshold, *inputs, *buffers, parent, partner, similarity)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.inspection.audit import DatasetAudit, describe_word
+from cordwood.inspection.dataset_audit import DatasetAudit, describe_word
 from cordwood.inspection.dataset_check import Finding, check_dataset
 from cordwood.text.languages import LANGUAGES, detect_language, sample_texts
 

@@ -19,7 +19,7 @@ from cordwood import _atomic as atomic
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.inspection.audit import DatasetAudit
+from cordwood.inspection.dataset_audit import DatasetAudit
 from cordwood.inspection.dataset_check import Finding
 from cordwood.inspection.evaluation import OOFEvaluation
 from cordwood.inspection.learning_curve import LearningCurveEstimate
