@@ -1,10 +1,10 @@
 """Read hostile files with the readers and the commands, and count the outcomes.
 
-Files are generated from a seed: CSV, TSV, JSON Lines, JSON, Parquet, Arrow, Excel, SQLite, svmlight,
-folders and Hugging Face data sets, in many encodings, with NULs, broken quotes, huge fields, wrong
-shapes, damaged bytes, compression and wrong suffixes. A reader must return a data set or raise
-`CordwoodError`; reading at once and streaming must give the same texts. A command must end with
-exit code 0, 1 or 2; 70 means a bug. In a child process, it has 4 GB of address space.
+Files are generated from a seed: CSV, TSV, JSON Lines, JSON, Parquet, Arrow, Excel, SQLite,
+svmlight, folders and Hugging Face data sets, in many encodings, with NULs, broken quotes, huge
+fields, wrong shapes, damaged bytes, compression and wrong suffixes. A reader must return a data set
+or raise `CordwoodError`; reading at once and streaming must give the same texts. A command must end
+with exit code 0, 1 or 2; 70 means a bug. In a child process, it has 4 GB of address space.
 
 python dev.py bench fuzz_input [--readers N] [--commands N] [--children N] [--seed N]
 """
@@ -473,14 +473,15 @@ def generate_huggingface(rng: random.Random) -> dict[str, bytes]:
     files = rng.choice([[{"filename": "0.arrow"}]] * 5 + [[], None, [{"filename": "../0"}], [1]])
     folder = rng.choice(["data", "data", "data/train"])
     content = {
-        f"{folder}/0.arrow": mutate(file.getvalue(), rng),
-        f"{folder}/state.json": mutate(json.dumps({"_data_files": files}).encode(), rng),
-        f"{folder}/dataset_info.json": mutate(b'{"features": {}}', rng),
+        f"{folder}/0.arrow": file.getvalue(),
+        f"{folder}/state.json": json.dumps({"_data_files": files}).encode(),
+        f"{folder}/dataset_info.json": b'{"features": {}}',
     }
     if folder == "data/train":
-        splits = rng.choice([["train"], ["train", "test"], "train", [".."], None])
-        content["data/dataset_dict.json"] = mutate(json.dumps({"splits": splits}).encode(), rng)
-    return content
+        splits = rng.choice([*[["train"]] * 3, ["train", "test"], "train", [".."], None])
+        content["data/dataset_dict.json"] = json.dumps({"splits": splits}).encode()
+    damaged = rng.choice(list(content))
+    return {**content, damaged: mutate(content[damaged], rng)}
 
 
 BINARY_GENERATORS: dict[str, Callable[[random.Random], bytes]] = {

@@ -31,8 +31,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cordwood import persist, recipes
-from cordwood.exceptions import ModelFileError
+from cordwood.exceptions import DataError, ModelFileError
 from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.inspection.out_of_scope import fit_scope, scope_p_values
 from model_file_mutations import KINDS, mutate
 from options import at_least
 
@@ -159,6 +160,7 @@ def make_models(names: Sequence[str]) -> list[Model]:
                 warnings.simplefilter("ignore")
                 model = recipes.make(recipe, random_state=0, **params)
                 model.oof_ = fit_with_oof(model, X, labels)
+                model.scope_ = fit_scope(model, X, model.oof_.proba)
             file = persist.save(model, Path(folder, "model.cordwood"), recipe=recipe)
             inputs = X[:8]
             loaded = persist.load(file)
@@ -269,10 +271,23 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
     oof = getattr(loaded, "oof_", None)
     if oof is not None and (problem := find_invalid(oof.proba, oof.y_true, classes, len(oof.y))):
         return f"out-of-fold predictions: {problem}"
+    if hasattr(loaded, "scope_") and (problem := _check_scope(loaded, model, probabilities)):
+        return f"out-of-scope samples: {problem}"
     same_shape = probabilities.shape == model.probabilities.shape
     if same_shape and np.array_equal(probabilities, model.probabilities):
         return "same prediction"
     return "silently different prediction" if is_damaged else "other valid model"
+
+
+def _check_scope(loaded: Any, model: Model, probabilities: Any) -> str | None:
+    """Return what is wrong with the p-values; a reference of another model may be rejected."""
+    try:
+        p_values = scope_p_values(loaded, model.inputs, probabilities)
+    except DataError:
+        return None
+    except BaseException as error:
+        return f"{type(error).__name__}: {str(error)[:200]!r}"
+    return None if ((p_values > 0) & (p_values <= 1)).all() else f"p-values {p_values}"
 
 
 def _predict(model: Any, inputs: Any) -> tuple[Any, Any]:

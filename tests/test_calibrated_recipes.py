@@ -81,3 +81,9 @@ def test_every_recipe_states_whether_it_is_calibrated():
     kinds = {name: recipes.find(name).calibration for name in recipes.names()}
     assert set(kinds.values()) == {"none", "cheap", "costly"}
     assert {name for name, kind in kinds.items() if kind == "cheap"} == {"rf", "nb", "knn"}
+
+
+@pytest.mark.parametrize("name", ["rf", "nb", "knn"])
+def test_one_sample_per_class_is_not_calibrated(name):
+    model = api.train(["so good", "so bad"], ["+", "-"], recipe=name)
+    assert model.predict(["good", "bad"]).shape == (2,)

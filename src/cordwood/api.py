@@ -127,7 +127,9 @@ def train(
     params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
     if calibrate is None:
         calibration = recipes.find(recipe).calibration
-        calibrate = calibration == "cheap" or (calibration == "costly" and bool(oof))
+        is_wanted = calibration == "cheap" or (calibration == "costly" and bool(oof))
+        # Cross-validation requires a class with at least two samples.
+        calibrate = is_wanted and len(np.unique(y)) < len(y)
     model = recipes.make(
         recipe,
         input=input_type,

@@ -74,6 +74,13 @@ def test_train_prints_a_summary(command):
     assert "cordwood predict rows.cordwood NEW-DATA\n" in out
 
 
+def test_boosted_forests_have_no_members(command):
+    record = json.loads(
+        command("train", "rows.csv", *COLUMNS, "--recipe", "boosted_rf", "--json").out
+    )
+    assert record["members"] is None
+
+
 def test_train_prints_json(command, here):
     record = json.loads(command("train", "rows.csv", *COLUMNS, "--json").out)
     assert record["n_samples"] == 10

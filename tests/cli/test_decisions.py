@@ -74,7 +74,7 @@ def test_max_error_prints_the_threshold(predict, folder):
 
 def test_max_error_that_cannot_be_shown_is_an_error(predict):
     message = predict("--max-error", 0.001, code=1).err
-    assert "max_error=0.001 needs at least" in message
+    assert "--max-error=0.001 needs at least" in message
 
 
 def test_unknown_samples_are_marked(predict):
@@ -103,7 +103,9 @@ def test_model_without_out_of_fold_predictions(predict, folder):
     del model.oof_, model.scope_
     try:
         persist.save(model, path)
-        assert "requires out-of-fold predictions" in predict("--coverage", 0.9, code=1).err
+        assert (
+            "--coverage requires out-of-fold predictions" in predict("--coverage", 0.9, code=1).err
+        )
         assert "no reference for out-of-scope samples" in predict("--unknown", 0.1, code=1).err
     finally:
         path.write_bytes(stored)

@@ -48,9 +48,13 @@ def test_sets_match_a_slow_oracle(method, coverage):
     proba, y = draw(150, 5, seed=1)
     test, _ = draw(40, 5, seed=2)
     calibration = calibrate_sets(proba, y, method=method)
-    u, v = np.random.RandomState(0).uniform(size=150), uniform_of_rows(test, 0)
-    scores = sorted(slow_score(p, k, method, each) for p, k, each in zip(proba, y, u, strict=True))
-    threshold = scores[int(np.ceil(151 * coverage)) - 1]
+    v = uniform_of_rows(test, 0)
+    # Each training sample counts as 32 parts with equally spaced values of the random number.
+    parts = [(i + 0.5) / 32 for i in range(32)]
+    scores = sorted(
+        slow_score(p, k, method, u) for p, k in zip(proba, y, strict=True) for u in parts
+    )
+    threshold = scores[32 * int(np.ceil(151 * coverage)) - 1]
     expected = [
         [slow_score(p, k, method, each) <= threshold for k in range(5)]
         for p, each in zip(test, v, strict=True)
@@ -99,7 +103,7 @@ def test_classes_that_are_too_small_share_a_threshold():
     np.testing.assert_array_equal(calibration.pooled_classes(0.95), [2, 3])
     thresholds = calibration.thresholds(0.95)
     assert np.isfinite(thresholds).all()
-    scores = 1 - proba[keep, y[keep]]
+    scores = 1 - proba[keep, y[keep]][:, None]
     assert thresholds[2] == thresholds[3] == conformal_quantile(scores[y[keep] >= 2], 0.95)
     assert thresholds[0] == conformal_quantile(scores[y[keep] == 0], 0.95)
     # 22 samples of small classes are too few for a coverage of 0.99.

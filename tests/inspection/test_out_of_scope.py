@@ -134,9 +134,9 @@ def test_models_without_neighbors_use_the_other_signals():
 def test_large_training_sets_are_sampled(model, monkeypatch):
     monkeypatch.setattr(module, "_MAX_SAMPLES", 50)
     texts, _ = write_texts(240, 0)
-    reference = fit_scope(model, texts, model.oof_.proba)
+    reference = module.fit_scope(model, texts, model.oof_.proba)
     assert reference.values.shape == (3, 50)
-    again = fit_scope(model, texts, model.oof_.proba)
+    again = module.fit_scope(model, texts, model.oof_.proba)
     np.testing.assert_array_equal(reference.scores, again.scores)
 
 

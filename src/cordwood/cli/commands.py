@@ -181,7 +181,7 @@ class Predict(options.ReadOptions):
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             help="Samples, as for `cordwood train`. Omit it to classify the texts of --text.",
             show_default=False,
         ),

@@ -22,8 +22,8 @@ def make_rule(args: Predict, model: Any) -> DecisionRule:
             max_error=args.max_error,
             unknown=args.unknown,
         )
-    except CordwoodError:
-        raise
+    except CordwoodError as error:
+        raise type(error)(_to_option_names(str(error))) from error
     except ValueError as error:
         raise typer.BadParameter(_to_option_names(str(error))) from error
 

@@ -36,16 +36,12 @@ def evaluate(args: Evaluate) -> None:
             others = api.evaluate(model, samples.select(overlap.others))
     if overlap.message:
         console.field("warning", f"{overlap.message}; the scores are optimistic")
+    if others is not None:
+        scores = f"micro F1 {others.micro_f1:.3f}, macro F1 {others.macro_f1:.3f}"
+        console.field("others", f"{scores} without them, on {count(others.n_samples, 'sample')}")
     if samples.weights is not None:
         console.field("weights", f"scores are weighted by {args.weight}; counts are not")
     show_scores(console, evaluation)
-    if others is not None:
-        console.print()
-        console.field(
-            "others",
-            f"micro F1 {others.micro_f1:.3f}, macro F1 {others.macro_f1:.3f} without the samples "
-            f"of the training data, on {count(others.n_samples, 'sample')}",
-        )
     console.print_json(
         {
             "model": str(args.model),

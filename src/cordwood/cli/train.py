@@ -87,12 +87,14 @@ def train(args: Train) -> None:
     if vectorizer is not None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
-    members = getattr(model[-1], "estimator_weights_", None)
+    # Boosted forests have weights too, of their rounds.
+    is_stack = hasattr(model[-1], "pruned_")
+    members = getattr(model[-1], "estimator_weights_", None) if is_stack else None
     if members is not None and recipes.find(args.recipe).members:
         console.field("members", _format_members(members, model[-1].pruned_))
     elif members is not None:
         temperature = 1 / max(members[args.recipe], 1e-9)
-        console.field("calibrated", f"by out-of-fold predictions, temperature {temperature:.2f}")
+        console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None

@@ -267,9 +267,15 @@ def _arrow_errors(name: str, kind: str) -> Iterator[None]:
     except (arrow.ArrowException, ValueError, TypeError, KeyError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
-        message = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        raise DataError(
-            f"{name} cannot be read as {kind} ({message[:200]}); copy or write the file again"
-        ) from error
+        raise _unreadable(name, kind, error) from error
     except OSError as error:
-        raise DataError(f"{name} cannot be read: {error.strerror or str(error)[:200]}") from error
+        if error.strerror is not None:
+            raise DataError(f"{name} cannot be read: {error.strerror}") from error
+        raise _unreadable(name, kind, error) from error
+
+
+def _unreadable(name: str, kind: str, error: Exception) -> DataError:
+    message = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return DataError(
+        f"{name} cannot be read as {kind} ({message[:200]}); copy or write the file again"
+    )

@@ -326,6 +326,8 @@ def _open_tables(file: FileSource) -> Iterator[tuple[str | None, BatchedTable]]:
     if file.format == "huggingface":
         yield from open_huggingface(file.path, progress=file.progress, max_bytes=file.max_bytes)
         return
+    if file.name.lower().endswith(".gz"):
+        raise DataError(f"{file.name} is compressed, which only text files may be; decompress it")
     found = _identify(file.path)
     # The Arrow stream format has no signature.
     if found is None and file.format != "arrow":

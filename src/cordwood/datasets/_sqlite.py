@@ -89,7 +89,8 @@ def _choose_table(database: sqlite3.Connection, path: str, table: str | None) ->
 def _sqlite_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:
+        # UnicodeError: messages of SQLite quote the content of corrupt files.
         raise DataError(
             f"{path} cannot be read with SQLite ({error}); check the file and the query"
         ) from error

@@ -39,11 +39,15 @@ _KINDS: Mapping[str, Literal["text", "numeric"]] = {
     ".tab": "text",
     ".jsonl": "text",
     ".ndjson": "text",
+    ".parquet": "text",
+    ".xlsx": "text",
     ".svm": "numeric",
     ".svmlight": "numeric",
     ".libsvm": "numeric",
     ".npz": "numeric",
 }
+# Suffixes of files that are not read if they are compressed.
+_UNCOMPRESSED = (".npz", ".parquet", ".xlsx")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +85,9 @@ def list_datasets(data_dir: str | os.PathLike[str] | None = None) -> tuple[Datas
     ----------
     data_dir : path, default=None
         A folder of data files. The name of a data set is the name of its file without suffixes.
-        Text: .csv, .tsv, .tab, .jsonl and .ndjson. Numeric: .svm, .svmlight and .libsvm, and .npz
-        with arrays ``X`` and ``y``. All except .npz may be compressed (.gz). Other files are
-        ignored. If None, the folder in the environment variable CORDWOOD_DATA, if it is set.
+        Text: .csv, .tsv, .tab, .jsonl, .ndjson, .parquet and .xlsx. Numeric: .svm, .svmlight and
+        .libsvm, and .npz with arrays ``X`` and ``y``. Those of text files may be compressed (.gz).
+        Other files are ignored. If None, the folder in the environment variable CORDWOOD_DATA, if it is set.
 
     Returns
     -------
@@ -237,7 +241,7 @@ def _list_folder(data_dir: str | os.PathLike[str] | None) -> list[DatasetInfo]:
     if not infos:
         raise DataError(
             f"the data folder {folder} has no data sets, which are files with a suffix of "
-            f"{', '.join(_KINDS)} (all except .npz optionally with .gz); correct {origin}"
+            f"{', '.join(_KINDS)} (those of text files optionally with .gz); correct {origin}"
         )
     return sorted(infos, key=lambda info: (info.name, str(info.path)))
 
@@ -245,7 +249,7 @@ def _list_folder(data_dir: str | os.PathLike[str] | None) -> list[DatasetInfo]:
 def _describe_file(path: Path) -> DatasetInfo | None:
     """Return the description of a data file; None for other files."""
     name, suffix = os.path.splitext(path.name)
-    if suffix.lower() == ".gz" and not name.lower().endswith(".npz"):
+    if suffix.lower() == ".gz" and not name.lower().endswith(_UNCOMPRESSED):
         name, suffix = os.path.splitext(name)
     kind = _KINDS.get(suffix.lower())
     if kind is None or name.startswith(".") or not path.is_file():

@@ -15,6 +15,10 @@ METHODS = ("lac", "aps", "raps")
 _PENALTY = 0.05
 _UNPENALIZED_RANKS = 1
 
+# Values of the random part with which the score of a training sample is computed. Their average
+# replaces one random value, which would make the coverage depend on the seed.
+_N_COPIES = 32
+
 
 @dataclass(frozen=True)
 class ConformalCalibration:
@@ -24,8 +28,9 @@ class ConformalCalibration:
 
     Parameters
     ----------
-    scores : ndarray of shape (n_samples,)
-        Nonconformity score of the true label of each training sample.
+    scores : ndarray of shape (n_samples, n_copies)
+        Nonconformity scores of the true label of each training sample, for equally spaced values of
+        the random part of the score.
     y : ndarray of int, shape (n_samples,)
         Class codes of the training samples.
     n_classes : int
@@ -177,12 +182,13 @@ def calibrate_sets(
     Notes
     -----
     A label is in the set if its score is at most the k-th smallest score of the true labels of n
-    training samples, with :math:`k = \lceil (n + 1) \cdot coverage \rceil`. If the scores of new
-    samples and of training samples are exchangeable, the set contains the true label with at least
-    this probability, whatever the classifier and the distribution. Out-of-fold predictions come
-    from models of fewer samples or trees than the final model (the jackknife, not jackknife+ [4]_,
-    which would have to keep these models), so that this holds approximately; docs/confidence.md
-    has the measured coverage.
+    training samples, with :math:`k = \lceil (n + 1) \cdot coverage \rceil`. The random part of
+    their scores is averaged over equally spaced values. If the scores of new samples and of
+    training samples are exchangeable, the set contains the true label with at least this
+    probability, whatever the classifier and the distribution. Out-of-fold predictions come from
+    models of fewer samples or trees than the final model (the jackknife, not jackknife+ [4]_, which
+    would have to keep these models), so that this holds approximately; docs/confidence.md has the
+    measured coverage.
 
     References
     ----------
@@ -218,12 +224,14 @@ def calibrate_sets(
     ):
         raise ValueError(f"y must contain class codes from 0 to {n_classes - 1}")
     is_known = ~np.isnan(proba).any(axis=1)
-    # By position, so that rounded probabilities of a model file have the same random numbers.
-    u = np.random.RandomState(random_state).uniform(size=len(proba))
     proba, codes = proba[is_known], codes[is_known].astype(np.intp)
-    scores = nonconformity(proba, method, u[is_known])
+    true = np.arange(len(codes)), codes
+    scores = nonconformity(proba, method, np.zeros(len(codes)))[true][:, None]
+    if method != "lac":
+        parts = (np.arange(_N_COPIES) + 0.5) / _N_COPIES
+        scores = scores + parts * proba[true][:, None]
     return ConformalCalibration(
-        scores=scores[np.arange(len(codes)), codes],
+        scores=scores,
         y=codes,
         n_classes=n_classes,
         method=method,
@@ -276,11 +284,16 @@ def quantile_rank(n_samples: int, coverage: float) -> int:
 
 
 def conformal_quantile(scores: NDArray[np.float64], coverage: float) -> float:
-    """Return the threshold of scores for a coverage; infinity if there are too few scores."""
-    rank = quantile_rank(len(scores), coverage)
-    if rank > len(scores):
+    """Return the threshold of scores for a coverage; infinity if there are too few samples.
+
+    Scores have one row per sample; each of its columns counts as a part of a sample.
+    """
+    n_samples, n_copies = scores.shape
+    rank = quantile_rank(n_samples, coverage)
+    if rank > n_samples:
         return math.inf
-    return float(np.partition(scores, rank - 1)[rank - 1])
+    last = rank * n_copies - 1
+    return float(np.partition(scores, last, axis=None)[last])
 
 
 def check_coverage(coverage: Any) -> None:

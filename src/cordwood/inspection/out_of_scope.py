@@ -68,14 +68,16 @@ def fit_scope(
 
     Examples
     --------
+    `cordwood.train` calls it for stacks and calibrated recipes:
+
     >>> from cordwood import train
-    >>> from cordwood.inspection import compute_oof
     >>> texts = ["salt soup", "bread soup", "salt bread", "team goal", "match goal", "team match"]
     >>> labels = ["food"] * 3 + ["sport"] * 3
     >>> model = train(texts * 5, labels * 5, recipe="knn")
-    >>> model.scope_ = fit_scope(model, texts * 5, model.predict_proba(texts * 5))
-    >>> out_of_scope_score(model, ["soup and salt", "a comet near the moon"]).round(1)
-    array([0., 2.4])
+    >>> model.scope_.signals
+    ('entropy', 'distance', 'unknown_terms')
+    >>> out_of_scope_score(model, ["salt and soup", "a comet near the moon"]).round(1)
+    array([1. , 6.2])
     """
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     chosen = np.arange(n_samples)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from cordwood.exceptions import DataError
 
@@ -144,7 +144,7 @@ def error_limit(
     >>> error_limit(np.array([0, 2]), np.array([100, 100]), 0.05).round(4)
     array([0.0295, 0.0616])
     """
-    limit = beta.ppf(1 - delta, n_errors + 1, np.maximum(n_samples - n_errors, 1))
+    limit = betaincinv(n_errors + 1, np.maximum(n_samples - n_errors, 1), 1 - delta)
     return np.where(n_errors >= n_samples, 1.0, limit)
 
 
