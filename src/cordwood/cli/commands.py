@@ -109,6 +109,14 @@ class Train(options.LabelledReadOptions):
             "minutes on one core; none uses words only.",
         ),
     ] = "auto"
+    bundle_encoder: Annotated[
+        bool,
+        typer.Option(
+            "--bundle-encoder",
+            help="Put the encoder into the model file, so that it need not be installed where the "
+            "model is used; for encoders that are folders.",
+        ),
+    ] = False
     lexicon: Annotated[
         str | None,
         typer.Option(
@@ -128,8 +136,8 @@ class Train(options.LabelledReadOptions):
         typer.Option(
             "--scores/--no-scores",
             help="Estimate the scores on new samples from the training data, without a test set. "
-            "Recipes that are not stacks are cross-validated for it unless they have out-of-bag or "
-            "leave-one-out predictions, which takes about five times as long.",
+            "Recipes that are not stacks are cross-validated for it, in 5 or 10 folds, unless they "
+            "have out-of-bag or leave-one-out predictions.",
         ),
     ] = True
     baseline: Annotated[

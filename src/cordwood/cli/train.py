@@ -75,6 +75,7 @@ def train(args: Train) -> None:
         fingerprint=samples.fingerprint(),
         recipe=args.recipe,
         columns=source.columns,
+        bundle_encoder=args.bundle_encoder,
         sample_hashes=SampleHashes.from_samples(_get_features(samples)).encode(),
     )
     size = target.stat().st_size
