@@ -16,6 +16,7 @@ MODULES = {
     "dual_solver": "cordwood.linear_model._dual_solver",
     "knn": "cordwood.neighbors._knn",
     "lazy_paths": "cordwood.inspection._lazy_paths",
+    "set_join": "cordwood.inspection._set_join",
     "tree_shap": "cordwood.inspection._tree_shap",
 } | {
     name: f"{ENGINE}.{name}"

@@ -1,5 +1,6 @@
 from . import (
     api,
+    columns,
     compare,
     datasets,
     encoders,
@@ -11,6 +12,7 @@ from . import (
     neighbors,
     persist,
     recipes,
+    reports,
     rules,
     stacking,
     text,
@@ -30,6 +32,7 @@ from .inspection.explainer import explain
 from .linear_model.linear_svm import LinearSVMClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import load, save
+from .reports.report import dataset_report, model_report
 from .rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from .stacking.oob_stacking import OOBStackingClassifier
 from .text.embedding import EmbeddingVectorizer
@@ -57,7 +60,9 @@ __all__ = [
     "TextVectorizer",
     "api",
     "check_dataset",
+    "columns",
     "compare",
+    "dataset_report",
     "datasets",
     "encoders",
     "ensemble",
@@ -68,12 +73,14 @@ __all__ = [
     "inspection",
     "linear_model",
     "load",
+    "model_report",
     "naive_bayes",
     "neighbors",
     "persist",
     "predict",
     "read_dataset",
     "recipes",
+    "reports",
     "rules",
     "save",
     "stacking",

@@ -77,6 +77,10 @@ class Train(options.LabelledReadOptions):
     """
 
     data: options.ManyData
+    categorical: options.Categorical = None
+    numeric: options.Numeric = None
+    date: options.Date = None
+    columns: options.Columns = None
     output: Annotated[
         Path | None,
         typer.Option(
@@ -131,6 +135,15 @@ class Train(options.LabelledReadOptions):
         bool,
         typer.Option("--strict", help="Stop if the check of the data finds anything."),
     ] = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report of the model to a .html, .md or .json file.",
+            show_default=False,
+        ),
+    ] = None
     scores: Annotated[
         bool,
         typer.Option(
@@ -360,6 +373,146 @@ class Explain(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MakeReport(options.LabelledReadOptions):
+    """Write a report of a model or a data set as one HTML page.
+
+    The page needs neither a network nor other files. The report of a model shows its scores, the
+    weakest classes, what is confused with what, words for and against each class, and explained
+    predictions. With the training data, the scores are out-of-fold; with other labelled data, they
+    are those of a test set. The report of a data set shows classes, lengths, languages, duplicates
+    and suspicious labels.
+
+    Example: cordwood report reviews.cordwood held-out.csv -o report.html
+    """
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|DATA",
+            help="Model file written by `cordwood train`, or a data file, directory or "
+            "dataset:NAME.",
+            show_default=False,
+        ),
+    ]
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Labelled samples for the report of a model: its training data, or a test set.",
+            show_default=False,
+        ),
+    ] = None
+    text: options.ModelText = None
+    label: options.ModelLabel = None
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to create or replace; .html, .md or .json determines the format.",
+        ),
+    ] = Path("report.html")
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card",
+            metavar="FILE",
+            help="Also write a model card in the format of the Hugging Face Hub, such as "
+            "README.md.",
+            show_default=False,
+        ),
+    ] = None
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve",
+            help="Also estimate what more training data would bring, by fits on shares of them; "
+            "takes several times as long as training.",
+        ),
+    ] = False
+    subset: options.Subset = None
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit(options.LabelledReadOptions):
+    """Look for wrong labels and bad samples in labelled data.
+
+    Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
+    test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
+    are hard to distinguish, and words that give the label away.
+
+    Example: cordwood audit reviews.csv --text body --label topic -o suspects.csv
+    """
+
+    data: options.Data
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test",
+            metavar="DATA",
+            help="Test set, which is searched for samples that are in DATA; it is read with the "
+            "same options.",
+            show_default=False,
+        ),
+    ] = None
+    recipe: Annotated[
+        str,
+        typer.Option(
+            "--recipe",
+            metavar="NAME",
+            help="Classifier whose predictions are compared with the labels, as for `cordwood "
+            "train`; none looks for neither label errors nor confused classes.",
+        ),
+    ] = DEFAULT_RECIPE
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="CSV or JSON lines file to create or replace, with all suspects and reasons.",
+            show_default=False,
+        ),
+    ] = None
+    fix: Annotated[
+        Path | None,
+        typer.Option(
+            "--fix",
+            metavar="FILE",
+            help="Write a copy of DATA without duplicates, empty and garbled texts; in the format "
+            "of DATA, which must be a CSV, TSV or JSON lines file, with all columns.",
+            show_default=False,
+        ),
+    ] = None
+    relabel: Annotated[
+        bool,
+        typer.Option(
+            "--relabel",
+            help="With --fix, also replace labels if another one has an out-of-fold probability of "
+            "at least 0.95.",
+        ),
+    ] = False
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report of the data set to a .html, .md or .json file.",
+            show_default=False,
+        ),
+    ] = None
+    escape_formulas: options.EscapeFormulas = True
+    seed: options.Seed = 0
+    jobs: options.Jobs = -1
+    subset: options.Subset = None
+    json: options.Json = False
+    quiet: options.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Compare(options.LabelledReadOptions):
     """Compare learners on data sets with significance tests.
 
@@ -415,6 +568,16 @@ class Compare(options.LabelledReadOptions):
             "--plots",
             metavar="DIRECTORY",
             help="Write SVG figures: time against F1, critical differences, learning curves.",
+            show_default=False,
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a report with tables, figures and their interpretation to a .html, .md or "
+            ".json file.",
             show_default=False,
         ),
     ] = None
@@ -629,6 +792,8 @@ RECORDS = {
     "predict": Predict,
     "evaluate": Evaluate,
     "explain": Explain,
+    "audit": Audit,
+    "report": MakeReport,
     "compare": Compare,
     "curve": Curve,
     "datasets": Datasets,

@@ -17,15 +17,17 @@ from cordwood.cli.inputs import Source
 from cordwood.cli.options import ReadOptions, check_jobs
 from cordwood.cli.outputs import check_target, escape_csv
 from cordwood.cli.progress import show_progress
+from cordwood.cli.report import check_report_target
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import RunSummary, collect, run
-from cordwood.compare.stats.comparison import Comparison, learning_curves
+from cordwood.compare.stats.comparison import Comparison, Curves, learning_curves
 from cordwood.compare.stats.comparison import compare as tabulate
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import FeatureMatrix
 from cordwood.exceptions import CordwoodError
+from cordwood.reports import comparison_report
 
 # Recipes that take seconds on a few thousand texts.
 QUICK_RECIPES = ("quick", "nbsvm", "svm", "rf", "et", "nb", "knn")
@@ -66,6 +68,8 @@ def compare(args: Compare) -> None:
         check_target(output)
         if output.suffix.lower() not in WRITERS:
             raise typer.BadParameter(f"{output.name!r} must end in .md, .csv or .tex")
+    if args.report is not None:
+        check_report_target(args.report, inputs=[] if args.plan is None else [args.plan])
     check_jobs(args.jobs)
     plot_module = None if plots is None else _import_plots(plots)
     plan = _make_plan(console, args)
@@ -83,6 +87,8 @@ def compare(args: Compare) -> None:
         console.field("wrote", str(output))
     if plots is not None:
         _write_plots(console, plot_module, comparison, summary, plots)
+    if args.report is not None:
+        _write_report(console, plan, comparison, summary, args.report)
     console.print_json(
         {
             "plan": plan.name,
@@ -191,15 +197,31 @@ def _import_plots(directory: Path) -> Any:
 def _write_plots(
     console: Console, plot_module: Any, comparison: Comparison, summary: RunSummary, directory: Path
 ) -> None:
-    curves = {
-        metric: learning_curves(summary.records, summary.planned, metric=metric)
-        for metric in comparison.metrics
-    }
-    drawn = plot_module.write_plots(comparison, curves, directory)
+    drawn = plot_module.write_plots(comparison, _get_curves(comparison, summary), directory)
     if drawn.written:
         console.field("wrote", f"{count(len(drawn.written), 'figure')} to {directory}")
     if drawn.skipped:
         console.field("omitted", "; ".join(drawn.skipped))
+
+
+def _get_curves(comparison: Comparison, summary: RunSummary) -> dict[str, Curves]:
+    return {
+        metric: learning_curves(summary.records, summary.planned, metric=metric)
+        for metric in comparison.metrics
+    }
+
+
+def _write_report(
+    console: Console, plan: Plan, comparison: Comparison, summary: RunSummary, target: Path
+) -> None:
+    notes = []
+    if summary.n_missing:
+        notes.append(f"{count(summary.n_missing, 'trial')} of {summary.n_trials:,} not run yet.")
+    if summary.n_failed:
+        notes.append(f"{count(summary.n_failed, 'trial')} of {summary.n_trials:,} failed.")
+    curves = _get_curves(comparison, summary)
+    comparison_report(comparison, curves, name=plan.name, notes=notes).save(target)
+    console.field("wrote", str(target))
 
 
 def _show(console: Console, comparison: Comparison, summary: RunSummary, seconds: float) -> None:

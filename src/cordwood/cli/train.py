@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
+from cordwood.cli.report import check_report_target, write_model_report
+from cordwood.cli.table_columns import list_features, read_table
+from cordwood.compare.runner.resources import PeakMemory
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
@@ -38,6 +42,8 @@ def train(args: Train) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
     check_target(target, inputs=args.data)
+    if args.report is not None:
+        check_report_target(args.report, inputs=args.data)
     if args.language is not None:
         check_language(args.language)
     params = {
@@ -46,7 +52,8 @@ def train(args: Train) -> None:
         "language": args.language,
         **parse_settings(args.set),
     }
-    samples = source.read(console, two_classes=True)
+    table = read_table(source, args, console)
+    samples, roles = table or (source.read(console, two_classes=True), None)
     source.show(console, samples)
     if samples.groups is not None:
         console.field(
@@ -54,10 +61,10 @@ def train(args: Train) -> None:
         )
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
-    class_sizes = Counter(samples.labels or ())
+    class_sizes = _count_labels(samples)
     # Samples that are the only one of their class cannot be both trained on and predicted.
-    has_scores = args.scores and max(class_sizes.values()) > 1
-    start = time.perf_counter()
+    has_scores = args.scores and not samples.multilabel and max(class_sizes.values()) > 1
+    start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"):
         model = api.train(
             samples,
@@ -66,17 +73,18 @@ def train(args: Train) -> None:
             encoder=encoder,
             lexicon=args.lexicon,
             oof=has_scores,
+            columns=roles,
             **params,
         )
-    seconds = time.perf_counter() - start
+    seconds, peak = time.perf_counter() - start, memory.read()
     persist.save(
         model,
         target,
-        fingerprint=samples.fingerprint(),
+        fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
         recipe=args.recipe,
-        columns=source.columns,
+        columns={**source.columns, **(roles.to_dict() if roles is not None else {})},
         bundle_encoder=args.bundle_encoder,
-        sample_hashes=SampleHashes.from_samples(_get_features(samples)).encode(),
+        sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
     )
     size = target.stat().st_size
     vectorizer = _find_vectorizer(model)
@@ -84,10 +92,10 @@ def train(args: Train) -> None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
     # Boosted forests have weights too, of their rounds.
-    is_stack = hasattr(model[-1], "pruned_")
+    is_stack = samples.multilabel or hasattr(model[-1], "pruned_")
     members = getattr(model[-1], "estimator_weights_", None) if is_stack else None
     if members is not None and recipes.find(args.recipe).members:
-        console.field("members", _format_members(members, model[-1].pruned_))
+        console.field("members", _format_members(members, getattr(model[-1], "pruned_", ())))
     elif members is not None:
         temperature = 1 / max(members[args.recipe], 1e-9)
         console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
@@ -98,6 +106,25 @@ def train(args: Train) -> None:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
+    if args.report is not None:
+        details = {
+            "training time": f"{seconds:.1f} s on {count(n_jobs, 'core')}",
+            "peak memory": "" if peak is None else f"{peak / 1e6:,.0f} MB",
+            "seed": str(args.seed),
+        }
+        card = persist.read_model_card(target)
+        write_model_report(
+            console,
+            model,
+            samples,
+            target,
+            args.report,
+            card=card,
+            data_name=source.name,
+            details=details,
+            findings=findings,
+            evaluation=evaluation,
+        )
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
         {
@@ -105,11 +132,12 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": dict(class_sizes.most_common()),
+            "classes": class_sizes,
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,
             "lexicon": args.lexicon,
+            "columns": None if roles is None else roles.to_dict(),
             "members": members,
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
@@ -126,10 +154,6 @@ def _describe_groups(n_groups: int, *, is_used: bool) -> str:
     if is_used:
         return f"{found}, not divided between training and validation"
     return f"{found}, not used; --group COLUMN keeps groups together in cross-validation"
-
-
-def _get_features(samples: Corpus | FeatureMatrix) -> Any:
-    return samples.texts if isinstance(samples, Corpus) else samples.X
 
 
 def _choose_encoder(console: Console, args: Train, samples: Corpus | FeatureMatrix) -> str | None:
@@ -161,10 +185,22 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     return kept + dropped
 
 
+def _count_labels(samples: Corpus | FeatureMatrix) -> dict[Any, int]:
+    """Return the number of samples of each label, the most frequent first."""
+    labels: Iterable[Any] = samples.labels or ()
+    counts = Counter(chain.from_iterable(labels) if samples.multilabel else labels)
+    return dict(counts.most_common())
+
+
 def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:
     """Return the vectorizer, in a stack that of the first member that has one of its own."""
-    for pipeline in (model, *getattr(model[-1], "estimators_", ())):
-        vectorizer = getattr(pipeline, "named_steps", {}).get("vectorizer")
+    shared_steps = getattr(model[-1], "_shared_steps", ())
+    pipelines = [Pipeline(steps) for steps in shared_steps if steps]
+    for pipeline in (model, *getattr(model[-1], "estimators_", ()), *pipelines):
+        steps = getattr(pipeline, "named_steps", {})
+        if "preprocessor" in steps:
+            steps = steps["preprocessor"].named_transformers_
+        vectorizer = steps.get("vectorizer")
         if isinstance(vectorizer, TextVectorizer):
             return vectorizer
     return None

@@ -76,7 +76,8 @@ def _preprocess(X_train: Any, X_test: Any, *, is_text: bool) -> Iterator[Any]:
     if is_text:
         # Terms that only the test part contains are not in the vocabulary of the training part.
         is_known = np.asarray(X_train.sum(axis=0)).ravel() > 0
-        X_train, X_test = X_train[:, is_known], X_test[:, is_known]
+        if is_known.any():
+            X_train, X_test = X_train[:, is_known], X_test[:, is_known]
         transformer: Any = TfidfTransformer()
     elif sp.issparse(X_train):
         return iter((X_train, X_test))

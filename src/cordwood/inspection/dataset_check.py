@@ -128,7 +128,7 @@ def check_dataset(
     labels = [str(label) for each in data.labels for label in _as_tuple(each)]
     counts = Counter(labels)
     findings = [
-        *_check_labels(counts, data.multilabel),
+        *check_labels(counts, data.multilabel),
         *_check_texts(data),
         *_check_duplicates(data, random_state),
         *(() if test is None else _check_leakage(data, test)),
@@ -136,7 +136,8 @@ def check_dataset(
     return DatasetCheck(len(data), dict(counts.most_common()), tuple(findings))
 
 
-def _check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
+def check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
+    """Find small classes, labels that are spelled in several ways, and labels of another kind."""
     odd = None if multilabel else _find_odd_labels(counts)
     if odd is not None:
         yield odd
@@ -151,7 +152,7 @@ def _check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
         )
     spellings = defaultdict(list)
     for label in counts:
-        spellings[_normalize(label)].append(label)
+        spellings[normalize_text(label)].append(label)
     doubled = [same for same in spellings.values() if len(same) > 1]
     if doubled:
         shown = _enumerate(
@@ -215,7 +216,7 @@ def _check_texts(data: Corpus | FeatureMatrix) -> Iterator[Finding]:
 
 
 def _check_duplicates(data: Corpus | FeatureMatrix, random_state: int) -> Iterator[Finding]:
-    same = _group_equal(data)
+    same = group_equal(data)
     labels = data.labels or ()
     contradictory = [group for group in same if len({labels[i] for i in group}) > 1]
     if contradictory:
@@ -289,7 +290,7 @@ def _check_leakage(data: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix) -
         )
 
 
-def _group_equal(data: Corpus | FeatureMatrix) -> list[list[int]]:
+def group_equal(data: Corpus | FeatureMatrix) -> list[list[int]]:
     """Return the indices of equal samples; empty texts are not compared."""
     groups = defaultdict(list)
     for i, key in enumerate(_keys(data)):
@@ -301,12 +302,12 @@ def _group_equal(data: Corpus | FeatureMatrix) -> list[list[int]]:
 def _keys(data: Corpus | FeatureMatrix) -> Iterator[Hashable]:
     """Yield a key of each sample that equal samples share; None for an empty text."""
     if isinstance(data, Corpus):
-        yield from (_normalize(text) or None for text in data.texts)
+        yield from (normalize_text(text) or None for text in data.texts)
     else:
         yield from hashable_samples(data.X)
 
 
-def _normalize(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return a text without differences of case, white space and Unicode representation."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 

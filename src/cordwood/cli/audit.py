@@ -1,0 +1,228 @@
+"""`cordwood audit`: look for wrong labels and bad samples in labelled data."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from cordwood import recipes
+from cordwood.cli.commands import Audit
+from cordwood.cli.console import Console, count
+from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_copy
+from cordwood.cli.inputs import Source
+from cordwood.cli.options import check_jobs
+from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.report import check_report_target
+from cordwood.datasets import readers
+from cordwood.datasets._lines import STANDARD_INPUT
+from cordwood.datasets._rows import RowStream
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.exceptions import DataError
+from cordwood.inspection import DatasetAudit, Suspect, audit_dataset
+from cordwood.inspection._suspects import shorten
+from cordwood.inspection.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
+from cordwood.reports import dataset_report
+
+NO_RECIPE = "none"
+
+_COLUMNS = (
+    "kind",
+    "id",
+    "label",
+    "suggested_label",
+    "confidence",
+    "reason",
+    "words",
+    "related_ids",
+    "is_test",
+    "text",
+)
+_MAX_NOTES = 3
+_MIN_ACCURACY = 0.7
+_MAX_EXAMPLE = 100
+_MAX_TEXT = 40
+
+
+def audit(args: Audit) -> None:
+    """Print a summary of an audit, and write its suspects and a corrected copy of the data."""
+    console = Console(as_json=args.json, quiet=args.quiet)
+    check_jobs(args.jobs)
+    recipe = None if args.recipe == NO_RECIPE else args.recipe
+    if recipe is not None:
+        recipes.find(recipe)
+    source = Source(data=args.data, options=args, subset=args.subset)
+    _check_outputs(args, source)
+    samples = source.read(console, two_classes=True)
+    source.show(console, samples)
+    if args.fix is not None and samples.skipped:
+        raise DataError(f"--fix cannot copy invalid rows; correct them first: {samples.skipped[0]}")
+    test = None if args.test is None else _read_test(args, args.test, console)
+    start = time.perf_counter()
+    with console.bars() as bars:
+        found = audit_dataset(
+            samples,
+            test=test,
+            recipe=recipe,
+            random_state=args.seed,
+            n_jobs=args.jobs,
+            progress=None if bars is None else bars.update,
+        )
+    seconds = time.perf_counter() - start
+    _show(console, found, seconds)
+    if args.output is not None:
+        _write_suspects(args, found)
+        console.field("wrote", f"{args.output}: {count(len(found.suspects), 'suspect')}")
+    fix = found.fix(relabel=args.relabel)
+    n_copied = None
+    if args.fix is not None:
+        n_copied = _write_copy(args, args.fix, samples, fix)
+        console.field(
+            "wrote",
+            f"{args.fix}: {count(n_copied, 'row')}, without {count(len(fix.dropped), 'row')} and "
+            f"with {count(len(fix.relabelled), 'new label')}",
+        )
+    if args.report is not None:
+        name = Path(args.data).name
+        dataset_report(samples, name=name, test=test, audit=found).save(args.report)
+        console.field("wrote", str(args.report))
+    _show_next(console, args, found)
+    console.print_json(
+        {
+            "data": args.data,
+            "test": args.test,
+            "subset": args.subset,
+            "n_skipped": len(samples.skipped),
+            "seconds": round(seconds, 3),
+            "output": None if args.output is None else str(args.output),
+            "fix": None if args.fix is None else str(args.fix),
+            "n_copied": n_copied,
+            "dropped_ids": [samples.ids[i] for i in fix.dropped],
+            "relabelled": {samples.ids[i]: label for i, label in fix.relabelled.items()},
+            **found.to_dict(),
+        }
+    )
+
+
+def _check_outputs(args: Audit, source: Source) -> None:
+    """Raise before a long computation if its results could not be written."""
+    inputs: list[str | Path] = [args.data, *([args.test] if args.test else [])]
+    if args.output is not None:
+        check_suffix(args.output)
+        check_target(args.output, inputs=inputs)
+    if args.report is not None:
+        check_report_target(args.report, inputs=inputs)
+    if args.relabel and args.fix is None:
+        raise typer.BadParameter("--relabel requires --fix FILE, the file to write")
+    if args.fix is None:
+        return
+    check_target(args.fix, inputs=inputs)
+    if args.fix == args.output:
+        raise typer.BadParameter(f"--fix and --output are the same file, {args.fix}")
+    if args.subset is not None:
+        raise typer.BadParameter("--fix copies the whole file; omit --subset")
+    if args.data == STANDARD_INPUT or source.dataset is not None or _format(args) not in FORMATS:
+        raise typer.BadParameter("--fix copies a CSV, TSV or JSON lines file only; omit it")
+    is_json = args.fix.suffix.lower() in JSON_LINES
+    if args.fix.suffix.lower() == ".gz" or is_json != (_format(args) == "jsonl"):
+        raise typer.BadParameter(
+            f"--fix keeps the format of DATA, {_format(args)}; give a file name such as "
+            f"{args.fix.with_suffix('.' + _format(args)).name}"
+        )
+
+
+def _read_test(args: Audit, data: str, console: Console) -> Corpus | FeatureMatrix:
+    """Read the test set, which needs no labels."""
+    with console.progress(f"reading {data}") as progress:
+        samples = Source(data=data, options=args).open(progress)
+        return readers.corpus_from_rows(samples) if isinstance(samples, RowStream) else samples
+
+
+def _format(args: Audit) -> str:
+    format: Any = args.format
+    return readers.detect_format(args.data, format)
+
+
+def _show(console: Console, found: DatasetAudit, seconds: float) -> None:
+    for finding in found.findings:
+        console.field("warning", finding.message)
+    if found.accuracy is not None:
+        console.field(
+            "labels",
+            f"{found.accuracy:.1%} are as recipe {found.recipe} predicts them out of fold; in "
+            f"{seconds:.1f} s",
+        )
+        if found.accuracy < _MIN_ACCURACY and "label error" in found.counts:
+            console.field(
+                "warning",
+                "the recipe is often wrong on these data, and so may be the label errors below",
+            )
+    rows = [(kind, n, _format_example(found.select(kind)[0])) for kind, n in found.counts.items()]
+    if rows:
+        console.table(("problem", "samples", "first of them"), rows)
+    else:
+        console.print("no suspects found")
+    _show_notes(console, "confused", [describe_pair(pair) for pair in found.confused_classes])
+    _show_notes(console, "revealing", [describe_word(word) for word in found.revealing_words])
+
+
+def _format_example(suspect: Suspect) -> str:
+    name = f"test sample {suspect.id}" if suspect.is_test else f"{suspect.id} ({suspect.label})"
+    text = f" {shorten(suspect.text, _MAX_TEXT)!r}" if suspect.text else ""
+    return f"{name}{text}: {shorten(suspect.reason, _MAX_EXAMPLE)}"
+
+
+def _show_notes(console: Console, name: str, notes: list[str]) -> None:
+    for note in notes[:_MAX_NOTES]:
+        console.field(name, note)
+    if len(notes) > _MAX_NOTES:
+        console.field(name, f"and {len(notes) - _MAX_NOTES:,} more, see --json")
+
+
+def _show_next(console: Console, args: Audit, found: DatasetAudit) -> None:
+    if args.output is None and found.suspects:
+        console.field("next", f"cordwood audit {args.data} -o suspects.csv writes all suspects")
+    elif found.suspects:
+        console.field("next", f"correct the data by {args.output}, the most suspect samples first")
+    if args.fix is not None:
+        return
+    n_dropped, n_new = len(found.fix().dropped), len(found.fix(relabel=True).relabelled)
+    if n_dropped:
+        rows = count(n_dropped, "duplicate, empty or garbled row")
+        console.field("next", f"--fix FILE writes a copy without {rows}")
+    if n_new:
+        labels = count(n_new, "label")
+        console.field(
+            "next",
+            f"--fix FILE --relabel also replaces {labels} that another one of probability "
+            f"{RELABEL_CONFIDENCE:g} or more contradicts",
+        )
+
+
+def _write_suspects(args: Audit, found: DatasetAudit) -> None:
+    path = args.output
+    assert path is not None
+    is_json = path.suffix.lower() in JSON_LINES
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return list(value) if is_json else " ".join(value)
+        return round(value, 6) if isinstance(value, float) else value
+
+    with open_table(path, _COLUMNS, escape_formulas=args.escape_formulas) as write:
+        for suspect in found.suspects:
+            write([cell(getattr(suspect, column)) for column in _COLUMNS])
+
+
+def _write_copy(args: Audit, target: Path, samples: Corpus | FeatureMatrix, fix: Any) -> int:
+    labels: Any = samples.labels
+    return write_corrected_copy(
+        args.data,
+        target,
+        Correction(labels, frozenset(fix.dropped), fix.relabelled),
+        format=_format(args),
+        column=args.label or "label",
+        delimiter=args.delimiter,
+        encoding=args.encoding,
+        max_bytes=args.max_bytes,
+    )

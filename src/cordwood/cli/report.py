@@ -1,0 +1,158 @@
+"""`cordwood report`: write a report of a model or a data set."""
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from joblib import parallel_config
+
+from cordwood import _atomic as atomic
+from cordwood.cli.commands import MakeReport
+from cordwood.cli.console import Console
+from cordwood.cli.inputs import Source
+from cordwood.cli.models import load_model, model_errors
+from cordwood.cli.outputs import check_target
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.exceptions import CordwoodError
+from cordwood.inspection.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.reports import Report, dataset_report, model_report
+from cordwood.reports.hub_card import to_hub_card
+from cordwood.reports.report import check_format
+
+MODEL_SUFFIX = ".cordwood"
+
+
+def report(args: MakeReport) -> None:
+    """Write the report of a model or of a data set."""
+    console = Console(as_json=args.json, quiet=args.quiet)
+    inputs = [args.source, *([args.data] if args.data else [])]
+    check_report_target(args.output, inputs=inputs)
+    if args.card is not None:
+        check_target(args.card, inputs=inputs)
+    made = (_report_model if _is_model(args.source) else _report_data)(console, args)
+    if args.card is not None:
+        with atomic.write(args.card, errors="backslashreplace") as file:
+            file.write(to_hub_card(made.summary))
+        console.field("wrote", str(args.card))
+    console.print_json({"report": str(args.output), **made.to_dict()})
+
+
+def check_report_target(path: Path, *, inputs: Sequence[str | Path] = ()) -> None:
+    """Raise before a long computation if a report could not be written.
+
+    Parameters
+    ----------
+    path : Path
+        File to write.
+    inputs : sequence of str or Path, default=()
+        Files that are read, which must not be overwritten.
+    """
+    check_format(path)
+    check_target(path, inputs=inputs)
+
+
+def _is_model(source: str) -> bool:
+    """Return whether a file is a model file, by its name or, for any other name, its content."""
+    path = Path(source)
+    if path.suffix == MODEL_SUFFIX:
+        return True
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "cordwood.json" in archive.namelist()
+
+
+def write_model_report(
+    console: Console,
+    model: Any,
+    samples: Corpus | FeatureMatrix | None,
+    path: Path,
+    target: Path,
+    **facts: Any,
+) -> Report:
+    """Make the report of a model with progress bars, and write it.
+
+    Parameters
+    ----------
+    console : Console
+    model : fitted classifier
+    samples : Corpus, FeatureMatrix or None
+        Labelled samples.
+    path : Path
+        Model file, for the title.
+    target : Path
+        File to write.
+    **facts
+        Further arguments of `cordwood.reports.model_report`.
+    """
+    # Model files do not contain n_jobs.
+    all_cores = parallel_config("threading", n_jobs=-1)
+    with console.bars() as bars, all_cores, model_errors(path):
+        progress = None if bars is None else bars.update
+        made = model_report(model, samples, name=path.stem, progress=progress, **facts)
+    made.save(target)
+    console.field("wrote", f"{target} ({target.stat().st_size / 1e3:,.0f} kB)")
+    return made
+
+
+def _report_model(console: Console, args: MakeReport) -> Report:
+    path = Path(args.source)
+    model, card = load_model(path)
+    samples, curve = None, None
+    if args.data is not None:
+        source = Source(data=args.data, options=args, subset=args.subset).with_columns(card.columns)
+        samples = source.read(console, two_classes=False)
+        source.show(console, samples)
+    is_training = samples is not None and samples.fingerprint() == card.fingerprint
+    if is_training:
+        how = "out-of-fold" if hasattr(model, "oof_") else "too good"
+        console.field("data", f"the training data; the scores are {how}")
+    if args.curve:
+        if samples is None or not is_training:
+            raise typer.BadParameter("--curve requires the training data as DATA")
+        curve = _estimate_curve(console, model, samples)
+    return write_model_report(
+        console,
+        model,
+        samples,
+        path,
+        args.output,
+        card=card,
+        data_name=args.data if is_training else None,
+        curve=curve,
+    )
+
+
+def _estimate_curve(
+    console: Console, model: Any, samples: Corpus | FeatureMatrix
+) -> LearningCurveEstimate:
+    X = samples.texts if isinstance(samples, Corpus) else samples.X
+    with console.progress("training on shares of the samples") as progress:
+        try:
+            return estimate_learning_curve(
+                model, X, np.asarray(samples.labels), groups=samples.groups, progress=progress
+            )
+        except ValueError as error:
+            raise CordwoodError(f"learning curve: {error}") from error
+
+
+def _report_data(console: Console, args: MakeReport) -> Report:
+    if args.card is not None or args.curve:
+        option = "--curve" if args.curve else "--card"
+        raise typer.BadParameter(f"{option} requires a MODEL; {args.source} is not a model file")
+    if args.data is not None and not Path(args.source).exists():
+        raise typer.BadParameter(f"there is no model file {args.source}; train one first")
+    source = Source(data=args.source, options=args, subset=args.subset)
+    samples = source.read(console, two_classes=False)
+    source.show(console, samples)
+    test = None
+    if args.data is not None:
+        test = Source(data=args.data, options=args).read(console, two_classes=False)
+    with console.progress("checking the data"):
+        made = dataset_report(samples, name=Path(args.source).name, test=test)
+    made.save(args.output)
+    console.field("wrote", f"{args.output} ({args.output.stat().st_size / 1e3:,.0f} kB)")
+    return made

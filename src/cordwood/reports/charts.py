@@ -1,0 +1,440 @@
+"""Charts of reports: from plain numbers to SVG."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cordwood.compare.report._label_placement import Box, place_labels, spread_labels
+from cordwood.reports.svg import (
+    FONT_SIZE,
+    N_SERIES,
+    Drawing,
+    Frame,
+    Ticks,
+    linear_scale,
+    linear_ticks,
+    log_scale,
+    log_ticks,
+    shorten,
+    text_width,
+)
+
+WIDTH = 480.0
+_TOP, _BOTTOM = 34.0, 44.0
+_MAX_LABEL = 28
+_MAX_RIGHT = 170.0
+_ROW = 22.0
+
+
+class Estimate(NamedTuple):
+    """A value with an interval.
+
+    Parameters
+    ----------
+    value, low, high : float
+        The value and the ends of its interval, equal to the value if there is none.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+class LinePoint(NamedTuple):
+    """A point of a line chart.
+
+    Parameters
+    ----------
+    x, y : float
+    low, high : float
+        Ends of the error bar, equal to `y` if there is none.
+    """
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+class TimedScore(NamedTuple):
+    """A point of `time_chart`.
+
+    Parameters
+    ----------
+    seconds, score : float
+    is_best : bool
+        Whether no other one is both faster and better.
+    """
+
+    seconds: float
+    score: float
+    is_best: bool
+
+
+def histogram(
+    counts: Sequence[int], edges: Sequence[float], *, title: str, x_label: str, y_label: str
+) -> str:
+    """Draw a histogram on a logarithmic axis.
+
+    Parameters
+    ----------
+    counts : sequence of int of length n_bins
+        Number of samples in each bin.
+    edges : sequence of float of length n_bins + 1
+        Positive edges of the bins.
+    title, x_label, y_label : str
+        Texts.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    drawing = Drawing(WIDTH, 220)
+    frame = Frame(46, _TOP, WIDTH - 14, 220 - _BOTTOM)
+    x = log_scale(edges[0], edges[-1], frame.left, frame.right)
+    y = linear_scale(0, max(*counts, 1), frame.bottom, frame.top)
+    drawing.axes(
+        frame,
+        x,
+        y,
+        log_ticks(edges[0], edges[-1]),
+        linear_ticks(0, max(*counts, 1), 4),
+        x_label,
+        y_label,
+    )
+    for i, n in enumerate(counts):
+        left, right = x(edges[i]), x(edges[i + 1])
+        hint = f"{edges[i]:,.0f} to {edges[i + 1]:,.0f}: {n:,}"
+        drawing.rect(left + 0.5, y(n), right - left - 1, frame.bottom - y(n), "fill s0", hint)
+    return drawing.render(title)
+
+
+def interval_chart(
+    rows: Mapping[str, Estimate],
+    *,
+    title: str,
+    x_label: str,
+    strong: Sequence[str] = (),
+    hollow: Sequence[str] = (),
+    legend: Sequence[tuple[str, int, str]] = (),
+    low: float | None = None,
+    high: float | None = None,
+) -> str:
+    """Draw one dot with an interval per row.
+
+    Parameters
+    ----------
+    rows : mapping of str to Estimate
+        Values by name, from top to bottom.
+    title, x_label : str
+        Texts.
+    strong, hollow : sequence of str, default=()
+        Names of the rows with emphasized names, and with hollow dots.
+    legend : sequence of (class name, marker, text), default=()
+        Meaning of the marks.
+    low, high : float, optional
+        Range of the axis; by default that of the intervals.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    names = {name: shorten(name, _MAX_LABEL) for name in rows}
+    # Bold letters are wider.
+    left = min(max(map(text_width, names.values())) * (1.08 if strong else 1) + 14, 210)
+    drawing = Drawing(WIDTH, 8 + _ROW * len(rows) + _BOTTOM)
+    frame = Frame(left, 8, WIDTH - 16, 8 + _ROW * len(rows))
+    ends = [end for row in rows.values() for end in (row.low, row.high)]
+    low, high = _pad(min(ends), max(ends), low, high)
+    x = linear_scale(low, high, frame.left, frame.right)
+    for value, label in zip(*linear_ticks(low, high), strict=True):
+        drawing.line(x(value), frame.top, x(value), frame.bottom, "grid")
+        drawing.text(x(value), frame.bottom + 16, label, anchor="middle", css="tick")
+    for i, (name, row) in enumerate(rows.items()):
+        middle = frame.top + _ROW * (i + 0.5)
+        css = "strong" if name in strong else ""
+        drawing.text(frame.left - 10, middle + 4, names[name], anchor="end", css=css)
+        if row.high > row.low:
+            drawing.line(x(row.low), middle, x(row.high), middle, "bar s0")
+        hint = f"{name}: {row.value:.2f} ({row.low:.2f} to {row.high:.2f})"
+        drawing.marker(x(row.value), middle, 0, "hollow s0" if name in hollow else "fill s0", hint)
+    drawing.text((frame.left + frame.right) / 2, frame.bottom + 34, x_label, anchor="middle")
+    if legend:
+        drawing.height = drawing.legend(legend, 4, frame.bottom + 54) - 12
+    return drawing.render(title, "; ".join(f"{n}: {row.value:.2f}" for n, row in rows.items()))
+
+
+def line_chart(
+    series: Mapping[str, Sequence[LinePoint]],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    log_x: bool = False,
+    x_range: tuple[float, float] | None = None,
+    y_range: tuple[float, float] | None = None,
+    legend: Sequence[tuple[str, int, str]] = (),
+    markers: bool = True,
+    dashed: Mapping[str, Sequence[LinePoint]] | None = None,
+) -> str:
+    """Draw lines with error bars, and their names at their right ends.
+
+    Parameters
+    ----------
+    series : mapping of str to sequence of LinePoint
+        Points of each line by its name, in ascending order of x.
+    title, x_label, y_label : str
+        Texts.
+    log_x : bool, default=False
+        Whether the x axis is logarithmic.
+    x_range, y_range : (float, float), optional
+        Ranges of the axes; by default those of the points.
+    legend : sequence of (class name, marker, text), default=()
+        Meaning of the marks.
+    markers : bool, default=True
+        Whether points have markers.
+    dashed : mapping of str to sequence of LinePoint, optional
+        Second lines of the same names, drawn thin and dashed.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    names = {name: shorten(name, _MAX_LABEL) for name in series}
+    labelled = len(series) > 1
+    right = min(max(map(text_width, names.values())) + 30, _MAX_RIGHT) if labelled else 16
+    plot_height = max(190.0, 15.0 * len(series)) if labelled else 190.0
+    drawing = Drawing(WIDTH, _TOP + plot_height + _BOTTOM)
+    frame = Frame(46, _TOP, WIDTH - right, _TOP + plot_height)
+    points = [p for each in (series, dashed or {}) for line in each.values() for p in line]
+    x_low, x_high = x_range or (min(p.x for p in points), max(p.x for p in points))
+    ends = [end for p in points for end in (p.low, p.high)]
+    low, high = y_range or _pad(min(ends), max(ends))
+    scale = log_scale if log_x else linear_scale
+    x = scale(x_low, x_high, frame.left + 6, frame.right - 6)
+    y = linear_scale(low, high, frame.bottom, frame.top)
+    x_ticks = log_ticks(x_low, x_high) if log_x else linear_ticks(x_low, x_high)
+    if log_x and len(x_ticks.values) < 2:
+        used = sorted({p.x for p in points})
+        x_ticks = Ticks(tuple(used), tuple(f"{value:,.0f}" for value in used))
+    drawing.axes(frame, x, y, x_ticks, linear_ticks(low, high), x_label, y_label)
+    for i, (name, line) in enumerate(series.items()):
+        css = f"s{i % N_SERIES}"
+        if dashed and name in dashed:
+            drawing.path([(x(p.x), y(p.y)) for p in dashed[name]], f"thin {css}")
+        drawing.path([(x(p.x), y(p.y)) for p in line], f"line {css}")
+        for p in line:
+            if p.high > p.low:
+                drawing.line(x(p.x), y(p.low), x(p.x), y(p.high), f"error {css}")
+            if markers:
+                drawing.marker(x(p.x), y(p.y), i, f"fill {css}", f"{name}: {p.y:.2f}", 3.5)
+    if labelled:
+        _label_lines(drawing, frame, {n: y(line[-1].y) for n, line in series.items()}, names)
+    if legend:
+        drawing.height = drawing.legend(legend, 4, frame.bottom + 56) - 12
+    last = "; ".join(f"{name}: {line[-1].y:.2f} at the end" for name, line in series.items())
+    return drawing.render(title, last)
+
+
+def time_chart(points: Mapping[str, TimedScore], *, title: str, x_label: str, y_label: str) -> str:
+    """Draw scores against times on a logarithmic axis.
+
+    Parameters
+    ----------
+    points : mapping of str to TimedScore
+        Points by name. Those that are not the best have hollow markers.
+    title, x_label, y_label : str
+        Texts.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    height = 300.0 + 8 * max(0, len(points) - 8)
+    drawing = Drawing(WIDTH, height)
+    frame = Frame(46, _TOP, WIDTH - 16, height - _BOTTOM - 44)
+    seconds = [p.seconds for p in points.values()]
+    low, high = _pad(min(p.score for p in points.values()), max(p.score for p in points.values()))
+    x_low, x_high = min(seconds) / 1.4, max(seconds) * 1.8
+    x = log_scale(x_low, x_high, frame.left, frame.right)
+    y = linear_scale(low, high, frame.bottom, frame.top)
+    drawing.axes(frame, x, y, log_ticks(x_low, x_high), linear_ticks(low, high), x_label, y_label)
+    front = sorted((p for p in points.values() if p.is_best), key=lambda point: point.seconds)
+    steps = [
+        corner
+        for i, p in enumerate(front)
+        for corner in ([(x(p.seconds), y(front[i - 1].score))] if i else [])
+        + [(x(p.seconds), y(p.score))]
+    ]
+    drawing.path(steps, "front")
+    names = {name: shorten(name, _MAX_LABEL) for name in points}
+    # Pixels grow downwards, so that boxes are placed with negated heights.
+    boxes = place_labels(
+        [(x(p.seconds), -y(p.score)) for p in points.values()],
+        [(text_width(name), FONT_SIZE) for name in names.values()],
+        Box(frame.left, -frame.bottom, frame.right, -frame.top),
+        distance=8,
+        obstacles=[
+            Box(min(a[0], b[0]), -max(a[1], b[1]) - 1, max(a[0], b[0]), 1 - min(a[1], b[1]))
+            for a, b in zip(steps, steps[1:], strict=False)
+        ],
+    )
+    for i, (name, p) in enumerate(points.items()):
+        box = boxes[i]
+        at = x(p.seconds), y(p.score)
+        nearest = min(max(at[0], box.left), box.right), min(max(at[1], -box.top), -box.bottom)
+        if math.dist(at, nearest) > 12:
+            drawing.line(*at, *nearest, "leader")
+        css = f"s{i % N_SERIES}"
+        hint = f"{name}: {p.score:.2f}, {p.seconds:.2g} s"
+        drawing.marker(*at, i, f"{'fill' if p.is_best else 'hollow'} {css}", hint)
+        drawing.text(box.left, -box.bottom - 2, names[name])
+    bottom = drawing.legend(
+        [("fill s7", 0, "no other is both faster and better"), ("front", -1, "Pareto front")],
+        4,
+        frame.bottom + 58,
+    )
+    hollow = [("hollow s7", 0, "another is both faster and better")]
+    drawing.height = drawing.legend(hollow, 4, bottom) - 12
+    return drawing.render(
+        title, "; ".join(f"{n}: {p.score:.2f} in {p.seconds:.2g} s" for n, p in points.items())
+    )
+
+
+def critical_difference_chart(
+    ranks: Mapping[str, float],
+    critical_difference: float,
+    groups: Sequence[Sequence[str]],
+    *,
+    title: str,
+) -> str:
+    """Draw average ranks, with bars that join those that are not significantly different.
+
+    Parameters
+    ----------
+    ranks : mapping of str to float
+        Average rank by learner; 1 is best, on the left.
+    critical_difference : float
+        Smallest significant difference of two ranks.
+    groups : sequence of sequences of str
+        Names of learners that are not significantly different from each other.
+    title : str
+        Text for screen readers.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    n = len(ranks)
+    order = sorted(ranks, key=ranks.__getitem__)
+    half = math.ceil(n / 2)
+    axis, bars = 58.0, 14.0 * len(groups) + 8
+    width = WIDTH + 120
+    margin = min(max(text_width(shorten(name, _MAX_LABEL)) for name in order) + 44, 210)
+    height = axis + bars + 20 * max(half, n - half) + 10
+    drawing = Drawing(width, height)
+    x = linear_scale(1, n, margin, width - margin)
+    drawing.line(x(1), axis, x(n), axis, "axis")
+    step = 1 if n <= 12 else 2
+    for rank in range(1, n + 1, step):
+        drawing.line(x(rank), axis, x(rank), axis - 5, "axis")
+        drawing.text(x(rank), axis - 10, str(rank), anchor="middle", css="tick")
+    # A critical difference beyond the axis is drawn in its whole length only if it fits.
+    end = min(1 + critical_difference, n)
+    drawing.line(x(1), 22, x(end), 22, "axis")
+    for tip in (1.0, *([end] if critical_difference <= n - 1 else [])):
+        drawing.line(x(tip), 18, x(tip), 26, "axis")
+    more = "" if critical_difference <= n - 1 else ", longer than the axis"
+    drawing.text(x(1), 12, f"critical difference {critical_difference:.2f}{more}", css="tick")
+    for level, group in enumerate(groups):
+        at = axis + 10 + 14 * level
+        drawing.line(x(ranks[group[0]]) - 4, at, x(ranks[group[-1]]) + 4, at, "clique")
+    for i, name in enumerate(order):
+        is_left = i < half
+        row = i if is_left else n - 1 - i
+        at = axis + bars + 16 + 20 * row
+        side = margin - 10 if is_left else width - margin + 10
+        drawing.path([(x(ranks[name]), axis), (x(ranks[name]), at - 4), (side, at - 4)], "leader")
+        label = f"{shorten(name, _MAX_LABEL)} ({ranks[name]:.2f})"
+        drawing.text(
+            side - 4 if is_left else side + 4, at, label, anchor="end" if is_left else "start"
+        )
+    return drawing.render(title, "; ".join(f"{name}: {ranks[name]:.2f}" for name in order))
+
+
+def reliability_chart(bins: Sequence[Mapping[str, float]], *, title: str) -> str:
+    """Draw the share of correct predictions against the mean probability of bins.
+
+    Parameters
+    ----------
+    bins : sequence of mappings
+        With "confidence", "accuracy", "low", "high" (its interval) and "n".
+    title : str
+        Text for screen readers.
+
+    Returns
+    -------
+    str
+        An SVG element.
+    """
+    drawing = Drawing(WIDTH, 340)
+    frame = Frame(46, _TOP, WIDTH - 16, 230)
+    low = min([0.9, *(b["confidence"] for b in bins), *(b["low"] for b in bins)])
+    low = math.floor(10 * low) * 10.0
+    x = linear_scale(low, 100, frame.left, frame.right)
+    y = linear_scale(low, 100, frame.bottom, frame.top)
+    ticks = linear_ticks(low, 100)
+    drawing.axes(frame, x, y, ticks, ticks, "probability of the predicted class, %", "correct, %")
+    drawing.path([(x(low), y(low)), (x(100), y(100))], "front")
+    largest = max(b["n"] for b in bins)
+    drawing.path([(x(100 * b["confidence"]), y(100 * b["accuracy"])) for b in bins], "line s0")
+    for b in bins:
+        at = x(100 * b["confidence"])
+        drawing.line(at, y(100 * b["low"]), at, y(100 * b["high"]), "error s0")
+        hint = (
+            f"probability {100 * b['confidence']:.1f} %: {100 * b['accuracy']:.1f} % of "
+            f"{b['n']:,.0f} samples correct"
+        )
+        radius = 2.5 + 3 * math.sqrt(b["n"] / largest)
+        drawing.marker(at, y(100 * b["accuracy"]), 0, "fill s0", hint, radius)
+    after = drawing.legend(
+        [("front", -1, "perfect calibration"), ("error s0", -1, "95 % interval")], 4, 290
+    )
+    dots = [("fill s0", 0, "mean of a bin; larger: more samples")]
+    drawing.height = drawing.legend(dots, 4, after) - 12
+    return drawing.render(
+        title,
+        "; ".join(f"{100 * b['confidence']:.0f} %: {100 * b['accuracy']:.0f} %" for b in bins),
+    )
+
+
+def _label_lines(
+    drawing: Drawing, frame: Frame, ends: Mapping[str, float], names: Mapping[str, str]
+) -> None:
+    """Write the names of lines at their right ends, moved apart."""
+    order = sorted(ends, key=ends.__getitem__)
+    heights = spread_labels([ends[name] for name in order], 14, frame.top, frame.bottom)
+    series = {name: i for i, name in enumerate(ends)}
+    for name, at in zip(order, np.asarray(heights).tolist(), strict=True):
+        css = f"s{series[name] % N_SERIES}"
+        drawing.line(frame.right - 4, ends[name], frame.right + 8, at, f"leader {css}")
+        drawing.marker(frame.right + 13, at, series[name], f"fill {css}", "", 3.5)
+        drawing.text(frame.right + 21, at + 4, names[name])
+
+
+def _pad(
+    low: float, high: float, fixed_low: float | None = None, fixed_high: float | None = None
+) -> tuple[float, float]:
+    """Extend a range by a twentieth at each end that is not fixed."""
+    margin = 0.05 * (high - low) or 0.5
+    return (
+        low - margin if fixed_low is None else fixed_low,
+        high + margin if fixed_high is None else fixed_high,
+    )

@@ -1,0 +1,153 @@
+"""Model card in the format of the Hugging Face Hub: Markdown with metadata as YAML."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cordwood.compare.report.rendering import escape_markdown
+from cordwood.reports.next_steps import list_next_steps
+from cordwood.reports.svg import printable
+
+_METRICS = {"accuracy": ("accuracy", "accuracy"), "macro_f1": ("f1", "macro F1")}
+_MAX_CLASSES = 50
+
+
+def to_hub_card(summary: Mapping[str, Any]) -> str:
+    """Render the summary of a model as a model card with a ``model-index``.
+
+    Parameters
+    ----------
+    summary : mapping
+        Summary of a report of a model.
+
+    Returns
+    -------
+    str
+        Content of a ``README.md``.
+    """
+    sections = [
+        "---\n" + "\n".join(_metadata(summary)) + "\n---",
+        f"# {_text(summary['name'])}",
+        _describe(summary),
+        "## Use",
+        _usage(summary),
+        *_evaluation(summary),
+        *_limits(summary),
+        "## Training",
+        _training(summary),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _metadata(summary: Mapping[str, Any]) -> Iterator[str]:
+    # JSON strings and lists are YAML as well.
+    is_text = bool(summary["words"] or summary["explained"])
+    task = "text-classification" if is_text else "tabular-classification"
+    yield "library_name: cordwood"
+    yield f"pipeline_tag: {task}"
+    yield f"tags: {json.dumps(['cordwood', task])}"
+    yield f"metrics: {json.dumps(['accuracy', 'f1'])}"
+    if summary["scores"] is None:
+        return
+    data = summary["provenance"]["data"] or "unnamed data set"
+    split = {"oof": "train", "test": "test", "training": "train"}[summary["source"]]
+    yield "model-index:"
+    yield f"- name: {json.dumps(summary['name'], ensure_ascii=False)}"
+    yield "  results:"
+    yield "  - task:"
+    yield f"      type: {task}"
+    yield "    dataset:"
+    yield f"      name: {json.dumps(data, ensure_ascii=False)}"
+    yield "      type: custom"
+    yield f"      split: {split}"
+    yield "    metrics:"
+    for name, (kind, title) in _METRICS.items():
+        score = summary["scores"]["scores"][name]
+        yield f"    - type: {kind}"
+        yield f"      value: {score['value']:.4f}"
+        yield f"      name: {json.dumps(title)}"
+
+
+def _describe(summary: Mapping[str, Any]) -> str:
+    provenance = summary["provenance"]
+    recipe = f" (recipe `{provenance['recipe']}`)" if provenance["recipe"] else ""
+    n_train = f", trained on {provenance['n_train']:,} samples" if provenance["n_train"] else ""
+    shown = ", ".join(map(_text, summary["classes"][:_MAX_CLASSES]))
+    more = len(summary["classes"]) - _MAX_CLASSES
+    return (
+        f"A {provenance['classifier']}{recipe} of the library cordwood{n_train}. Classes: {shown}"
+        + (f" and {more:,} more." if more > 0 else ".")
+    )
+
+
+def _usage(summary: Mapping[str, Any]) -> str:
+    return (
+        "```python\nimport cordwood\n\n"
+        f"model = cordwood.load({summary['name'] + '.cordwood'!r})\n"
+        'cordwood.predict(model, ["a new text"])\n```'
+    )
+
+
+def _evaluation(summary: Mapping[str, Any]) -> Iterator[str]:
+    if summary["scores"] is None:
+        return
+    how = {
+        "oof": "Out-of-fold predictions of the training samples",
+        "test": "Predictions of a test set",
+        "training": "Predictions of the training samples, which are too good",
+    }[summary["source"]]
+    scored = summary["scores"]
+    yield "## Evaluation"
+    yield f"{how}: {scored['n_samples']:,} samples. Intervals are 95 % bootstrap intervals."
+    baselines = scored["baselines"]
+    names = " | ".join(map(_text, baselines))
+    lines = [
+        f"| score | value | interval | {names} |",
+        "|:--|--:|:--" + "|--:" * len(baselines) + "|",
+    ]
+    for name, title in (
+        ("accuracy", "accuracy"),
+        ("macro_f1", "macro F1"),
+        ("log_loss", "log loss"),
+    ):
+        score = scored["scores"][name]
+        others = " | ".join(f"{each[name]['value']:.3f}" for each in baselines.values())
+        lines.append(
+            f"| {title} | {score['value']:.3f} | {score['low']:.3f} to {score['high']:.3f} | "
+            f"{others} |"
+        )
+    yield "\n".join(lines)
+    lines = ["| class | precision | recall | F1 | samples |", "|:--|--:|--:|--:|--:|"]
+    for row in summary["by_class"]:
+        lines.append(
+            f"| {_text(row['label'])} | {row['precision']:.3f} | {row['recall']:.3f} | "
+            f"{row['f1']:.3f} | {row['n_samples']:,} |"
+        )
+    yield "\n".join(lines)
+
+
+def _limits(summary: Mapping[str, Any]) -> Iterator[str]:
+    steps = list_next_steps(summary)
+    findings = summary["findings"] or []
+    if steps or findings:
+        yield "## Limits and advice"
+        yield "\n".join(
+            f"- {_text(line)}" for line in (*steps, *(finding["message"] for finding in findings))
+        )
+
+
+def _training(summary: Mapping[str, Any]) -> str:
+    provenance = summary["provenance"]
+    facts = {
+        "created": provenance["created"],
+        "training data": provenance["data"],
+        "fingerprint of the training data": provenance["fingerprint"],
+        "versions": ", ".join(f"{name} {v}" for name, v in provenance["versions"].items()),
+        **provenance["details"],
+    }
+    lines = [f"- {name}: {_text(str(value))}" for name, value in facts.items() if value]
+    return "\n".join(lines) or "Not recorded."
+
+
+def _text(text: str) -> str:
+    return escape_markdown(printable(text))

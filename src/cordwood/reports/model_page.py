@@ -1,0 +1,288 @@
+"""Page of a model: from its summary to tables, figures and sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cordwood.reports.blocks import (
+    Block,
+    Chart,
+    Charts,
+    DataTable,
+    Entry,
+    Facts,
+    Fold,
+    Page,
+    Prose,
+    Section,
+    Steps,
+    TableColumn,
+    Tile,
+    Tiles,
+    percent,
+    text_table,
+)
+from cordwood.reports.charts import Estimate, interval_chart
+from cordwood.reports.confidence_blocks import confidence_blocks, curve_blocks
+from cordwood.reports.confusion_blocks import confusion_blocks
+from cordwood.reports.dataset_page import findings_blocks
+from cordwood.reports.member_blocks import member_blocks
+from cordwood.reports.next_steps import list_next_steps
+from cordwood.reports.sample_blocks import explained_blocks, suspect_blocks, word_blocks
+from cordwood.reports.wording import join_names
+
+_SOURCES = {
+    "oof": "out-of-fold predictions of the training samples: each sample was predicted without "
+    "having been trained on",
+    "test": "predictions of samples that are not the training data",
+    "training": "predictions of the training samples by the model that was trained on them",
+}
+_INTERVAL = ("value", "low", "high")
+_MAX_LABEL = 40
+
+
+def layout_model(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Page:
+    """Lay out the summary of a model as a page.
+
+    Parameters
+    ----------
+    summary : mapping
+        Result of `summarize_model`.
+    footer : mapping of str to str
+        Versions and the time of writing.
+
+    Returns
+    -------
+    Page
+    """
+    return Page(
+        title=f"Model {summary['name']}",
+        subtitle=_subtitle(summary),
+        sections=[
+            Section("overview", "How good it is", _overview(summary)),
+            Section("next", "What to do next", _next_steps(summary)),
+            Section("classes", "Where it is weak", _classes(summary)),
+            Section("confusion", "What it confuses", confusion_blocks(summary)),
+            Section("confidence", "How far to trust its probabilities", confidence_blocks(summary)),
+            Section("curve", "What more data would bring", curve_blocks(summary)),
+            Section("labels", "Labels to check", suspect_blocks(summary)),
+            Section("explained", "Explained predictions", explained_blocks(summary)),
+            Section("words", "Words of the classes", word_blocks(summary)),
+            Section("members", "Members of the stack", member_blocks(summary)),
+            Section("data", "Training data", _data(summary)),
+            Section("card", "How it was made", _card(summary)),
+        ],
+        footer=footer,
+    )
+
+
+def _subtitle(summary: Mapping[str, Any]) -> str:
+    provenance = summary["provenance"]
+    parts = [f"A classifier of {len(summary['classes']):,} classes"]
+    if provenance["recipe"]:
+        parts.append(f"recipe {provenance['recipe']}")
+    if provenance["n_train"]:
+        parts.append(f"trained on {provenance['n_train']:,} samples")
+    return ", ".join(parts) + "."
+
+
+def _overview(summary: Mapping[str, Any]) -> list[Block]:
+    scored = summary["scores"]
+    if scored is None:
+        return [
+            Prose(
+                "There are no scores: the model has no out-of-fold predictions. Give labelled data "
+                "for an evaluation.",
+                "warning",
+            )
+        ]
+    scores = scored["scores"]
+    tiles = [
+        _score_tile("accuracy", scores["accuracy"], 100, " %"),
+        _score_tile("macro F1", scores["macro_f1"], 100, " %"),
+        _score_tile("log loss", scores["log_loss"], 1, ""),
+        _score_tile("calibration error", scores["calibration_error"], 100, " %"),
+    ]
+    blocks: list[Block] = []
+    if summary["source"] == "training":
+        blocks.append(
+            Prose(
+                "These scores are too good: the model was trained on these samples, and it has no "
+                "out-of-fold predictions. Give a test set.",
+                "warning",
+            )
+        )
+    blocks.append(Tiles(tiles))
+    blocks.append(Prose(_compare_with_baselines(scored)))
+    blocks.append(
+        Charts(
+            [
+                _baseline_chart(scored, "accuracy", "Accuracy"),
+                _baseline_chart(scored, "macro_f1", "Macro F1"),
+            ]
+        )
+    )
+    unit = "samples" if scored["n_groups"] is None else f"{scored['n_groups']:,} groups"
+    blocks.append(
+        Prose(
+            f"Scores are from {_SOURCES[summary['source']]} ({scored['n_samples']:,} samples). "
+            f"Intervals are {100 * scored['confidence_level']:.0f} % confidence intervals, by "
+            f"bootstrap over {unit}. Macro F1 is the mean F1 of the classes; the calibration error "
+            "is the mean difference of probability and accuracy.",
+            "note",
+        )
+    )
+    if summary["n_unseen"]:
+        blocks.append(
+            Prose(
+                f"{summary['n_unseen']:,} further samples have labels that the model does not "
+                "know; they are not in the scores.",
+                "warning",
+            )
+        )
+    return blocks
+
+
+def _score_tile(name: str, score: Mapping[str, float], factor: float, unit: str) -> Tile:
+    digits = 1 if factor == 100 else 3
+    value, low, high = (factor * score[key] for key in _INTERVAL)
+    return Tile(
+        name, f"{value:.{digits}f}{unit}", f"95 % interval {low:.{digits}f} to {high:.{digits}f}"
+    )
+
+
+def _compare_with_baselines(scored: Mapping[str, Any]) -> str:
+    accuracy = scored["scores"]["accuracy"]["value"]
+    best = max(scored["baselines"], key=lambda name: scored["baselines"][name]["accuracy"]["value"])
+    baseline = scored["baselines"][best]["accuracy"]["value"]
+    sentence = (
+        f"Of 100 samples, {100 * accuracy:.0f} are classified correctly; the best baseline "
+        f"({best}) classifies {100 * baseline:.0f} correctly."
+    )
+    if accuracy <= baseline:
+        return sentence + " The model is not better than that."
+    return sentence + (
+        f" The model makes {100 * (1 - accuracy) / (1 - baseline):.0f} % of its errors."
+    )
+
+
+def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
+    model = "this model"
+    rows = {
+        each: Estimate(*(100 * values[metric][key] for key in _INTERVAL))
+        for each, values in {model: scored["scores"], **scored["baselines"]}.items()
+    }
+    title = f"{name} beside baselines"
+    svg = interval_chart(
+        rows,
+        title=title,
+        x_label=f"{name}, %",
+        strong=[model],
+        hollow=list(scored["baselines"]),
+        legend=[
+            ("fill s0", 0, model),
+            ("hollow s0", 0, "baseline"),
+            ("bar s0", -1, "95 % interval"),
+        ],
+        low=0,
+        high=100,
+    )
+    table = [[each, *row] for each, row in rows.items()]
+    data = text_table(title, ["classifier", f"{name}, %", "low", "high"], table)
+    return Chart(title=title, svg=svg, data=data)
+
+
+def _next_steps(summary: Mapping[str, Any]) -> list[Block]:
+    steps = list_next_steps(summary)
+    return [Steps(steps, is_ordered=True)] if steps else []
+
+
+def _classes(summary: Mapping[str, Any]) -> list[Block]:
+    rows = summary["by_class"]
+    if not rows:
+        return []
+    most = max(row["n_missed"] for row in rows) or 1
+    intervals = summary["scores"]["class_f1"]
+    n_errors = sum(row["n_missed"] for row in rows)
+    entries = [
+        [
+            Entry(row["label"]),
+            Entry(f"{row['n_missed']:,}", float(row["n_missed"]), row["n_missed"] / most),
+            Entry(f"{row['n_samples']:,}", float(row["n_samples"])),
+            percent(row["recall"]),
+            percent(row["precision"]),
+            percent(row["f1"]),
+            _f1_interval(intervals[row["label"]]),
+            Entry(
+                f"{row['confused_with']} ({row['n_confused']:,})" if row["confused_with"] else "",
+                row["confused_with"] or "",
+            ),
+        ]
+        for row in rows
+    ]
+    columns = [
+        TableColumn("class"),
+        TableColumn("errors", "bar", "samples of this class that are predicted as another"),
+        TableColumn("samples", "number"),
+        TableColumn("recall", "number", "share of the class that is found"),
+        TableColumn("precision", "number", "share of the predictions of the class that is correct"),
+        TableColumn("F1", "number", "harmonic mean of precision and recall"),
+        TableColumn("95 % interval of F1", "number"),
+        TableColumn("mostly predicted as"),
+    ]
+    worst = rows[: max(1, min(3, len(rows) - 1))]
+    share = sum(row["n_missed"] for row in worst) / n_errors if n_errors else 0.0
+    weakest = min(rows, key=lambda row: row["f1"])
+    note = (
+        f"{join_names([row['label'] for row in worst])} {'has' if len(worst) == 1 else 'have'} "
+        f"{100 * share:.0f} % of all {n_errors:,} errors. "
+        f"The lowest F1 is that of {weakest['label']}: {100 * weakest['f1']:.1f} % on "
+        f"{weakest['n_samples']:,} samples."
+        if n_errors
+        else "There are no errors."
+    )
+    return [
+        Prose(note),
+        DataTable(caption="Scores by class, most errors first", columns=columns, rows=entries),
+    ]
+
+
+def _f1_interval(interval: Mapping[str, float] | None) -> Entry:
+    if interval is None:
+        return Entry("–", "")
+    low, high = 100 * interval["low"], 100 * interval["high"]
+    return Entry(f"{low:.1f} to {high:.1f}", interval["low"])
+
+
+def _data(summary: Mapping[str, Any]) -> list[Block]:
+    return [] if summary["findings"] is None else findings_blocks(summary["findings"])
+
+
+def _card(summary: Mapping[str, Any]) -> list[Block]:
+    provenance = summary["provenance"]
+    facts = {
+        "model": provenance["name"],
+        "recipe": provenance["recipe"],
+        "classifier": provenance["classifier"],
+        "training data": provenance["data"],
+        "training samples": f"{provenance['n_train']:,}" if provenance["n_train"] else None,
+        "classes": ", ".join(summary["classes"][:_MAX_LABEL])
+        + (" …" if len(summary["classes"]) > _MAX_LABEL else ""),
+        "columns": "; ".join(
+            f"{name}: {', '.join(value) if isinstance(value, list) else value}"
+            for name, value in provenance["columns"].items()
+        ),
+        "created": provenance["created"],
+        "fingerprint of the training data": provenance["fingerprint"],
+        "versions": ", ".join(f"{name} {v}" for name, v in provenance["versions"].items()),
+        **provenance["details"],
+    }
+    blocks: list[Block] = [Facts({name: str(value) for name, value in facts.items() if value})]
+    if provenance["params"]:
+        params = list(provenance["params"].items())
+        blocks.append(
+            Fold(
+                f"{len(params)} parameters",
+                [text_table("Parameters that are not None", ["parameter", "value"], params)],
+            )
+        )
+    return blocks

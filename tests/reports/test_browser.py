@@ -1,0 +1,238 @@
+"""Reports in a browser: sections, sorting, filters, themes, print; nothing leaves the page."""
+
+import base64
+import json
+import os
+import shutil
+import warnings
+
+import pytest
+
+import report_data as data
+from cordwood import api
+from cordwood.reports import comparison_report, dataset_report, model_report
+
+webdriver = pytest.importorskip("selenium.webdriver")
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+BROWSER = os.environ.get("CORDWOOD_BROWSER") or shutil.which("chromium")
+DRIVER = os.environ.get("CORDWOOD_WEBDRIVER") or shutil.which("chromedriver")
+
+pytestmark = [
+    pytest.mark.skipif(
+        not (BROWSER and DRIVER), reason="needs chromium and chromedriver in the PATH"
+    ),
+    # Sockets that selenium leaves to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SECTIONS = {
+    "dataset": ["overview", "findings", "classes", "lengths", "languages", "examples"],
+    "comparison": [
+        "overview",
+        "scores",
+        "intervals",
+        "ranks",
+        "time",
+        "curves",
+        "method",
+    ],
+    "model": [
+        "overview",
+        "next",
+        "classes",
+        "confusion",
+        "confidence",
+        "labels",
+        "explained",
+        "words",
+        "members",
+        "data",
+        "card",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    corpus = data.make_corpus(120, noise=0.2)
+    comparison, curves = data.make_comparison(n_learners=14)
+    model = api.train(corpus, recipe="quick", encoder=None)
+    reports = {
+        "dataset": dataset_report(corpus, name=data.MARKUP),
+        "comparison": comparison_report(comparison, curves, name=data.MARKUP),
+        "model": model_report(model, corpus, name=data.MARKUP),
+    }
+    for name, report in reports.items():
+        report.save(folder / f"{name}.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in reports}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        driver.quit()
+
+
+def open_page(browser, address, *, width=1280, theme="light", script=True):
+    run = browser.execute_cdp_cmd
+    run("Emulation.setScriptExecutionDisabled", {"value": not script})
+    features = [{"name": "prefers-color-scheme", "value": theme}]
+    run("Emulation.setEmulatedMedia", {"media": "screen", "features": features})
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    run("Emulation.setDeviceMetricsOverride", size)
+    browser.get_log("browser")
+    browser.get_log("performance")
+    browser.get(address)
+
+
+def list_requests(browser):
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    return [
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    ]
+
+
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_every_section_is_shown_without_errors_or_requests(browser, pages, kind):
+    open_page(browser, pages[kind])
+    shown = browser.execute_script(
+        "return Array.from(document.querySelectorAll('main > section'))"
+        ".filter(s => s.offsetHeight > 0).map(s => s.id)"
+    )
+    assert shown == SECTIONS[kind]
+    assert browser.get_log("browser") == []
+    assert set(list_requests(browser)) == {pages[kind]}
+
+
+@pytest.mark.parametrize("kind", SECTIONS)
+@pytest.mark.parametrize("width", [390, 800, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_page_fits_the_width_and_has_contrast(browser, pages, kind, width, theme):
+    open_page(browser, pages[kind], width=width, theme=theme)
+    overflow = browser.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert overflow <= 0
+    colors = browser.execute_script(
+        "const luminance = c => { const v = c.match(/[0-9.]+/g).slice(0, 3).map(x => {"
+        "  x /= 255; return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });"
+        "  return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };"
+        "const ground = luminance(getComputedStyle(document.body).backgroundColor);"
+        "return Array.from(document.querySelectorAll('p, td, th, a, .note, figcaption, dt'))"
+        "  .map(e => luminance(getComputedStyle(e).color))"
+        "  .map(c => (Math.max(c, ground) + 0.05) / (Math.min(c, ground) + 0.05))"
+    )
+    # The minimum of the Web Content Accessibility Guidelines, level AA.
+    assert min(colors) >= 4.5
+
+
+def test_header_sorts_a_table(browser, pages):
+    open_page(browser, pages["model"])
+    read = (
+        "return Array.from(document.querySelectorAll('#classes tbody tr'))"
+        ".map(r => parseFloat(r.cells[arguments[0]].dataset.sort))"
+    )
+    header = browser.find_elements("css selector", "#classes thead button")[5]
+    header.click()
+    descending = browser.execute_script(read, 5)
+    assert descending == sorted(descending, reverse=True)
+    header.click()
+    assert browser.execute_script(read, 5) == descending[::-1]
+    state = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#classes thead th'))"
+        ".map(h => h.getAttribute('aria-sort'))"
+    )
+    assert [each for each in state if each] == ["ascending"] and state[5] == "ascending"
+    assert browser.get_log("browser") == []
+
+
+def test_header_sorts_by_the_keyboard(browser, pages):
+    open_page(browser, pages["comparison"])
+    button = browser.find_element("css selector", "#scores thead button")
+    button.send_keys("\ue007")  # enter
+    names = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#scores table')[0].tBodies[0].rows)"
+        ".map(r => r.cells[0].textContent.trim())"
+    )
+    # As a person would number them, not "learner 10" before "learner 2".
+    numbers = [int(name.split()[1]) for name in names]
+    assert numbers == sorted(numbers) and len(numbers) == 14
+
+
+def test_filter_hides_other_rows(browser, pages):
+    open_page(browser, pages["comparison"])
+    browser.find_element("css selector", "#scores .filter input").send_keys("LEARNER 12")
+    shown = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#scores table')[0].tBodies[0].rows)"
+        ".filter(r => r.offsetHeight > 0).map(r => r.cells[0].textContent.trim())"
+    )
+    assert shown == ["learner 12"]
+    status = browser.find_element("css selector", "#scores .filter [role=status]")
+    assert status.text == "1 of 14 rows"
+
+
+def test_entry_of_the_confusion_matrix_opens_examples(browser, pages):
+    open_page(browser, pages["model"])
+    link = browser.find_element("css selector", "#confusion .heat td a")
+    target = link.get_attribute("href").partition("#")[2]
+    assert not browser.find_element("id", target).is_displayed()
+    link.click()
+    assert browser.find_element("id", target).is_displayed()
+
+
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_content_does_not_need_the_script(browser, pages, kind):
+    open_page(browser, pages[kind])
+    with_script = browser.execute_script("return document.querySelector('main').textContent")
+    open_page(browser, pages[kind], script=False)
+    # Scripts of the page are disabled; the driver's own are not.
+    run = browser.execute_cdp_cmd
+    run("Emulation.setScriptExecutionDisabled", {"value": False})
+    without = browser.execute_script("return document.querySelector('main').textContent")
+    assert not browser.find_elements("css selector", "thead button, .filter")
+    assert without.split() == with_script.replace("Filter rows", "").split()
+
+
+def test_printed_page_is_light_and_contains_everything(browser, pages):
+    open_page(browser, pages["model"], theme="dark")
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]},
+    )
+    style = browser.execute_script(
+        "const s = getComputedStyle(document.body);"
+        "return [s.backgroundColor, getComputedStyle(document.querySelector('nav')).display]"
+    )
+    assert style == ["rgb(255, 255, 255)", "none"]
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
+
+
+def test_markup_in_the_data_does_not_run(browser, pages):
+    for address in pages.values():
+        open_page(browser, address)
+        assert browser.execute_script("return document.querySelectorAll('img').length") == 0
+        assert data.MARKUP in browser.execute_script("return document.title")

@@ -1,0 +1,340 @@
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import report_data as data
+from cordwood import FeatureMatrix, api, recipes
+from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection import audit_dataset, check_dataset, find_label_errors
+from cordwood.reports import comparison_report, dataset_report, model_report
+from cordwood.reports.hub_card import to_hub_card
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page."""
+
+    VOID = {"meta", "img", "br", "input", "hr", "link"}
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.attributes, self.ids, self.links, self.open = [], [], [], [], []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        found = dict(attrs)
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "a":
+            self.links.append(found["href"])
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text += text
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return data.make_corpus()
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return api.train(corpus, recipe="quick", encoder=None)
+
+
+@pytest.fixture(scope="module")
+def reports(corpus, model):
+    comparison, curves = data.make_comparison()
+    name = f"name {data.MARKUP}"
+    return {
+        "dataset": dataset_report(corpus, name=name, test=data.make_corpus(20, seed=1)),
+        "comparison": comparison_report(comparison, curves, name=name, notes=[data.MARKUP]),
+        "oof": model_report(model, corpus, name=name, data_name=data.MARKUP),
+        "test": model_report(model, data.make_corpus(60, seed=2), name=name),
+        "model": model_report(model, name=name),
+    }
+
+
+KINDS = ["dataset", "comparison", "oof", "test", "model"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_is_well_formed_and_all_links_lead_somewhere(reports, kind):
+    page = Page(reports[kind].to_html())
+    assert not page.open
+    assert len(page.ids) == len(set(page.ids))
+    assert page.links
+    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_markup_in_the_data_is_shown_as_text(reports, kind):
+    html = reports[kind].to_html()
+    page = Page(html)
+    assert page.tags.count("script") == 1
+    assert page.tags.count("style") == 1
+    assert "img" not in page.tags
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert data.MARKUP in page.text
+    assert html.count("</style>") == 1 and html.count("</script>") == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_refers_to_nothing_outside(reports, kind):
+    page = Page(reports[kind].to_html())
+    assert not {"link", "iframe", "object", "embed", "base", "form"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name in ("src", "srcset", "action")]
+    policies = [
+        value for name, value in page.attributes if name == "content" and "default-src" in value
+    ]
+    assert len(policies) == 1 and "default-src 'none'" in policies[0]
+    styles = [value for name, value in page.attributes if name == "style"]
+    assert all("url" not in value for value in styles)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_markdown_and_json_have_the_same_content(reports, kind):
+    report = reports[kind]
+    parsed = json.loads(report.to_json())
+    assert parsed == json.loads(json.dumps(report.to_dict()))
+    markdown = report.to_markdown()
+    html = report.to_html()
+    titles = re.findall(r"<h2 [^>]*>([^<]+)</h2>", html)
+    assert re.findall(r"^## (.+)$", markdown, re.M) == titles
+    assert "<script" not in markdown.replace("\\<script", "")
+
+
+def test_tables_of_markdown_have_equal_numbers_of_columns(reports):
+    for report in reports.values():
+        for block in report.to_markdown().split("\n\n"):
+            lines = block.splitlines()
+            if lines[0].startswith("|") and len(lines) > 1:
+                n_columns = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+                assert len(n_columns) == 1, block
+
+
+def test_notebook_shows_a_frame_that_cannot_affect_the_notebook(reports):
+    frame = reports["dataset"]._repr_html_()
+    page = Page(frame)
+    assert page.tags == ["iframe"]
+    attributes = dict(page.attributes)
+    assert attributes["sandbox"] == "allow-scripts"
+    assert "allow-same-origin" not in attributes["sandbox"]
+    assert attributes["srcdoc"] == reports["dataset"].to_html()
+
+
+@pytest.mark.parametrize("suffix", ["html", "md", "json"])
+def test_save_writes_the_format_of_the_suffix(reports, tmp_path, suffix):
+    path = tmp_path / f"report.{suffix}"
+    reports["dataset"].save(path)
+    content = path.read_text(encoding="utf-8")
+    start = {"html": "<!doctype html>", "md": "# Data set", "json": "{"}[suffix]
+    assert content.startswith(start)
+
+
+def test_unknown_suffix_raises(reports, tmp_path):
+    with pytest.raises(CordwoodError, match="'report.pdf' must end in .html, .md or .json"):
+        reports["dataset"].save(tmp_path / "report.pdf")
+
+
+def test_texts_with_invalid_characters_can_be_saved(tmp_path):
+    corpus = data.make_corpus()
+    texts = [text + "\x00\ud800￿" for text in corpus.texts]
+    report = dataset_report(replace(corpus, texts=texts))
+    for suffix in ("html", "md", "json"):
+        report.save(tmp_path / f"report.{suffix}")
+    assert "\x00" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_dataset_report_contains_the_findings_of_the_check(corpus, reports):
+    found = reports["dataset"].to_dict()
+    check = check_dataset(corpus, test=data.make_corpus(20, seed=1))
+    assert [row["message"] for row in found["findings"]] == [f.message for f in check.findings]
+    assert {row["label"]: row["n_samples"] for row in found["classes"]} == check.class_counts
+    assert sum(found["lengths"]["counts"]) == len(corpus)
+    assert found["lengths"]["n_empty"] == 1
+
+
+def test_audit_is_part_of_the_report_of_a_data_set(corpus):
+    audit = audit_dataset(corpus, recipe="nb")
+    report = dataset_report(corpus, name="things", audit=audit)
+    found = report.to_dict()["audit"]
+    assert found["counts"] == audit.counts
+    for kind, n in audit.counts.items():
+        assert len(found["suspects"][kind]) == min(n, 20)
+    page = Page(report.to_html())
+    assert {"suspects", "confused"} & set(page.ids)
+    assert not [tag for tag in page.tags if tag == "img"]
+
+
+def test_numeric_data_has_a_report():
+    X = np.arange(24.0).reshape(12, 2)
+    matrix = FeatureMatrix(X=X, ids=[str(i) for i in range(12)], labels=["a", "b"] * 6)
+    report = dataset_report(matrix)
+    assert report.to_dict()["features"]["n_features"] == 2
+    assert "Lengths" not in report.to_html()
+    model = recipes.make("rf", input="numeric", random_state=0).fit(X, matrix.labels)
+    found = model_report(model, matrix).to_dict()
+    assert found["explained"] == [] and found["words"] is None
+
+
+def test_comparison_states_which_learners_are_tied(reports):
+    summary = reports["comparison"].to_dict()
+    text = Page(reports["comparison"].to_html()).text
+    assert "learner 0 has the highest micro-F1" in text
+    for dataset in summary["datasets"]:
+        cells = summary["scores"]["micro_f1"][dataset]
+        assert cells["learner 0"]["mark"] == "best"
+        assert cells["learner 3"]["mark"] == ""
+    assert "The Friedman test on 3 data sets" in text
+    assert "Pareto front" in text
+    assert "With all training samples, learner 0 has the highest score" in text
+
+
+def test_one_data_set_has_neither_ranks_nor_curves():
+    comparison, _ = data.make_comparison(1, 2, fractions=(1.0,))
+    html = comparison_report(comparison).to_html()
+    assert 'id="ranks"' not in html and 'id="curves"' not in html
+    assert 'id="time"' in html
+
+
+def test_incomplete_comparison_has_a_report():
+    comparison, curves = data.make_comparison(2, 4, missing=[(0, 3, 4)])
+    html = comparison_report(comparison, curves).to_html()
+    assert "(4 of 5)" in html
+    assert "1 learner with missing folds not compared" in html
+
+
+def test_training_data_have_out_of_fold_scores(corpus, model, reports):
+    found = reports["oof"].to_dict()
+    assert found["source"] == "oof"
+    accuracy = (model.oof_.y_pred == np.array(corpus.labels)).mean()
+    assert found["scores"]["scores"]["accuracy"]["value"] == pytest.approx(accuracy)
+    assert found["scores"]["n_samples"] == len(corpus)
+
+
+def test_other_data_are_predicted(model, reports):
+    found = reports["test"].to_dict()
+    assert found["source"] == "test"
+    expected = api.evaluate(model, data.make_corpus(60, seed=2))
+    assert found["scores"]["scores"]["accuracy"]["value"] == pytest.approx(expected.micro_f1)
+    assert found["scores"]["scores"]["macro_f1"]["value"] == pytest.approx(expected.macro_f1)
+    by_class = {row["label"]: row["f1"] for row in found["by_class"]}
+    assert by_class == pytest.approx({row.label: row.f1 for row in expected.classes})
+
+
+def test_without_data_there_are_scores_but_no_texts(reports):
+    found = reports["model"].to_dict()
+    assert found["source"] == "oof"
+    assert found["explained"] == []
+    assert all(pair["examples"] == [] for pair in found["confusion"]["pairs"])
+
+
+def test_model_without_out_of_fold_predictions_states_that_it_has_no_scores(corpus):
+    model = recipes.make("nb").fit(corpus.texts, corpus.labels)
+    report = model_report(model)
+    assert report.to_dict()["scores"] is None
+    assert "There are no scores" in report.to_html()
+
+
+def test_explanations_of_test_samples_add_up(reports):
+    for row in reports["test"].to_dict()["explained"]:
+        total = sum(each["value"] for each in row["contributions"])
+        words = sum(value for _, value in row["segments"])
+        baseline = row["contributions"][0]["value"]
+        assert baseline + words == pytest.approx(total, abs=1e-6)
+
+
+def test_errors_of_training_samples_are_not_explained_by_the_final_model(reports):
+    for row in reports["oof"].to_dict()["explained"]:
+        if row["label"] != row["predicted"]:
+            assert row["contributions"] == []
+            assert all(value == 0 for _, value in row["segments"])
+            assert row["member_probabilities"]
+        assert row["id"] not in [each["id"] for each in row["neighbors"]]
+
+
+def test_suspects_are_samples_whose_label_is_improbable(corpus, model, reports):
+    suspects = reports["oof"].to_dict()["suspects"]
+    expected = find_label_errors(model.oof_)
+    assert suspects["n"] == len(expected.ranking) > 0
+    labels = dict(zip(corpus.ids, corpus.labels, strict=True))
+    for row, i in zip(suspects["samples"], expected.ranking, strict=False):
+        assert row["id"] == corpus.ids[i]
+        assert labels[row["id"]] == row["label"] != row["suggested"]
+        assert row["self_confidence"] == pytest.approx(model.oof_.proba[i, model.oof_.y[i]])
+
+
+def test_samples_of_unknown_classes_are_counted(model):
+    corpus = data.make_corpus(30, seed=3)
+    labels = ["unknown", *corpus.labels[1:]]
+    found = model_report(model, replace(corpus, labels=labels)).to_dict()
+    assert found["n_unseen"] == 1
+    assert found["scores"]["n_samples"] == 29
+    with pytest.raises(DataError, match="no sample has a class of the model"):
+        model_report(model, replace(corpus, labels=["unknown"] * 30))
+
+
+def test_arguments_are_checked(model):
+    with pytest.raises(TypeError, match="labels is missing"):
+        model_report(model, ["a text"])
+    with pytest.raises(DataError, match="labels has 1 entries for 2 texts"):
+        model_report(model, ["a text", "another"], ["animals"])
+    with pytest.raises(TypeError, match="contains its labels"):
+        model_report(model, data.make_corpus(), ["animals"])
+
+
+def test_members_of_a_stack_are_listed_with_their_scores(model, corpus, reports):
+    members = reports["oof"].to_dict()["members"]
+    stack = model[-1]
+    assert [row["name"] for row in members["members"]] == [*stack.named_estimators_, *stack.pruned_]
+    y = np.searchsorted(stack.classes_, corpus.labels)
+    n_classes = len(stack.classes_)
+    for i, name in enumerate(members["names"]):
+        row = next(row for row in members["members"] if row["name"] == name)
+        block = stack.meta_features_[:, i * n_classes : (i + 1) * n_classes]
+        assert row["accuracy"] == pytest.approx((block.argmax(axis=1) == y).mean())
+        assert "accuracy_loss" in row
+
+
+def test_hub_card_has_a_model_index(reports):
+    yaml = pytest.importorskip("yaml")
+    card = to_hub_card(reports["oof"].summary)
+    _, front, body = card.split("---\n", 2)
+    metadata = yaml.safe_load(front)
+    assert metadata["library_name"] == "cordwood"
+    assert metadata["pipeline_tag"] == "text-classification"
+    (entry,) = metadata["model-index"]
+    assert entry["name"] == f"name {data.MARKUP}"
+    (result,) = entry["results"]
+    assert result["dataset"]["name"] == data.MARKUP
+    metrics = {metric["type"]: metric["value"] for metric in result["metrics"]}
+    expected = reports["oof"].summary["scores"]["scores"]
+    assert metrics["accuracy"] == pytest.approx(expected["accuracy"]["value"], abs=1e-4)
+    assert "cordwood.load(" in body and "## Evaluation" in body
+
+
+def test_report_is_reproducible(model, corpus, reports):
+    again = model_report(model, corpus, name=f"name {data.MARKUP}", data_name=data.MARKUP)
+    found, first = again.to_dict(), reports["oof"].to_dict()
+    for summary in (found, first):
+        for row in summary["members"]["members"]:
+            row.pop("predict_seconds", None)  # measured
+    assert found == first
