@@ -208,8 +208,8 @@ def main(n_packages: int, n_folds: int, names: list[str]) -> None:
         for train, test in folds:
             # LightGBM takes the positions of the categories as a parameter of `fit`.
             params = SVD_FIT_PARAMS if name == "LightGBM, SVD" else {}
-            model = LEARNERS[name]().fit(_take(packages.columns, train), y[train], **params)
-            predicted[test] = model.predict(_take(packages.columns, test))
+            model = LEARNERS[name]().fit(take_rows(packages.columns, train), y[train], **params)
+            predicted[test] = model.predict(take_rows(packages.columns, test))
         seconds = (time.process_time() - start) / n_folds
         is_correct[name] = predicted == y
         scores = is_correct[name].mean(), f1_score(y, predicted, average="macro")
@@ -224,7 +224,8 @@ def main(n_packages: int, n_folds: int, names: list[str]) -> None:
         print(f"{first} - {name}: {difference:+.1f} points of accuracy, p = {p_value:.2g}")
 
 
-def _take(columns: Columns, rows: NDArray[np.intp]) -> Columns:
+def take_rows(columns: Columns, rows: NDArray[np.intp]) -> Columns:
+    """Select rows of all columns."""
     return {name: values[rows] for name, values in columns.items()}
 
 

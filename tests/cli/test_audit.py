@@ -1,6 +1,8 @@
 import csv
 import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -201,3 +203,20 @@ def test_fix_of_other_formats_and_invalid_rows(command, here):
 def test_quiet_prints_nothing(command):
     done = command("rows.csv", *COLUMNS, "--recipe", "none", "-q", "-o", "suspects.csv")
     assert (done.out, done.err) == ("", "")
+
+
+def test_corrected_copy_can_be_audited_again(here):
+    """The whole journey, in processes of their own."""
+
+    def run(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-m", "cordwood", "audit", *arguments, *COLUMNS, "--recipe", "nb"],
+            capture_output=True,
+            encoding="utf-8",
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    assert "wrote     fixed.csv: 77 rows, without 3 rows" in run("rows.csv", "--fix", "fixed.csv")
+    counts = json.loads(run("fixed.csv", "--json"))["counts"]
+    assert not {"duplicate", "empty text", "garbled text"} & set(counts)

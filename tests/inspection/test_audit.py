@@ -171,6 +171,15 @@ def test_majority_of_equal_texts_is_suggested():
     assert ids(audit, "duplicate") == ["r3", "r6"]
 
 
+def test_near_duplicate_with_an_exact_copy_of_its_own():
+    texts, labels = make_texts(60)
+    texts[3] = texts[6] = texts[0] + "!"
+    audit = audit_dataset(corpus(texts, labels), recipe=None)
+    assert ids(audit, "duplicate") == ["r6"]
+    [suspect] = audit.select("near-duplicate")
+    assert (suspect.id, suspect.reason) == ("r3", "similar to r0")
+
+
 def test_leakage_between_subsets_of_a_split():
     texts, labels = make_texts(60)
     texts[50] = texts[2] + "."
@@ -185,6 +194,7 @@ def test_model_is_used_instead_of_a_recipe():
     model = train(data, recipe="nb", oof=True)
     audit = audit_dataset(data, model=model)
     assert audit.accuracy == np.mean(model.oof_.y_pred == model.oof_.y_true)
+    assert audit.recipe is None
     for other in (train(data, recipe="nb"), train(data.select(range(40)), recipe="nb", oof=True)):
         with pytest.raises(CordwoodError, match="out-of-fold predictions of the samples"):
             audit_dataset(data, model=other)
@@ -220,6 +230,8 @@ def test_progress_names_the_steps():
     audit_dataset(corpus(texts, labels), recipe="nb", progress=lambda *call: calls.append(call))
     steps = dict.fromkeys(step for step, _, _ in calls)
     assert list(steps)[:4] == ["reading texts", "comparing texts", "comparing words", "training"]
+    last = {step: (done, total) for step, done, total in calls}
+    assert all(done == total for done, total in last.values())
 
 
 @pytest.mark.parametrize(

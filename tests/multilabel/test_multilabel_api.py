@@ -175,7 +175,7 @@ def test_invalid_labels(labels, error, message):
 
 
 def test_out_of_fold_predictions_require_one_label():
-    with pytest.raises(CordwoodError, match="oof requires one label"):
+    with pytest.raises(CordwoodError, match="require one label"):
         train(CORPUS, recipe="svm", oof=True)
 
 

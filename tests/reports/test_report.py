@@ -2,6 +2,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import report_data as data
 from cordwood import FeatureMatrix, api, recipes
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection import audit_dataset, check_dataset, find_label_errors
-from cordwood.reports import comparison_report, dataset_report, model_report
+from cordwood.reports import Report, comparison_report, dataset_report, model_report
 from cordwood.reports.hub_card import to_hub_card
 
 
@@ -329,6 +330,26 @@ def test_hub_card_has_a_model_index(reports):
     expected = reports["oof"].summary["scores"]["scores"]
     assert metrics["accuracy"] == pytest.approx(expected["accuracy"]["value"], abs=1e-4)
     assert "cordwood.load(" in body and "## Evaluation" in body
+
+
+def test_infinite_numbers_become_null():
+    report = Report({"kind": "dataset", "values": [1.0, float("inf"), {"a": float("nan")}]})
+    assert json.loads(report.to_json())["values"] == [1.0, None, {"a": None}]
+
+
+def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(compile(block, "docs/reports.md", "exec"), {})
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "comparison.html"}
+
+
+def test_links_of_the_documentation_exist():
+    folder = Path(__file__).parents[2] / "docs"
+    page = (folder / "reports.md").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", page) if "://" not in link]
+    assert links and all((folder / link).exists() for link in links)
 
 
 def test_report_is_reproducible(model, corpus, reports):

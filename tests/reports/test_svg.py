@@ -111,6 +111,19 @@ def test_critical_difference_orders_learners_by_rank():
     assert len([node for node in root.iter("line") if node.get("class") == "clique"]) == 1
 
 
+def test_long_names_fit_into_the_critical_difference_diagram():
+    ranks = {f"a learner with a long name {i}": 1.0 + i for i in range(5)}
+    root = parse(charts.critical_difference_chart(ranks, 1.0, [], title="t"))
+    width = float(root.get("viewBox").split()[2])
+    for node in root.iter("text"):
+        size = svg.text_width(node.text)
+        start = (
+            float(node.get("x"))
+            - {"start": 0, "middle": size / 2, "end": size}[node.get("text-anchor")]
+        )
+        assert start >= 0 and start + size <= width
+
+
 def test_critical_difference_beyond_the_axis_is_stated():
     ranks = {"a": 1.0, "b": 2.0, "c": 3.0}
     root = parse(charts.critical_difference_chart(ranks, 4.31, [["a", "b", "c"]], title="t"))

@@ -385,12 +385,12 @@ class MakeReport(options.LabelledReadOptions):
     Example: cordwood report reviews.cordwood held-out.csv -o report.html
     """
 
-    source: Annotated[
+    model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL|DATA",
-            help="Model file written by `cordwood train`, or a data file, directory or "
-            "dataset:NAME.",
+            metavar="MODEL",
+            help="Model file written by `cordwood train`; or a data file, directory or "
+            "dataset:NAME, for a report of a data set.",
             show_default=False,
         ),
     ]
@@ -398,7 +398,7 @@ class MakeReport(options.LabelledReadOptions):
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="Labelled samples for the report of a model: its training data, or a test set.",
+            help="Labelled samples: the training data of the model, or a test set.",
             show_default=False,
         ),
     ] = None

@@ -329,7 +329,7 @@ class LabelledReadOptions(ReadOptions):
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.
-_RESERVED = ("data", "labels", "name", "recipe", "input", "vectorizer_params")
+_RESERVED = ("data", "labels", "name", "recipe", "input", "columns", "vectorizer_params")
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

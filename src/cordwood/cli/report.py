@@ -28,11 +28,11 @@ MODEL_SUFFIX = ".cordwood"
 def report(args: MakeReport) -> None:
     """Write the report of a model or of a data set."""
     console = Console(as_json=args.json, quiet=args.quiet)
-    inputs = [args.source, *([args.data] if args.data else [])]
+    inputs = [args.model, *([args.data] if args.data else [])]
     check_report_target(args.output, inputs=inputs)
     if args.card is not None:
         check_target(args.card, inputs=inputs)
-    made = (_report_model if _is_model(args.source) else _report_data)(console, args)
+    made = (_report_model if _is_model(args.model) else _report_data)(console, args)
     if args.card is not None:
         with atomic.write(args.card, errors="backslashreplace") as file:
             file.write(to_hub_card(made.summary))
@@ -59,10 +59,11 @@ def _is_model(source: str) -> bool:
     path = Path(source)
     if path.suffix == MODEL_SUFFIX:
         return True
-    if not path.is_file() or not zipfile.is_zipfile(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "cordwood.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
         return False
-    with zipfile.ZipFile(path) as archive:
-        return "cordwood.json" in archive.namelist()
 
 
 def write_model_report(
@@ -99,7 +100,7 @@ def write_model_report(
 
 
 def _report_model(console: Console, args: MakeReport) -> Report:
-    path = Path(args.source)
+    path = Path(args.model)
     model, card = load_model(path)
     samples, curve = None, None
     if args.data is not None:
@@ -142,17 +143,17 @@ def _estimate_curve(
 def _report_data(console: Console, args: MakeReport) -> Report:
     if args.card is not None or args.curve:
         option = "--curve" if args.curve else "--card"
-        raise typer.BadParameter(f"{option} requires a MODEL; {args.source} is not a model file")
-    if args.data is not None and not Path(args.source).exists():
-        raise typer.BadParameter(f"there is no model file {args.source}; train one first")
-    source = Source(data=args.source, options=args, subset=args.subset)
+        raise typer.BadParameter(f"{option} requires a MODEL; {args.model} is not a model file")
+    source = Source(data=args.model, options=args, subset=args.subset)
+    if args.data is not None and source.dataset is None and not Path(args.model).exists():
+        raise typer.BadParameter(f"there is no model file {args.model}; train one first")
     samples = source.read(console, two_classes=False)
     source.show(console, samples)
     test = None
     if args.data is not None:
         test = Source(data=args.data, options=args).read(console, two_classes=False)
     with console.progress("checking the data"):
-        made = dataset_report(samples, name=Path(args.source).name, test=test)
+        made = dataset_report(samples, name=Path(args.model).name, test=test)
     made.save(args.output)
     console.field("wrote", f"{args.output} ({args.output.stat().st_size / 1e3:,.0f} kB)")
     return made

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.pipeline import Pipeline
 
 from cordwood import api, persist, recipes
+from cordwood._resources import PeakMemory
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
 from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
@@ -19,9 +21,7 @@ from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
-from cordwood.cli.report import check_report_target, write_model_report
 from cordwood.cli.table_columns import list_features, read_table
-from cordwood.compare.runner.resources import PeakMemory
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
@@ -42,8 +42,10 @@ def train(args: Train) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
     check_target(target, inputs=args.data)
-    if args.report is not None:
-        check_report_target(args.report, inputs=args.data)
+    # Imported only if needed, because reports import the comparisons.
+    reports = None if args.report is None else import_module("cordwood.cli.report")
+    if reports is not None:
+        reports.check_report_target(args.report, inputs=args.data)
     if args.language is not None:
         check_language(args.language)
     params = {
@@ -106,14 +108,14 @@ def train(args: Train) -> None:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
-    if args.report is not None:
+    if reports is not None:
         details = {
             "training time": f"{seconds:.1f} s on {count(n_jobs, 'core')}",
             "peak memory": "" if peak is None else f"{peak / 1e6:,.0f} MB",
             "seed": str(args.seed),
         }
         card = persist.read_model_card(target)
-        write_model_report(
+        reports.write_model_report(
             console,
             model,
             samples,

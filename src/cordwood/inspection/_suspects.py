@@ -122,10 +122,19 @@ def find_repeated(
             yield from _find_contradictions(data, cluster, counts, near)
         elif near is not None:
             for i in cluster[1:]:
-                if i not in repeats and near.similarity[i] < 1:
-                    partner = data.ids[near.partner[i]]
-                    reason = f"similar to {partner} (cosine {near.similarity[i]:.2f})"
-                    yield make_suspect(data, i, "near-duplicate", reason, related_ids=(partner,))
+                if i not in repeats:
+                    yield _report_similar(data, i, cluster[0], near)
+
+
+def _report_similar(data: Data, index: int, first: int, near: NearDuplicates) -> Suspect:
+    """Report a text that is similar to the first one of its cluster, or to another one of it."""
+    if near.similarity[index] < 1:
+        partner = data.ids[near.partner[index]]
+        reason = f"similar to {partner} (cosine {near.similarity[index]:.2f})"
+    else:  # its partner is equal and reported as a duplicate of it
+        partner = data.ids[first]
+        reason = f"similar to {partner}"
+    return make_suspect(data, index, "near-duplicate", reason, related_ids=(partner,))
 
 
 def _find_contradictions(
@@ -175,7 +184,7 @@ def find_leakage(
             test,
             i,
             "leakage",
-            f"equal or similar to the training sample {ids[0]}",
+            f"in a cluster of equal or similar samples with the training sample {ids[0]}",
             related_ids=ids,
             is_test=is_test,
         )

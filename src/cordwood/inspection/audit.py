@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cordwood import recipes
 from cordwood._duplicates import number_duplicates
+from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
 from cordwood._results import OOFPredictions
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -76,7 +77,7 @@ def audit_dataset(
     n_jobs : int, optional
         Number of threads of the recipe. The result does not depend on it.
     progress : callable, default=None
-        Called as ``progress(step, done, total)``; `total` is None if it is unknown.
+        Called as ``progress(step, done, total)``; `total` is None while it is unknown.
 
     Returns
     -------
@@ -117,6 +118,7 @@ def audit_dataset(
     if isinstance(data, Corpus):
         report("reading texts", 0, None)
         text_suspects = list(find_bad_texts(data))
+        report("reading texts", 1, 1)
         near = find_near_duplicates(
             data.texts, progress=lambda *done: report("comparing texts", *done)
         )
@@ -127,15 +129,18 @@ def audit_dataset(
     if isinstance(data, Corpus) and features is not None and near is not None:
         report("comparing words", 0, None)
         suspects += _find_all_outliers(data, features, near, text_suspects)
+        report("comparing words", 1, 1)
     revealing: tuple[RevealingWord, ...] = ()
     if isinstance(data, Corpus):
         classes, y = np.unique(np.asarray(labels), return_inverse=True)
         revealing = find_revealing_words(data.texts, y, classes)
     oof = None
+    is_given = model is not None
     confused: tuple[ConfusedClasses, ...] = ()
-    if model is not None or recipe is not None:
+    if is_given or recipe is not None:
         report("training", 0, None)
         model, oof = _predict_oof(data, model, recipe, random_state, n_jobs)
+        report("training", 1, 1)
         skipped = {suspect.index for suspect in text_suspects}
         suspects += _find_all_label_errors(data, oof, model, features, skipped, report)
         words = None if features is None else features.counts
@@ -148,7 +153,7 @@ def audit_dataset(
         suspects=tuple(sorted(suspects, key=lambda suspect: order[suspect.kind])),
         confused_classes=confused,
         revealing_words=revealing,
-        recipe=None if oof is None else recipe,
+        recipe=None if is_given else recipe,
         accuracy=None if oof is None else float(np.mean(oof.proba.argmax(axis=1) == oof.y)),
     )
 
@@ -255,6 +260,8 @@ def _predict_oof(
         random_state=random_state,
         n_jobs=n_jobs,
     )
+    if is_mostly_empty(X):
+        model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     try:
         oof = fit_with_oof(
             model, X, y, groups=data.groups, n_jobs=n_jobs, random_state=random_state
@@ -280,7 +287,7 @@ def _find_all_label_errors(
     explainer = Explainer(model) if isinstance(data, Corpus) else None
     classes = oof.classes.tolist()
     for number, i in enumerate(ranking):
-        report("explaining label errors", number, len(ranking))
+        report("explaining label errors", number + 1, len(ranking))
         given, suggested = classes[oof.y[i]], classes[errors.suggested[i]]
         reason = (
             f"{suggested} has the probability {errors.confidence[i]:.2f}, {given} "

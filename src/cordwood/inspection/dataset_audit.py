@@ -106,7 +106,7 @@ class DatasetAudit:
         return tuple(suspect for suspect in self.suspects if suspect.kind == kind)
 
     def fix(self, *, relabel: bool = False) -> Fix:
-        """Return the changes that are safe to make without a review.
+        """Return the changes that can be made without a review.
 
         Parameters
         ----------

@@ -372,14 +372,9 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
 
 
 def _choose_weighting(recipe: Recipe, settings: _Settings) -> str:
-    """Return the term weighting.
-
-    Lazy forests weight counts by TF-IDF themselves, but beside other columns there are not only
-    counts.
-    """
-    is_mixed = settings.table is not None and len(settings.table.roles.to_dict()) > 1
-    is_lazy = recipe.columns == RECIPES["knn"].columns
-    return "tfidf" if is_mixed and is_lazy else recipe.weighting
+    """Return the term weighting."""
+    is_mixed = settings.table is not None and settings.table.is_mixed
+    return (recipe.columns.weighting if is_mixed else None) or recipe.weighting
 
 
 def _add_columns(name: str, recipe: Recipe, pipeline: Pipeline, settings: _Settings) -> Pipeline:
@@ -427,7 +422,7 @@ def _make_stack(
     pretrained = _list_pretrained(name, settings, encoder, lexicon)
     member_names = (*member_names, *(each for each in pretrained if each not in member_names))
     stack.estimators = [(member, _make_member(member, settings)) for member in member_names]
-    if settings.has_text and settings.table is not None and len(settings.table.roles.to_dict()) > 1:
+    if settings.table is not None and settings.table.is_mixed:
         stack.estimators.append((_COLUMNS, _make_columns_member(settings)))
     for member, pipeline in stack.estimators:
         for param, value in pretrained.get(member, {}).items():

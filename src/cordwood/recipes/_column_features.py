@@ -21,10 +21,13 @@ class ColumnParams(NamedTuple):
         Parameter of `NumericEncoder`.
     weight : float, default=1.0
         Factor of the features. Texts are usually rows of length one, or counts of words.
+    weighting : str or None, default=None
+        Term weighting of the texts beside other columns, if it differs from that of texts alone.
     """
 
     n_knots: int | None = None
     weight: float = 1.0
+    weighting: str | None = None
 
 
 class TableSettings(NamedTuple):
@@ -40,6 +43,11 @@ class TableSettings(NamedTuple):
 
     roles: ColumnRoles
     join_text: bool
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are texts and other columns."""
+        return bool(self.roles.text) and self.roles.text != self.roles.names
 
     def make_converter(self) -> TableConverter:
         """Make the first step of the pipeline."""

@@ -181,7 +181,8 @@ _SIGIR17 = (*_FORESTS, "svm", "nb", "knn", "rf", "et")
 # Of columns that are not texts: piecewise linear features of numbers. Rows of TF-IDF have length
 # one; counts of words are not scaled. See docs/columns.md.
 _LINEAR_COLUMNS = ColumnParams(n_knots=5, weight=0.5)
-_NEIGHBOR_COLUMNS = ColumnParams(n_knots=5, weight=0.25)
+# Lazy forests weight counts by TF-IDF themselves, but other columns are not counts.
+_NEIGHBOR_COLUMNS = ColumnParams(n_knots=5, weight=0.25, weighting="tfidf")
 _COUNT_COLUMNS = ColumnParams(n_knots=5)
 
 # On sentence embeddings, C=3 is best alone; in a stack, C=1, 3 and 10 are within 0.3 points of each

@@ -336,8 +336,9 @@ def critical_difference_chart(
     order = sorted(ranks, key=ranks.__getitem__)
     half = math.ceil(n / 2)
     axis, bars = 58.0, 14.0 * len(groups) + 8
-    width = WIDTH + 120
-    margin = min(max(text_width(shorten(name, _MAX_LABEL)) for name in order) + 44, 210)
+    labels = {name: f"{shorten(name, _MAX_LABEL)} ({ranks[name]:.2f})" for name in order}
+    margin = max(map(text_width, labels.values())) + 24
+    width = max(WIDTH + 120, 2 * margin + 200)
     height = axis + bars + 20 * max(half, n - half) + 10
     drawing = Drawing(width, height)
     x = linear_scale(1, n, margin, width - margin)
@@ -362,10 +363,8 @@ def critical_difference_chart(
         at = axis + bars + 16 + 20 * row
         side = margin - 10 if is_left else width - margin + 10
         drawing.path([(x(ranks[name]), axis), (x(ranks[name]), at - 4), (side, at - 4)], "leader")
-        label = f"{shorten(name, _MAX_LABEL)} ({ranks[name]:.2f})"
-        drawing.text(
-            side - 4 if is_left else side + 4, at, label, anchor="end" if is_left else "start"
-        )
+        anchor = "end" if is_left else "start"
+        drawing.text(side - 4 if is_left else side + 4, at, labels[name], anchor=anchor)
     return drawing.render(title, "; ".join(f"{name}: {ranks[name]:.2f}" for name in order))
 
 

@@ -39,7 +39,7 @@ def confidence_blocks(summary: Mapping[str, Any]) -> list[Block]:
         )
         note = (
             "With a probability of 90 %, the error rate of the decided new samples is below the "
-            "bound (learn then test). `cordwood predict --max-error` applies it."
+            "bound (learn then test). The option --max-error of cordwood predict applies it."
         )
         blocks.append(replace(table, note=note))
     sets = summary["prediction_sets"]
@@ -60,7 +60,7 @@ def confidence_blocks(summary: Mapping[str, Any]) -> list[Block]:
         )
         note = (
             "A conformal prediction set contains the true class of a new sample with at least this "
-            "probability. `cordwood predict --coverage` writes them."
+            "probability. The option --coverage of cordwood predict writes them."
         )
         blocks.append(replace(table, note=note))
     return blocks

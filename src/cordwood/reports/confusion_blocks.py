@@ -87,8 +87,8 @@ def _heat_map(
             ]
         )
     note = (
-        "Rows are true classes, columns predicted ones. The darker, the more samples; dashed: "
-        "correct predictions." + (" Numbers link to examples." if targets else "")
+        "Rows are true classes, columns predicted ones. The stronger the color, the more "
+        "samples; dashed: correct predictions." + (" Numbers link to examples." if targets else "")
     )
     return HeatMap(
         caption=caption,

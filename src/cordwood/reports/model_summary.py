@@ -1,7 +1,6 @@
 """Summary of a model: from a fitted classifier and labelled samples to plain values."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -163,10 +162,8 @@ def summarize_model(
         proba, y = samples.proba, samples.y
         summary |= {
             "source": samples.source,
-            "sources": dict(getattr(getattr(model, "oof_", None), "sources", {})),
             "scores": _find_scores(model, samples, provenance),
             "n_unseen": samples.n_unseen,
-            "class_counts": dict(Counter(labels[code] for code in y.tolist()).most_common()),
             "by_class": summarize_classes(proba, y, labels),
             "confusion": summarize_confusion(proba, y, labels, samples.texts, samples.ids),
             "reliability": summarize_reliability(proba, y),
@@ -326,10 +323,13 @@ def _choose_explained(proba: NDArray[np.float64], y: NDArray[np.intp]) -> dict[s
     top = np.sort(proba, axis=1)[:, -2:]
     margin = top[:, -1] - top[:, 0]
     by_confidence = np.argsort(-confidence, kind="stable")
+    correct = _spread(by_confidence[is_correct[by_confidence]], y)
+    wrong = by_confidence[~is_correct[by_confidence]][:_N_EXPLAINED].tolist()
+    others = [i for i in np.argsort(margin, kind="stable").tolist() if i not in {*correct, *wrong}]
     return {
-        "correct and certain": _spread(by_confidence[is_correct[by_confidence]], y),
-        "wrong and certain": by_confidence[~is_correct[by_confidence]][:_N_EXPLAINED].tolist(),
-        "undecided": np.argsort(margin, kind="stable")[:_N_EXPLAINED].tolist(),
+        "correct and certain": correct,
+        "wrong and certain": wrong,
+        "undecided": others[:_N_EXPLAINED],
     }
 
 

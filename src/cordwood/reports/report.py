@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
@@ -100,8 +101,10 @@ class Report:
         Returns
         -------
         str
+            Infinite numbers are null, which JSON does not have.
         """
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        content = _replace_infinite(self.to_dict())
+        return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file.
@@ -285,6 +288,15 @@ def _to_dataset(data: Any, labels: ArrayLike | None) -> Corpus | FeatureMatrix |
         raise DataError(f"labels has {len(names)} entries for {len(texts)} texts")
     ids = [str(i + 1) for i in range(len(texts))]
     return Corpus(texts=texts, ids=tuple(ids), labels=tuple(names))
+
+
+def _replace_infinite(value: Any) -> Any:
+    """Replace infinite numbers, such as the log-odds of a probability of one, by None."""
+    if isinstance(value, Mapping):
+        return {name: _replace_infinite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replace_infinite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _make_footer() -> dict[str, str]:
