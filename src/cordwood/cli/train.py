@@ -20,6 +20,8 @@ from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.decisions.cost_file import read_cost_matrix
+from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.text.languages import check_language
@@ -43,9 +45,14 @@ def train(args: Train) -> None:
         "random_state": args.seed,
         "n_jobs": args.jobs,
         "language": args.language,
+        "class_weight": args.class_weight,
+        "optimize": args.optimize,
+        "pos_label": args.positive,
         **parse_settings(args.set),
     }
     samples = source.read(console, two_classes=True)
+    if args.cost is not None:
+        params["cost_matrix"] = read_cost_matrix(args.cost, _count_labels(samples))
     source.show(console, samples)
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
@@ -67,9 +74,13 @@ def train(args: Train) -> None:
     if vectorizer is not None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
-    members = getattr(model[-1], "estimator_weights_", None)
+    # With a tuned decision, the classifier is inside.
+    classifier = getattr(model[-1], "estimator_", model[-1])
+    members = getattr(classifier, "estimator_weights_", None)
     if members is not None:
-        console.field("members", _format_members(members, getattr(model[-1], "pruned_", ())))
+        console.field("members", _format_members(members, getattr(classifier, "pruned_", ())))
+    if isinstance(model[-1], TunedDecisionClassifier):
+        console.field("decision", _format_decision(model[-1]))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
@@ -124,6 +135,20 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     return kept + dropped
 
 
+def _format_decision(classifier: TunedDecisionClassifier) -> str:
+    """Describe a tuned decision and its score of out-of-fold predictions."""
+    score = classifier.best_score_
+    if classifier.optimize == "cost":
+        return f"least expected cost; out-of-fold mean cost {-score:.3f}"
+    if classifier.optimize == "macro_f1":
+        return f"class weights for macro F1; out-of-fold macro F1 {score:.3f}"
+    name = "F1" if classifier.optimize == "f1" else "recall"
+    return (
+        f"{classifier.positive_class_} from a probability of {classifier.best_threshold_:.3f} on; "
+        f"out-of-fold {name} {score:.3f}"
+    )
+
+
 def _count_labels(samples: Corpus | FeatureMatrix) -> dict[Any, int]:
     """Return the number of samples of each label, the most frequent first."""
     labels: Iterable[Any] = samples.labels or ()
@@ -135,7 +160,8 @@ def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:
     """Return the vectorizer, in a stack that of the first member that has one of its own."""
     shared_steps = getattr(model[-1], "_shared_steps", ())
     pipelines = [Pipeline(steps) for steps in shared_steps if steps]
-    for pipeline in (model, *getattr(model[-1], "estimators_", ()), *pipelines):
+    classifier = getattr(model[-1], "estimator_", model[-1])
+    for pipeline in (model, *getattr(classifier, "estimators_", ()), *pipelines):
         vectorizer = getattr(pipeline, "named_steps", {}).get("vectorizer")
         if isinstance(vectorizer, TextVectorizer):
             return vectorizer

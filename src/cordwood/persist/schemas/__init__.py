@@ -4,6 +4,7 @@ from cordwood.persist._objects import Registry
 from cordwood.persist.schemas import (
     _bayes,
     _compose,
+    _decisions,
     _linear,
     _multilabel,
     _neighbors,
@@ -16,6 +17,7 @@ from cordwood.persist.schemas import (
 
 _FAMILIES = (
     _compose,
+    _decisions,
     _text,
     _pretrained,
     _linear,
