@@ -141,7 +141,9 @@ def make_models(names: Sequence[str]) -> list[Model]:
     words = [f"{first}{second}" for first in "bcdfgm" for second in ("an", "ole", "it", "üs")]
     labels = np.array(["ant", "bee", "cat"] * 14)
     texts = [
-        " ".join(rng.choice(words[8 * code : 8 * code + 10], size=8) + rng.choice(["", "s"], 8))
+        " ".join(
+            np.char.add(rng.choice(words[8 * code : 8 * code + 10], 8), rng.choice(["", "s"], 8))
+        )
         for code in np.arange(len(labels)) % 3
     ]
     models = []

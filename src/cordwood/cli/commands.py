@@ -118,6 +118,14 @@ class Train(options.LabelledReadOptions):
             "minutes on one core; none uses words only.",
         ),
     ] = "auto"
+    bundle_encoder: Annotated[
+        bool,
+        typer.Option(
+            "--bundle-encoder",
+            help="Put the encoder into the model file, so that it need not be installed where the "
+            "model is used; for encoders that are folders.",
+        ),
+    ] = False
     lexicon: Annotated[
         str | None,
         typer.Option(

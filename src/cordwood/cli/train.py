@@ -68,6 +68,7 @@ def train(args: Train) -> None:
         fingerprint=samples.fingerprint(),
         recipe=args.recipe,
         columns=source.columns,
+        bundle_encoder=args.bundle_encoder,
     )
     size = target.stat().st_size
     vectorizer = _find_vectorizer(model)

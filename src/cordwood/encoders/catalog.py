@@ -209,9 +209,14 @@ def _load_folder(path: Path, max_tokens: int, *, name: str) -> Encoder:
 # Weights may be large: estimators of one process share them.
 @lru_cache(maxsize=2)
 def _load_unchanged(path: Path, max_tokens: int, name: str, stamps: Any) -> Encoder:
-    if is_static(ModelFolder(path)):
-        return StaticEncoder(path, max_tokens, name=name)
-    return TransformerEncoder(path, max_tokens, name=name)
+    return open_encoder(ModelFolder(path), max_tokens, name=name)
+
+
+def open_encoder(folder: ModelFolder, max_tokens: int, *, name: str) -> Encoder:
+    """Return the encoder whose files are given, by the kind of its model."""
+    if is_static(folder):
+        return StaticEncoder(folder, max_tokens, name=name)
+    return TransformerEncoder(folder, max_tokens, name=name)
 
 
 def _not_found(name: str) -> str:

@@ -63,6 +63,10 @@ class Encoder(ABC):
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
 
+    def read_files(self) -> dict[str, bytes] | None:
+        """Read the files from which the encoder can be loaded; None if it needs more than files."""
+        return None
+
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Encode texts.
 

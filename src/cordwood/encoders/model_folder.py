@@ -1,4 +1,4 @@
-"""Files of an encoder in a local folder: configuration, tokenizer and weights."""
+"""Files of an encoder, in a local folder or in memory: configuration, tokenizer and weights."""
 
 import hashlib
 import json
@@ -12,6 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.exceptions import CordwoodError
+
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+FILES = (
+    CONFIG,
+    WEIGHTS,
+    TOKENIZER,
+    "config_sentence_transformers.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "tokenizer_config.json",
+)
+"""Names of the files that encoders read."""
 
 INSTALL_TOKENIZERS = 'pip install "cordwood[tokenizers]"'
 
@@ -32,52 +44,126 @@ class ModelFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if not path.is_dir():
-            raise CordwoodError(f"encoder folder {path} does not exist")
+        self._check_exists()
 
-    def file(self, name: str) -> Path:
-        """Return the path of a file that must exist."""
+    def subfolder(self, name: str) -> "ModelFolder":
+        """Return a folder in this folder; "" returns this one."""
+        return ModelFolder(self.path / name)
+
+    def has(self, name: str) -> bool:
+        """Return whether a file exists."""
+        return (self.path / name).is_file()
+
+    def read(self, name: str) -> bytes:
+        """Read a file that must exist."""
+        return self._file(name).read_bytes()
+
+    def digest(self, name: str) -> str:
+        """Return the SHA-256 digest of a file."""
+        return file_digest(self._file(name))
+
+    def read_files(self) -> dict[str, bytes]:
+        """Read all files of the encoder, including those in subfolders, by relative path."""
+        paths = [*self.path.glob("*"), *self.path.glob("*/*")]
+        found = sorted(path for path in paths if path.name in FILES and path.is_file())
+        return {path.relative_to(self.path).as_posix(): path.read_bytes() for path in found}
+
+    def read_json(self, name: str, default: Any = None) -> Any:
+        """Parse a JSON file; `default`, unless it is None, replaces a file that does not exist."""
+        if default is not None and not self.has(name):
+            return default
+        try:
+            return json.loads(self.read(name).decode("utf-8"))
+        except ValueError as error:
+            raise CordwoodError(f"{self.path / name} is not valid JSON: {error}") from None
+
+    def read_tensors(self, name: str = WEIGHTS) -> dict[str, NDArray[Any]]:
+        """Read the arrays of a safetensors file."""
+        path = self.path / name
+        content = self.read(name)
+        safetensors = import_extra("safetensors")
+        try:
+            stored = safetensors.deserialize(content)
+        except Exception as error:  # of a type that differs between versions of safetensors
+            raise CordwoodError(f"{path} is not a valid safetensors file: {error}") from None
+        return {key: _to_array(path, key, tensor) for key, tensor in stored}
+
+    def read_tokenizer(self, name: str = TOKENIZER) -> Any:
+        """Read a tokenizer of the library tokenizers, without truncation and padding."""
+        content = self.read(name)
+        tokenizers = import_extra("tokenizers")
+        try:
+            tokenizer = tokenizers.Tokenizer.from_buffer(content)
+        except Exception as error:  # tokenizers raises the base class
+            path = self.path / name
+            raise CordwoodError(f"{path} is not a valid tokenizer file: {error}") from None
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    def _check_exists(self) -> None:
+        if not self.path.is_dir():
+            raise CordwoodError(f"encoder folder {self.path} does not exist")
+
+    def _file(self, name: str) -> Path:
         path = self.path / name
         if not path.is_file():
             raise CordwoodError(f"encoder folder {self.path} has no file {name}")
         return path
 
-    def read_json(self, name: str, default: Any = None) -> Any:
-        """Parse a JSON file; `default`, unless it is None, replaces a file that does not exist."""
-        if default is not None and not (self.path / name).is_file():
-            return default
-        path = self.file(name)
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise CordwoodError(f"{path} is not valid JSON: {error}") from None
+
+class FolderInMemory(ModelFolder):
+    """The files of an encoder in memory.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Content of each file, by its path relative to the folder.
+    path : Path
+        Name of the folder in error messages.
+    """
+
+    def __init__(self, files: Mapping[str, bytes], path: Path) -> None:
+        self._files = dict(files)
+        super().__init__(path)
+
+    def subfolder(self, name: str) -> "FolderInMemory":
+        """Return a folder in this folder; "" returns this one."""
+        prefix = f"{name.strip('/')}/" if name.strip("/") else ""
+        files = {
+            file.removeprefix(prefix): content
+            for file, content in self._files.items()
+            if file.startswith(prefix)
+        }
+        return FolderInMemory(files, self.path / name)
+
+    def has(self, name: str) -> bool:
+        """Return whether a file exists."""
+        return name in self._files
+
+    def read(self, name: str) -> bytes:
+        """Read a file that must exist."""
+        if name not in self._files:
+            raise CordwoodError(f"encoder folder {self.path} has no file {name}")
+        return self._files[name]
 
     def digest(self, name: str) -> str:
         """Return the SHA-256 digest of a file."""
-        return file_digest(self.file(name))
+        return hashlib.sha256(self.read(name)).hexdigest()
 
-    def read_tensors(self, name: str = "model.safetensors") -> dict[str, NDArray[Any]]:
-        """Read the arrays of a safetensors file."""
-        path = self.file(name)
-        safetensors = import_extra("safetensors")
-        try:
-            stored = safetensors.deserialize(path.read_bytes())
-        except Exception as error:  # of a type that differs between versions of safetensors
-            raise CordwoodError(f"{path} is not a valid safetensors file: {error}") from None
-        return {key: _to_array(path, key, tensor) for key, tensor in stored}
+    def read_files(self) -> dict[str, bytes]:
+        """Return all files by relative path."""
+        return dict(self._files)
 
-    def read_tokenizer(self, name: str = "tokenizer.json") -> Any:
-        """Read a tokenizer of the library tokenizers, without truncation and padding."""
-        path = self.file(name)
-        try:
-            tokenizer = import_extra("tokenizers").Tokenizer.from_file(str(path))
-        except CordwoodError:
-            raise
-        except Exception as error:  # tokenizers raises the base class
-            raise CordwoodError(f"{path} is not a valid tokenizer file: {error}") from None
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+    def _check_exists(self) -> None:
+        """Do nothing: there is no folder on disk."""
+
+
+def open_folder(folder: str | Path | ModelFolder) -> ModelFolder:
+    """Return the files of an encoder, given as a path or as they are."""
+    if isinstance(folder, ModelFolder):
+        return folder
+    return ModelFolder(Path(folder).expanduser().resolve())
 
 
 def tokenize(tokenizer: Any, text: str, **options: Any) -> Any:

@@ -14,11 +14,14 @@ from cordwood.encoders.encoder import (
     compute_fingerprint,
     normalize_rows,
 )
-from cordwood.encoders.model_folder import ModelFolder, tokenize
+from cordwood.encoders.model_folder import (
+    TOKENIZER,
+    WEIGHTS,
+    ModelFolder,
+    open_folder,
+    tokenize,
+)
 from cordwood.exceptions import CordwoodError
-
-WEIGHTS = "model.safetensors"
-TOKENIZER = "tokenizer.json"
 
 
 class TokenTable(NamedTuple):
@@ -44,7 +47,7 @@ class StaticEncoder(Encoder):
 
     Parameters
     ----------
-    folder : str or path-like
+    folder : str, path-like or ModelFolder
         Folder with ``config.json``, ``tokenizer.json`` and ``model.safetensors``.
     max_tokens : int, default=256
         Number of tokens at which texts are truncated.
@@ -63,12 +66,17 @@ class StaticEncoder(Encoder):
     """
 
     def __init__(
-        self, folder: str | Path, max_tokens: int = 256, *, name: str | None = None
+        self,
+        folder: str | Path | ModelFolder,
+        max_tokens: int = 256,
+        *,
+        name: str | None = None,
     ) -> None:
-        self._folder = ModelFolder(Path(folder).expanduser().resolve())
+        self._folder = open_folder(folder)
         super().__init__(name or str(self._folder.path), max_tokens)
         for file in (WEIGHTS, TOKENIZER):
-            self._folder.file(file)
+            if not self._folder.has(file):
+                raise CordwoodError(f"encoder folder {self._folder.path} has no file {file}")
 
     @property
     def dimension(self) -> int:
@@ -85,6 +93,10 @@ class StaticEncoder(Encoder):
             max_tokens=self.max_tokens,
             precision="float32",
         )
+
+    def read_files(self) -> dict[str, bytes]:
+        """Read the files of the encoder, by relative path."""
+        return self._folder.read_files()
 
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
@@ -146,11 +158,13 @@ class StaticEncoder(Encoder):
             raise CordwoodError(
                 f"{where} has vectors of {min(n_vectors)} tokens, but the tokenizer has {n_tokens}"
             )
+        if mapping is not None and not 0 <= mapping.min() <= mapping.max() < len(vectors):
+            raise CordwoodError(f"{where} maps tokens to vectors that it does not have")
         return table
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Vectors are read from the folder again instead of being pickled.
-        return _restore, (str(self._folder.path), self.max_tokens, self.name, self.fingerprint)
+        return _restore, (self._folder, self.max_tokens, self.name, self.fingerprint)
 
 
 def is_static(folder: ModelFolder) -> bool:
@@ -162,7 +176,7 @@ def is_static(folder: ModelFolder) -> bool:
     return any(str(module.get("type", "")).endswith("StaticEmbedding") for module in modules)
 
 
-def _restore(folder: str, max_tokens: int, name: str, fingerprint: str) -> StaticEncoder:
+def _restore(folder: ModelFolder, max_tokens: int, name: str, fingerprint: str) -> StaticEncoder:
     encoder = StaticEncoder(folder, max_tokens, name=name)
     if encoder.fingerprint != fingerprint:
         raise CordwoodError(f"encoder {name!r} has changed since it was pickled")

@@ -23,11 +23,14 @@ from cordwood.encoders.encoder import (
     group_by_tokens,
     normalize_rows,
 )
-from cordwood.encoders.model_folder import ModelFolder, tokenize
+from cordwood.encoders.model_folder import (
+    TOKENIZER,
+    WEIGHTS,
+    ModelFolder,
+    open_folder,
+    tokenize,
+)
 from cordwood.exceptions import CordwoodError
-
-WEIGHTS = "model.safetensors"
-TOKENIZER = "tokenizer.json"
 
 # Tokens that are encoded together. Larger groups are not faster, and need more memory.
 _GROUP_TOKENS = 512
@@ -55,7 +58,7 @@ class TransformerEncoder(Encoder):
 
     Parameters
     ----------
-    folder : str or path-like
+    folder : str, path-like or ModelFolder
         Folder with ``config.json``, ``tokenizer.json`` and ``model.safetensors``.
     max_tokens : int, default=256
         Number of tokens at which texts are truncated, including special tokens. The limit of the
@@ -70,9 +73,13 @@ class TransformerEncoder(Encoder):
     """
 
     def __init__(
-        self, folder: str | Path, max_tokens: int = 256, *, name: str | None = None
+        self,
+        folder: str | Path | ModelFolder,
+        max_tokens: int = 256,
+        *,
+        name: str | None = None,
     ) -> None:
-        top = ModelFolder(Path(folder).expanduser().resolve())
+        top = open_folder(folder)
         super().__init__(name or str(top.path), max_tokens)
         try:
             self._read_settings(top)
@@ -83,14 +90,14 @@ class TransformerEncoder(Encoder):
 
     def _read_settings(self, top: ModelFolder) -> None:
         modules = _list_modules(top)
-        self._folder = ModelFolder(top.path / modules["Transformer"])
+        self._folder = top.subfolder(modules["Transformer"])
         self._config = self._folder.read_json("config.json")
         check_config(self._config, str(self._folder.path / "config.json"))
         self._pooling = _read_pooling(top, modules.get("Pooling"))
         settings = self._folder.read_json("sentence_bert_config.json", {})
         self._lowercase = bool(settings.get("do_lower_case", False))
         self._prompt = _read_prompt(top)
-        self._root = top.path
+        self._top = top
         limit = settings.get("max_seq_length") or self._tokenizer_limit()
         self._length = min(self.max_tokens, max_length(self._config), limit or self.max_tokens)
 
@@ -113,6 +120,10 @@ class TransformerEncoder(Encoder):
             max_tokens=self._length,
             precision="float32",
         )
+
+    def read_files(self) -> dict[str, bytes]:
+        """Read the files of the encoder, by relative path."""
+        return self._top.read_files()
 
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
@@ -180,10 +191,12 @@ class TransformerEncoder(Encoder):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Weights are read from the folder again instead of being pickled.
-        return _restore, (str(self._root), self.max_tokens, self.name, self.fingerprint)
+        return _restore, (self._top, self.max_tokens, self.name, self.fingerprint)
 
 
-def _restore(folder: str, max_tokens: int, name: str, fingerprint: str) -> TransformerEncoder:
+def _restore(
+    folder: ModelFolder, max_tokens: int, name: str, fingerprint: str
+) -> TransformerEncoder:
     encoder = TransformerEncoder(folder, max_tokens, name=name)
     if encoder.fingerprint != fingerprint:
         raise CordwoodError(f"encoder {name!r} has changed since it was pickled")

@@ -137,8 +137,8 @@ class Explainer:
     --------
     >>> from cordwood import recipes
     >>> model = recipes.make("nb").fit(["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"])
-    >>> Explainer(model).explain("bad").top_words("-")
-    [('bad', 1.0986122886681098)]
+    >>> [(word, round(weight, 3)) for word, weight in Explainer(model).explain("bad").top_words("-")]
+    [('bad', 1.099)]
     """
 
     def __init__(self, model: Any, *, output: str = "auto") -> None:

@@ -36,6 +36,10 @@ class Field(ABC):
     def __init__(self, *, optional: bool = False) -> None:
         self.optional = optional
 
+    def is_stored(self, name: str, owner: Any, encoder: "ModelEncoder") -> bool:
+        """Return whether a file contains the attribute of a valid object."""
+        return name in vars(owner)
+
     @abstractmethod
     def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Convert a valid value of an attribute of `owner` to JSON."""

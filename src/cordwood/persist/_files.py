@@ -44,6 +44,7 @@ def save(
     path: str | os.PathLike[str],
     *,
     precision: str = "compact",
+    bundle_encoder: bool = False,
     trusted: Iterable[type | str] = (),
     fingerprint: str | None = None,
     recipe: str | None = None,
@@ -64,6 +65,10 @@ def save(
     precision : {"compact", "full"}, default="compact"
         "compact" rounds the coefficients of linear models, which changes probabilities by less
         than 0.001; "full" keeps every bit.
+    bundle_encoder : bool, default=False
+        Whether the file contains the sentence encoders of the model, which must be folders of
+        files. By default, it contains their names and fingerprints, and they must be installed
+        where the model is loaded.
     trusted : iterable of type or str, default=()
         Further classes that the model may contain, or their full names. Their attributes must be
         numbers, strings, lists, tuples, dicts, sets, arrays, sparse matrices or estimators. `load`
@@ -129,7 +134,14 @@ def save(
         raise ModelFileError(f"cannot write {path}: {reason}") from None
     try:
         with atomic.write(target, "wb") as file:
-            _write(file, model, card_content, classes, is_compact=precision == "compact")
+            _write(
+                file,
+                model,
+                card_content,
+                classes,
+                is_compact=precision == "compact",
+                bundles_encoder=bundle_encoder,
+            )
     except Rejected as problem:
         raise ModelFileError(f"cannot write {path}: the model {problem}") from None
     except (MemoryError, OSError):
@@ -249,13 +261,20 @@ def _write(
     trusted: Mapping[str, type],
     *,
     is_compact: bool,
+    bundles_encoder: bool,
 ) -> None:
     """Write all members, one array at a time."""
     budget = MemoryBudget()
     with ArchiveWriter(file) as archive:
         with archive.open(ARRAYS) as member:
             arrays = ArrayWriter(member, budget)
-            encoder = ModelEncoder(REGISTRY, arrays, is_compact=is_compact, trusted=trusted)
+            encoder = ModelEncoder(
+                REGISTRY,
+                arrays,
+                is_compact=is_compact,
+                bundles_encoder=bundles_encoder,
+                trusted=trusted,
+            )
             tree = {"model": encoder.encode(model), "arrays": arrays.table}
         archive.write(TREE, json.dumps(tree, separators=(",", ":")).encode())
         archive.write(CARD, card_content)

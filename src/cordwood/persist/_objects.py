@@ -79,17 +79,26 @@ class ModelEncoder:
         Stores the arrays.
     is_compact : bool
         Whether coefficients may be stored in lower precision.
+    bundles_encoder : bool
+        Whether the file contains sentence encoders.
     trusted : mapping of str to type
         Further classes.
     """
 
     def __init__(
-        self, registry: Registry, arrays: ArrayWriter, *, is_compact: bool, trusted: Trusted
+        self,
+        registry: Registry,
+        arrays: ArrayWriter,
+        *,
+        is_compact: bool,
+        bundles_encoder: bool,
+        trusted: Trusted,
     ) -> None:
         self.registry = registry
         self.arrays = arrays
         self.budget = arrays.budget
         self.is_compact = is_compact
+        self.bundles_encoder = bundles_encoder
         self.values = ValueEncoder(arrays, self.encode)
         # Largest Euclidean norm of the samples of the estimator that is being encoded.
         self.input_norm: float | None = None
@@ -117,9 +126,9 @@ class ModelEncoder:
         if schema.is_fitted(model):
             schema.check_fitted(model, self.registry.interface)
             node["fitted"] = {
-                name: each.encode(getattr(model, name), self, model)
+                name: each.encode(getattr(model, name, None), self, model)
                 for name, each in schema.fitted.items()
-                if name in vars(model)
+                if each.is_stored(name, model, self)
             }
         return node
 

@@ -115,4 +115,4 @@ class ExternalClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 def _to_csr_or_array(X: Any) -> Any:
     # Neither the conversion in scipy nor the other packages check indices.
     X = check_sparse(X)
-    return sp.csr_matrix(X, dtype=np.float32) if sp.issparse(X) else np.asarray(X)
+    return sp.csr_matrix(X, dtype=np.float32) if hasattr(X, "tocsr") else np.asarray(X)

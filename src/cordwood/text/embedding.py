@@ -24,6 +24,7 @@ from cordwood._param_validation import (
     options,
 )
 from cordwood.encoders._blas import single_threaded_blas
+from cordwood.encoders.bundle import open_bundled
 from cordwood.encoders.catalog import find_encoder, load_encoder
 from cordwood.encoders.embedding_cache import EmbeddingCache, Key, default_cache_dir, text_key
 from cordwood.encoders.encoder import EncodedTexts, Encoder, normalize_rows
@@ -99,6 +100,8 @@ class EmbeddingVectorizer(
         Number of elements of a vector.
     n_truncated_ : int
         Number of training texts that were truncated.
+    encoder_files_ : dict of str to bytes
+        Files of the encoder. Only vectorizers of model files that contain the encoder have them.
 
     See Also
     --------
@@ -137,6 +140,7 @@ class EmbeddingVectorizer(
     fingerprint_: str | None
     n_features_out_: int
     n_truncated_: int
+    encoder_files_: dict[str, bytes]
 
     def __init__(
         self,
@@ -243,7 +247,9 @@ class EmbeddingVectorizer(
         """The encoder, loaded on first use."""
         check_is_fitted(self)
         if getattr(self, "_encoder", None) is None:
-            if self.fingerprint_ is None or not isinstance(self.encoder, str | PathLike):
+            if files := getattr(self, "encoder_files_", None):
+                self._encoder = open_bundled(files, self.max_tokens, self.encoder_name_)
+            elif self.fingerprint_ is None or not isinstance(self.encoder, str | PathLike):
                 self._encoder = load_encoder(self.encoder, max_tokens=self.max_tokens)
             else:
                 self._encoder = find_encoder(self.encoder_name_, self.fingerprint_, self.max_tokens)
@@ -254,6 +260,8 @@ class EmbeddingVectorizer(
         texts = _clean(check_texts(X))
         if not texts:
             raise DataError("X is empty; fit needs at least one text")
+        if hasattr(self, "encoder_files_"):
+            del self.encoder_files_
         encoder = self._encoder = load_encoder(
             self.encoder, max_tokens=self.max_tokens, allow_download=self.allow_download
         )

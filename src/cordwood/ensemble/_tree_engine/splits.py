@@ -15,6 +15,7 @@ and all sums over classes are updated while the list is read. The entropy score 
 decreases.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -101,7 +102,7 @@ def x_log_x(x: Float, logs: Float64Array) -> Float:
         return logs[i]
     if x <= 0.0:  # a rounding residue of real weights
         return 0.0
-    return x * np.log2(x)
+    return x * math.log2(x)
 
 
 @helper

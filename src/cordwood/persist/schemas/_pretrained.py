@@ -1,7 +1,7 @@
-"""Schemas of vectorizers that use an encoder or a lexicon that is installed, not part of the file.
+"""Schemas of vectorizers that use an encoder or a lexicon.
 
-A file names an encoder and its fingerprint. It can neither choose where vectors are cached nor
-download anything.
+A file names an encoder and its fingerprint; the encoder is installed, or its files are part of the
+model file. A file can neither choose where vectors are cached nor download anything.
 """
 
 import re
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cordwood.encoders import bundle
+from cordwood.exceptions import CordwoodError
 from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Plain, Sizes, integer
@@ -25,6 +27,9 @@ _MAX_NAME = 1000
 _MAX_DIMENSION = 100_000
 _MAX_TOKENS = 1_000_000
 _MAX_WORDS = 10_000_000
+_MAX_FILES = 20
+# Bytes, arrays and the single-precision copies of weights that are stored in less.
+_MEMORY_PER_BYTE = 4
 
 
 def _is_name(value: Any) -> bool:
@@ -54,6 +59,55 @@ def _check_embedding_params(model: Any, is_trusted: bool) -> None:
     model._validate_params()
     if not _is_name(model.encoder) or model.max_tokens > _MAX_TOKENS:
         raise Rejected("has an EmbeddingVectorizer with invalid parameters")
+
+
+class _EncoderFiles(Field):
+    """Files of an encoder, which a model file contains on request."""
+
+    def is_stored(self, name: str, owner: Any, encoder: "ModelEncoder") -> bool:
+        """Return whether the caller of `save` or the file of a loaded model requests it."""
+        return encoder.bundles_encoder or name in vars(owner)
+
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+        """Store the files."""
+        try:
+            files = bundle.read_files(owner.encoder_)
+        except CordwoodError as error:
+            raise Rejected(f"cannot be stored with its encoder: {error}") from None
+        encoder.budget.spend(_MEMORY_PER_BYTE * sum(map(len, files.values())))
+        return {
+            path: encoder.arrays.add(np.frombuffer(content, np.uint8))
+            for path, content in files.items()
+        }
+
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+        """Read the files."""
+        if not isinstance(node, dict) or not 0 < len(node) <= _MAX_FILES:
+            raise Rejected("has an encoder of the wrong structure")
+        files = {}
+        for path, number in node.items():
+            content = decoder.arrays.get(number)
+            decoder.budget.spend(_MEMORY_PER_BYTE * content.size)
+            if content.dtype != np.uint8 or content.ndim != 1:
+                raise Rejected("has an encoder with a file that is not a sequence of bytes")
+            files[path] = content.tobytes()
+        return files
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check the type; `_check_encoder` checks the rest."""
+        return None if isinstance(value, dict) else "a mapping of paths to bytes"
+
+
+def _check_encoder(model: Any, interface_of: InterfaceOf) -> None:
+    if "encoder_files_" not in vars(model):
+        return
+    try:
+        encoder = bundle.open_bundled(model.encoder_files_, model.max_tokens, model.encoder_name_)
+    except CordwoodError as error:
+        raise Rejected(f"has an encoder that is not valid: {error}") from None
+    if encoder.fingerprint != model.fingerprint_ or encoder.dimension != model.n_features_out_:
+        raise Rejected("has an encoder that differs from the one of its vectorizer")
+    model._encoder = encoder
 
 
 class _Scores(Field):
@@ -111,12 +165,14 @@ SCHEMAS = (
             "fingerprint_": _digest(),
             "n_features_out_": integer(1, _MAX_DIMENSION),
             "n_truncated_": integer(0, 2**62),
+            "encoder_files_": _EncoderFiles(optional=True),
         },
         storable={
             "encoder": _name_encoder,
             "cache": lambda cache: True,
             "allow_download": lambda allow_download: False,
         },
+        check=_check_encoder,
         check_params=_check_embedding_params,
         interface=lambda model, interface_of: Interface(
             takes_text=True, n_outputs=int(model.n_features_out_), norm=1.0

@@ -1,0 +1,162 @@
+"""Encoders whose files are part of a model file.
+
+The files may come from anyone: everything that the weights and the tokenizer can do is bounded, and
+the encoder is tried before it is accepted.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cordwood.encoders.catalog import open_encoder
+from cordwood.encoders.encoder import Encoder
+from cordwood.encoders.model_folder import FILES, TOKENIZER, WEIGHTS, FolderInMemory
+from cordwood.exceptions import CordwoodError
+
+# Kinds of steps without regular expressions, which may take exponential time, and without compiled
+# tables.
+_STEPS = {
+    "normalizer": (
+        *("BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Sequence", "Strip"),
+        "StripAccents",
+    ),
+    "pre_tokenizer": (
+        *("BertPreTokenizer", "ByteLevel", "Digits", "Metaspace", "Punctuation", "Sequence"),
+        *("Whitespace", "WhitespaceSplit"),
+    ),
+    "post_processor": (
+        *("BertProcessing", "ByteLevel", "RobertaProcessing", "Sequence", "TemplateProcessing"),
+    ),
+}
+_MODELS = ("BPE", "WordPiece")
+_MAX_WORD_CHARACTERS = 1_000
+_MAX_SETTINGS_SIZE = 100_000
+
+# With larger weights, sums of products could overflow.
+_MAX_WEIGHT = 1e4
+
+
+def read_files(encoder: Encoder) -> dict[str, bytes]:
+    """Read the files of an encoder for a model file.
+
+    Parameters
+    ----------
+    encoder : Encoder
+
+    Returns
+    -------
+    dict of str to bytes
+        Content of each file, by its path relative to the folder of the encoder.
+
+    Raises
+    ------
+    CordwoodError
+        If the encoder is not in a folder, or if `open_bundled` would reject its files.
+    """
+    files = encoder.read_files()
+    if files is None:
+        raise CordwoodError(
+            f"encoder {encoder.name!r} is not a folder of files and cannot be part of a model "
+            "file; install it where the model is used"
+        )
+    open_bundled(files, encoder.max_tokens, encoder.name)
+    return files
+
+
+def open_bundled(files: Mapping[str, bytes], max_tokens: int, name: str) -> Encoder:
+    """Open an encoder whose files are part of a model file.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Content of each file, by its path relative to the folder of the encoder.
+    max_tokens : int
+        Number of tokens at which texts are truncated.
+    name : str
+        Name of the encoder.
+
+    Returns
+    -------
+    Encoder
+
+    Raises
+    ------
+    CordwoodError
+        If a file is missing, unknown or invalid.
+    """
+    for path, content in files.items():
+        file = path.rpartition("/")[2]
+        if file not in FILES or path.count("/") > 1:
+            raise CordwoodError(f"the bundled encoder has an unexpected file {path[:100]!r}")
+        if file not in (WEIGHTS, TOKENIZER) and len(content) > _MAX_SETTINGS_SIZE:
+            raise CordwoodError(f"the file {path} of the bundled encoder is too large")
+        if file == TOKENIZER:
+            _check_tokenizer(content)
+    try:
+        return _open(FolderInMemory(files, Path("bundled encoder")), max_tokens, name)
+    except CordwoodError:
+        raise
+    except BaseException as error:
+        # Numpy raises exceptions about shapes that do not match; a panic of the library tokenizers,
+        # which is written in Rust, is not even an Exception.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise CordwoodError(f"the bundled encoder fails: {str(error)[:200]}") from None
+        raise
+
+
+def _open(folder: FolderInMemory, max_tokens: int, name: str) -> Encoder:
+    """Check the weights, open the encoder, and encode an empty, a short and a long text."""
+    for path in folder.read_files():
+        if path.endswith(WEIGHTS):
+            _check_weights(folder, path)
+    encoder = open_encoder(folder, max_tokens, name=name)
+    vectors = encoder.encode(["", "a", "word " * (2 * min(max_tokens, 10_000))])
+    if vectors.shape[1:] != (encoder.dimension,) or not np.isfinite(vectors).all():
+        raise CordwoodError("the vectors of the bundled encoder are not valid")
+    return encoder
+
+
+def _check_tokenizer(content: bytes) -> None:
+    """Raise unless the tokenizer consists of steps whose time is proportional to the text."""
+    try:
+        tokenizer = json.loads(content)
+        model = tokenizer["model"]
+        kinds = {
+            part: [str(step["type"]) for step in _list_steps(tokenizer.get(part))]
+            for part in _STEPS
+        }
+        word_length = int(model.get("max_input_chars_per_word", 0))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise CordwoodError("the tokenizer of the bundled encoder is invalid") from None
+    if model.get("type") not in _MODELS or not 0 <= word_length <= _MAX_WORD_CHARACTERS:
+        raise CordwoodError(
+            f"a bundled encoder must have a tokenizer of type {' or '.join(_MODELS)}"
+        )
+    for part, found in kinds.items():
+        for kind in found:
+            if kind not in _STEPS[part]:
+                raise CordwoodError(
+                    f"a bundled encoder cannot have a tokenizer with the {part} {kind[:50]}"
+                )
+
+
+def _list_steps(step: Any) -> Iterator[dict[str, Any]]:
+    """Yield a step of a tokenizer, and the steps in it."""
+    if step is None:
+        return
+    yield step
+    for key in ("normalizers", "pretokenizers", "processors"):
+        for each in step.get(key, ()):
+            yield from _list_steps(each)
+
+
+def _check_weights(folder: FolderInMemory, path: str) -> None:
+    for key, array in folder.read_tensors(path).items():
+        if array.size and not np.abs(array.astype(np.float64)).max() <= _MAX_WEIGHT:
+            raise CordwoodError(
+                f"the array {key[:100]!r} of the bundled encoder has values that are not finite or "
+                f"greater than {_MAX_WEIGHT:g}"
+            )

