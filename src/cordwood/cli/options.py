@@ -68,6 +68,33 @@ Language = Annotated[
         show_default=False,
     ),
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set a parameter of the recipe, such as C=0.5 or vectorizer__min_df=2; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        help="Seed of the random number generators; the same seed gives the same result.",
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="NUMBER",
+        help="Number of threads; -1 uses all cores. The result does not depend on it.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 from joblib import effective_n_jobs
@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from cordwood import api, persist, recipes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
+from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
@@ -24,6 +25,7 @@ from cordwood.decisions.cost_file import read_cost_matrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.text.languages import check_language
 from cordwood.text.presets import choose_preset
 from cordwood.text.vectorizer import TextVectorizer
@@ -56,10 +58,24 @@ def train(args: Train) -> None:
     source.show(console, samples)
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
+    class_sizes = _count_labels(samples)
+    # Samples that are the only one of their class cannot be both trained on and predicted. Scores
+    # are those of the most probable class, not of several labels or a tuned decision.
+    has_scores = (
+        args.scores
+        and max(class_sizes.values(), default=0) > 1
+        and not samples.multilabel
+        and args.optimize is None
+    )
     start = time.perf_counter()
     with console.progress("training"):
         model = api.train(
-            samples, recipe=args.recipe, encoder=encoder, lexicon=args.lexicon, **params
+            samples,
+            recipe=args.recipe,
+            encoder=encoder,
+            lexicon=args.lexicon,
+            oof=has_scores,
+            **params,
         )
     seconds = time.perf_counter() - start
     persist.save(
@@ -84,6 +100,12 @@ def train(args: Train) -> None:
         console.field("decision", _format_decision(model[-1]))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
+    evaluation = None
+    if has_scores:
+        evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
+        show_expected_scores(console, evaluation)
+    if samples.multilabel and args.scores:
+        console.field("scores", _format_oof_scores(model[-1], samples))
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(
@@ -92,7 +114,7 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": _count_labels(samples),
+            "classes": class_sizes,
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,
@@ -101,6 +123,7 @@ def train(args: Train) -> None:
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
             "seconds": round(seconds, 3),
+            "scores": None if evaluation is None else evaluation.to_dict(),
             "model": str(target),
             "bytes": size,
         }
@@ -134,6 +157,20 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     )
     dropped = f"; dropped for little effect on the log loss: {', '.join(pruned)}" if pruned else ""
     return kept + dropped
+
+
+def _format_oof_scores(classifier: MultiLabelClassifier, samples: Corpus | FeatureMatrix) -> str:
+    """Describe the out-of-fold scores of a model of several labels per sample."""
+    predictions = api.MultiLabelPredictions(
+        indicators=classifier.apply_thresholds(classifier.oof_proba_),
+        probabilities=classifier.oof_proba_,
+        classes=classifier.classes_,
+    )
+    evaluation = api.score_multilabel(cast(Any, samples.labels), predictions)
+    return (
+        f"out of fold, micro F1 {evaluation.micro_f1:.3f}, macro F1 {evaluation.macro_f1:.3f}; "
+        "slightly optimistic, because the thresholds were chosen on the same predictions"
+    )
 
 
 def _format_decision(classifier: TunedDecisionClassifier) -> str:

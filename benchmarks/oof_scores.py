@@ -1,0 +1,163 @@
+"""Are scores from the training data alone right, and do their intervals cover the test score?
+
+    python dev.py bench oof_scores [--sets youtube webkb] [--recipe quick] [--limit 2000]
+
+A random sample of each data set is split into folds. A model is trained on all folds but one; its
+scores are estimated as by `cordwood.inspection.oof_evaluation`, and measured on the remaining fold.
+The difference of both has two sources of noise, the training samples and the test samples: a fold
+is covered if the difference is at most 1.96 times the square root of the sum of the two bootstrap
+variances, which happens in 95 % of the folds if the estimate is unbiased and its variance is right.
+
+Prints the mean estimate and test score of each data set, their difference, and the share of folds
+that are covered. The last lines are the means over all data sets.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from cordwood import api, recipes
+from cordwood.datasets.corpus import Corpus
+from cordwood.inspection._resampled_scores import compute_scores, resample_scores
+from cordwood.inspection.oof_predictions import fit_with_oof
+from corpora import load_single_label
+from options import at_least
+from stopwatch import print_head, print_row, print_run
+
+SETS = (
+    *("youtube", "myspace", "tweets", "amazon", "debate", "twitter", "nyt", "bbc"),
+    *("r8", "r52", "yelp", "webkb", "20ng", "reut90", "ohsumed", "spambase"),
+)
+SCORES = ("accuracy", "macro_f1", "log_loss", "calibration_error")
+N_RESAMPLES = 500
+
+Record = dict[str, Any]
+
+
+def load(name: str, limit: int) -> tuple[Any, NDArray[Any], Any]:
+    """Return a random sample of a data set, its labels and its groups."""
+    dataset = load_single_label(name)
+    kept = np.sort(np.random.RandomState(0).permutation(len(dataset))[:limit])
+    dataset = dataset.select(kept)
+    labels = np.asarray(dataset.labels)
+    # A class of one sample can be either trained on or tested.
+    sizes = dict(zip(*np.unique(labels, return_counts=True), strict=True))
+    dataset = dataset.select(np.flatnonzero([sizes[label] >= 5 for label in labels.tolist()]))
+    return dataset, np.asarray(dataset.labels), dataset.groups
+
+
+def measure_fold(
+    dataset: Any,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    seed: int,
+    recipe: str,
+    params: dict[str, Any],
+) -> Record:
+    """Train on a part of the samples; return the estimated and the measured scores."""
+    training_set, test_set = dataset.select(train), dataset.select(test)
+    is_text = isinstance(dataset, Corpus)
+    model = recipes.make(
+        recipe, input="text" if is_text else "numeric", random_state=seed, **params
+    )
+    X = training_set.texts if is_text else training_set.X
+    oof = fit_with_oof(model, X, np.asarray(training_set.labels), groups=training_set.groups)
+    codes = np.searchsorted(oof.classes, np.asarray(test_set.labels))
+    groups = training_set.groups and np.unique(training_set.groups, return_inverse=True)[1]
+    parts = {
+        "oof": (oof.proba, oof.y, groups),
+        "test": (api.predict(model, test_set).probabilities, codes, None),
+    }
+    record: Record = {}
+    for part, (proba, y_true, part_groups) in parts.items():
+        point = compute_scores(proba, y_true)
+        resampled = resample_scores(
+            proba, y_true, part_groups, N_RESAMPLES, np.random.default_rng(0)
+        )
+        for name in SCORES:
+            record[f"{part} {name}"] = float(getattr(point, name)[0])
+            record[f"{part} {name} sd"] = float(getattr(resampled, name).std())
+    return record
+
+
+def is_covered(record: Record, name: str) -> bool:
+    """Return whether the interval of the difference contains zero."""
+    error = record[f"oof {name}"] - record[f"test {name}"]
+    sd = np.hypot(record[f"oof {name} sd"], record[f"test {name} sd"])
+    return bool(abs(error) <= 1.96 * sd)
+
+
+def main(
+    names: Sequence[str], recipe: str, cv: int | None, limit: int, n_folds: int, ledger: Path | None
+) -> None:
+    print_run()
+    params: dict[str, Any] = {}
+    if recipes.find(recipe).members:
+        params = {"check_leakage": False}  # does not affect predictions
+        if cv is not None:
+            params["cv"] = cv
+    print(f"recipe {recipe} {params}, at most {limit:,} samples, {n_folds} folds of five\n")
+    print_head(
+        "data set",
+        *("samples", "accuracy", "test", "difference", "covered"),
+        *("macro F1: difference", "covered", "log loss: difference", "covered"),
+    )
+    records = []
+    for name in names:
+        dataset, labels, groups = load(name, limit)
+        splitter = StratifiedGroupKFold if groups is not None else StratifiedKFold
+        folds = list(splitter(5, shuffle=True, random_state=0).split(labels, labels, groups))
+        found = [
+            {
+                "dataset": name,
+                "recipe": recipe,
+                "n": len(train),
+                "fold": number,
+                **measure_fold(dataset, train, test, number, recipe, params),
+            }
+            for number, (train, test) in enumerate(folds[:n_folds])
+        ]
+        if ledger is not None:
+            with ledger.open("a") as file:
+                file.writelines(json.dumps(record) + "\n" for record in found)
+        records += found
+        print_row(name, f"{len(labels) * 4 // 5:,}", *_summarize(found))
+    print_row("all", "", *_summarize(records))
+
+
+def _summarize(records: Sequence[Record]) -> list[str]:
+    cells = []
+    for name in SCORES[:3]:
+        estimate = np.mean([record[f"oof {name}"] for record in records])
+        truth = np.mean([record[f"test {name}"] for record in records])
+        covered = f"{sum(is_covered(record, name) for record in records)}/{len(records)}"
+        shown = f"{estimate - truth:+.3f}"
+        cells += [f"{estimate:.3f}", f"{truth:.3f}", shown, covered][
+            0 if name == "accuracy" else 2 :
+        ]
+    return cells
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sets", nargs="+", default=SETS, metavar="NAME")
+    parser.add_argument("--recipe", default="quick")
+    parser.add_argument("--cv", type=at_least(2), help="folds inside a stack")
+    parser.add_argument("--limit", type=at_least(100), default=2000)
+    parser.add_argument("--folds", type=at_least(1), default=5)
+    parser.add_argument("--ledger", type=Path, help="append the scores of each fold to this file")
+    arguments = parser.parse_args()
+    main(
+        arguments.sets,
+        arguments.recipe,
+        arguments.cv,
+        arguments.limit,
+        arguments.folds,
+        arguments.ledger,
+    )

@@ -1,0 +1,358 @@
+"""Scores of a model estimated from its training data, with confidence intervals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood._results import OOFPredictions
+from cordwood.inspection._baselines import MAJORITY, predict_linear, predict_majority
+from cordwood.inspection._resampled_scores import (
+    ResampledScores,
+    compute_scores,
+    resample_scores,
+)
+
+_N_WEAKEST = 3
+_SOURCES = {
+    "oob": "out-of-bag",
+    "loo": "leave-one-out",
+    "cv": "cross-validation",
+    "prefit": "fitted on other samples",
+}
+
+
+@dataclass(frozen=True)
+class ScoreInterval:
+    """A score with its confidence interval.
+
+    Parameters
+    ----------
+    value : float
+        Estimate.
+    low, high : float
+        Limits of the confidence interval.
+
+    Examples
+    --------
+    >>> print(ScoreInterval(0.9124, 0.9051, 0.9188))
+    0.912 (0.905 to 0.919)
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassEvaluation:
+    """F1 of one class with its confidence interval.
+
+    Parameters
+    ----------
+    label : object
+        Class label.
+    f1 : ScoreInterval
+        F1 of the class.
+    support : int
+        Number of samples of the class.
+    """
+
+    label: Any
+    f1: ScoreInterval
+    support: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Scores of a classifier with confidence intervals.
+
+    Parameters
+    ----------
+    accuracy : ScoreInterval
+        Share of correct predictions.
+    macro_f1 : ScoreInterval
+        Mean F1 of the classes.
+    log_loss : ScoreInterval
+        Mean negative logarithm of the probability of the true class, which is clipped to 1e-7.
+    calibration_error : ScoreInterval
+        Expected calibration error of the predicted class, in 15 bins of equally many samples.
+    """
+
+    accuracy: ScoreInterval
+    macro_f1: ScoreInterval
+    log_loss: ScoreInterval
+    calibration_error: ScoreInterval
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Convert to built-in types that `json.dumps` accepts.
+
+        Returns
+        -------
+        dict
+            One dict with `value`, `low` and `high` per score.
+        """
+        return {name: vars(interval).copy() for name, interval in vars(self).items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OOFEvaluation:
+    """Scores that a model is expected to have on new samples, estimated from its training data.
+
+    Parameters
+    ----------
+    scores : Scores
+        Scores of the model.
+    classes : tuple of ClassEvaluation
+        F1 of each class, from the lowest to the highest.
+    baselines : mapping of str to Scores
+        Scores of simple classifiers on the same samples.
+    sources : mapping of str to str
+        How the out-of-fold predictions were computed, as in `OOFPredictions`.
+    n_samples : int
+        Number of samples.
+    n_groups : int or None
+        Number of groups, which are resampled as a whole; None if samples are resampled.
+    confidence_level : float
+        Confidence level of the intervals.
+    """
+
+    scores: Scores
+    classes: tuple[ClassEvaluation, ...]
+    baselines: Mapping[str, Scores] = field(default_factory=dict)
+    sources: Mapping[str, str]
+    n_samples: int
+    n_groups: int | None
+    confidence_level: float
+
+    @property
+    def weakest_classes(self) -> tuple[ClassEvaluation, ...]:
+        """The three classes with the lowest F1."""
+        return self.classes[:_N_WEAKEST]
+
+    @property
+    def method(self) -> str:
+        """How the scores were obtained, in one sentence without a period."""
+        names: dict[str, list[str]] = {}
+        for name, source in self.sources.items():
+            names.setdefault(_SOURCES[source], []).append(name)
+        if len(self.sources) == 1:
+            how = next(iter(names))
+        else:
+            how = ", ".join(f"{source} of {', '.join(each)}" for source, each in names.items())
+        unit = "samples" if self.n_groups is None else f"{self.n_groups:,} groups"
+        return (
+            f"out-of-fold predictions of {self.n_samples:,} training samples ({how}); "
+            f"{self.confidence_level:.0%} intervals by bootstrap over {unit}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to built-in types that `json.dumps` accepts.
+
+        Returns
+        -------
+        dict
+            One entry per field, and `method`; `classes` is a list of dicts.
+        """
+        return {
+            **self.scores.to_dict(),
+            "classes": [
+                {"label": _to_builtin(each.label), "support": each.support, **vars(each.f1)}
+                for each in self.classes
+            ],
+            "baselines": {name: scores.to_dict() for name, scores in self.baselines.items()},
+            "sources": dict(self.sources),
+            "n_samples": self.n_samples,
+            "n_groups": self.n_groups,
+            "confidence_level": self.confidence_level,
+            "method": self.method,
+        }
+
+    def __str__(self) -> str:
+        header = ("", "accuracy", "macro F1", "log loss", "calibration error")
+        named = {"model": self.scores, **self.baselines}
+        rows = [(name, *map(str, vars(scores).values())) for name, scores in named.items()]
+        weakest = [
+            (str(each.label), str(each.f1), f"{each.support:,}") for each in self.weakest_classes
+        ]
+        return "\n".join(
+            [
+                self.method,
+                *_align([header, *rows]),
+                *_align([("weakest classes", "F1", "samples"), *weakest]),
+            ]
+        )
+
+
+def oof_evaluation(
+    model: Any,
+    X: Any = None,
+    *,
+    confidence_level: float = 0.95,
+    n_resamples: int = 1000,
+    random_state: int = 0,
+) -> OOFEvaluation:
+    """Estimate the scores of a model on new samples from its training data.
+
+    Parameters
+    ----------
+    model : Pipeline or OOFPredictions
+        Model that was trained by `cordwood.train` and has out-of-fold predictions `oof_`, or the
+        result of `compute_oof`.
+    X : sequence of str, array or sparse matrix of length n_samples, default=None
+        The training samples, for two baselines: the majority class, and scikit-learn's `LinearSVC`
+        on TF-IDF in a 5-fold cross-validation. By default there are no baselines.
+    confidence_level : float, default=0.95
+        Confidence level of the intervals.
+    n_resamples : int, default=1000
+        Number of bootstrap resamples.
+    random_state : int, default=0
+        Seed of the resamples, and of the folds of the baseline.
+
+    Returns
+    -------
+    OOFEvaluation
+
+    See Also
+    --------
+    compute_oof : Out-of-fold predictions of any classifier.
+    cordwood.evaluate : Scores on other samples.
+
+    Notes
+    -----
+    The intervals are percentiles of bootstrap resamples of the samples, or of the groups if there
+    are any [1]_. They cover the score on an infinitely large test set; the score on a small test
+    set varies more. If all predictions are correct, all resamples are equal, and the lower limit is
+    that of Clopper and Pearson.
+
+    The expected calibration error is the mean absolute difference of accuracy and confidence in 15
+    bins [2]_ of equally many samples [3]_. The error of resamples is larger than that of the
+    samples, because of their noise; the interval is shifted by the mean difference.
+
+    References
+    ----------
+    .. [1] Efron, Tibshirani (1993). An introduction to the bootstrap. Chapman & Hall.
+    .. [2] Guo, Pleiss, Sun, Weinberger (2017). On calibration of modern neural networks. ICML.
+    .. [3] Nguyen, O'Connor (2015). Posterior calibration and exploratory analysis for natural
+       language processing models. EMNLP.
+
+    Examples
+    --------
+    >>> from cordwood.inspection import compute_oof
+    >>> from cordwood import RandomForestClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> oof = compute_oof(RandomForestClassifier(random_state=0), X, y)
+    >>> evaluation = oof_evaluation(oof)
+    >>> print(evaluation.scores.accuracy)
+    0.953 (0.920 to 0.987)
+    """
+    oof = model if isinstance(model, OOFPredictions) else getattr(model, "oof_", None)
+    if oof is None:
+        raise ValueError(
+            "The model has no out-of-fold predictions; train it by cordwood.train(..., oof=True), "
+            "or pass the result of cordwood.inspection.compute_oof."
+        )
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level must be between 0 and 1; got {confidence_level!r}.")
+    baselines: dict[str, NDArray[np.float64]] = {}
+    if X is not None:
+        if (n_given := X.shape[0] if hasattr(X, "shape") else len(X)) != len(oof):
+            raise ValueError(
+                f"X has {n_given} samples, but the model was trained on {len(oof)}; pass the "
+                "training samples in the same order."
+            )
+        baselines = {**predict_linear(X, oof, random_state), MAJORITY: predict_majority(oof)}
+
+    def evaluate(proba: NDArray[np.float64]) -> tuple[Scores, list[ScoreInterval]]:
+        rng = np.random.default_rng(random_state)
+        resampled = resample_scores(proba, oof.y, oof.groups, n_resamples, rng)
+        n_groups = None if oof.groups is None else len(np.unique(oof.groups))
+        return _find_intervals(
+            compute_scores(proba, oof.y), resampled, oof.y, n_groups, 1 - confidence_level
+        )
+
+    scores, class_f1 = evaluate(oof.proba)
+    supports = np.bincount(oof.y, minlength=len(oof.classes)).tolist()
+    classes = [
+        ClassEvaluation(label=label, f1=f1, support=support)
+        for label, f1, support in zip(oof.classes.tolist(), class_f1, supports, strict=True)
+    ]
+    return OOFEvaluation(
+        scores=scores,
+        classes=tuple(sorted(classes, key=lambda each: each.f1.value)),
+        baselines={name: evaluate(proba)[0] for name, proba in baselines.items()},
+        sources=dict(oof.sources),
+        n_samples=len(oof),
+        n_groups=None if oof.groups is None else len(np.unique(oof.groups)),
+        confidence_level=confidence_level,
+    )
+
+
+def _find_intervals(
+    point: ResampledScores,
+    resampled: ResampledScores,
+    y: NDArray[np.intp],
+    n_groups: int | None,
+    alpha: float,
+) -> tuple[Scores, list[ScoreInterval]]:
+    """Return the intervals of the scores, and of the F1 of each class."""
+    quantiles = (alpha / 2, 1 - alpha / 2)
+
+    def interval(name: str) -> ScoreInterval:
+        value = float(getattr(point, name)[0])
+        low, high = np.quantile(getattr(resampled, name), quantiles).tolist()
+        return ScoreInterval(value, low, high)
+
+    # A perfect score has no variance in the bootstrap: use the limit of Clopper and Pearson.
+    support = np.bincount(y, minlength=len(point.class_f1))
+    if n_groups is not None:
+        support = np.minimum(support, n_groups)
+    class_f1 = [
+        ScoreInterval(float(value), float(min(low, lowest)), float(high))
+        for value, low, high, lowest in zip(
+            point.class_f1[:, 0],
+            *np.nanquantile(resampled.class_f1, quantiles, axis=1),
+            np.where(point.class_f1[:, 0] == 1, _perfect_limit(support, alpha), 1.0),
+            strict=True,
+        )
+    ]
+    accuracy, macro_f1 = interval("accuracy"), interval("macro_f1")
+    if accuracy.value == 1:
+        n_units = len(y) if n_groups is None else n_groups
+        accuracy = ScoreInterval(1.0, float(_perfect_limit(n_units, alpha)), 1.0)
+        macro_f1 = ScoreInterval(1.0, float(np.mean([each.low for each in class_f1])), 1.0)
+    calibration_error = interval("calibration_error")
+    bias = float(resampled.calibration_error.mean()) - calibration_error.value
+    return Scores(
+        accuracy=accuracy,
+        macro_f1=macro_f1,
+        log_loss=interval("log_loss"),
+        calibration_error=ScoreInterval(
+            calibration_error.value,
+            max(calibration_error.low - bias, 0.0),
+            max(calibration_error.high - bias, 0.0),
+        ),
+    ), class_f1
+
+
+def _perfect_limit(n: Any, alpha: float) -> Any:
+    """Return the lower limit of a share of which all of `n` observations are hits."""
+    return (alpha / 2) ** (1 / np.maximum(n, 1))
+
+
+def _align(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _to_builtin(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
