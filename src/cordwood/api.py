@@ -5,7 +5,6 @@ command line calls the same functions.
 """
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,12 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood import recipes
+from cordwood._api_inputs import check_fitted, check_inputs, select_features
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
-from cordwood._labels import check_n_classes, check_no_missing
+from cordwood._labels import check_n_classes
 from cordwood._results import (
     ClassScores,
     Evaluation,
@@ -28,19 +26,25 @@ from cordwood._results import (
     score,
     score_multilabel,
 )
-from cordwood.columns._frames import count_rows, is_table, take_label_column
-from cordwood.columns.converter import TableConverter
-from cordwood.columns.detection import detect_columns
-from cordwood.columns.roles import ColumnRoles, check_columns
+from cordwood._training_options import (
+    balance_classes,
+    choose_columns,
+    convert_table,
+    join_texts,
+    list_metadata,
+    list_pretrained,
+    make_multilabel,
+    parse_decision,
+)
+from cordwood.columns._frames import count_rows, is_table
+from cordwood.columns.roles import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.decisions.tuned_decision import OBJECTIVES, TunedDecisionClassifier
-from cordwood.encoders.choice import choose_encoder
+from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
-from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
@@ -179,11 +183,11 @@ def train(
     >>> model.predict({"text": ["", "soup"], "price": [2, 4]}).tolist()
     ['drink', 'food']
     """
-    X, y = _check_inputs(data, labels)
+    X, y = check_inputs(data, labels)
     is_multilabel = isinstance(y, list)
     if not is_multilabel:
         check_n_classes(y.tolist(), "the training set")
-    roles = _choose_columns(data, labels, columns)
+    roles = choose_columns(data, labels, columns)
     if roles is not None:
         if is_multilabel:
             raise CordwoodError("columns requires one label per sample; omit it")
@@ -197,8 +201,8 @@ def train(
         check_language(language)
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
-    texts = _join_texts(data, roles) if roles is not None else X if input_type == "text" else None
-    params |= _list_pretrained(recipe, texts, encoder, lexicon)
+    texts = join_texts(data, roles) if roles is not None else X if input_type == "text" else None
+    params |= list_pretrained(recipe, texts, encoder, lexicon)
     multilabel_params = {
         name: params.pop(name) for name in _MULTILABEL_PARAMS if is_multilabel and name in params
     }
@@ -220,7 +224,7 @@ def train(
         calibrate=calibrate,
         **params,
     )
-    decision = _parse_decision(optimize, cost_matrix, pos_label)
+    decision = parse_decision(optimize, cost_matrix, pos_label)
     balancing: NDArray[np.float64] | None = None
     if is_multilabel:
         given = {
@@ -232,10 +236,10 @@ def train(
         for name, value in given.items():
             if value is not None and value is not False:
                 raise CordwoodError(f"{name} requires one label per sample; omit it")
-        model, y, oof = *_make_multilabel(model, y, **multilabel_params), False
+        model, y, oof = *make_multilabel(model, y, **multilabel_params), False
         model.set_params(classifier__random_state=random_state, classifier__n_jobs=n_jobs)
     elif class_weight is not None:
-        balancing = _balance(recipe, model, y, class_weight)
+        balancing = balance_classes(recipe, model, y, class_weight)
     if decision and not is_multilabel:
         if oof or balancing is not None:
             other = "oof" if oof else "class_weight of a stack"
@@ -249,7 +253,7 @@ def train(
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
-    metadata = _list_metadata(model, recipe, data, groups, sample_weight, oof=oof)
+    metadata = list_metadata(model, recipe, data, groups, sample_weight, oof=oof)
     if balancing is not None:
         metadata["sample_weight"] = balancing * metadata.get("sample_weight", 1.0)
     try:
@@ -257,7 +261,7 @@ def train(
             name = model.steps[-1][0]
             return model.fit(X, y, **{f"{name}__{key}": value for key, value in metadata.items()})
         # Rows of a table are selected after its conversion.
-        rows, inner = (X, model) if roles is None else _convert_table(model, X)
+        rows, inner = (X, model) if roles is None else convert_table(model, X)
         inner_oof = fit_with_oof(
             inner, rows, y, n_jobs=n_jobs, random_state=random_state, **metadata
         )
@@ -271,182 +275,10 @@ def train(
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 
 
-def _list_metadata(
-    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any, *, oof: bool
-) -> dict[str, Any]:
-    """Return groups and sample weights, if there are any."""
-    classifier = model[-1]
-    metadata = {}
-    if groups is not None:
-        # Out-of-fold predictions are grouped for any classifier.
-        if not oof and not has_fit_parameter(classifier, "groups"):
-            raise CordwoodError(
-                f"recipe {recipe!r} does not cross-validate, so that groups have no effect; omit "
-                "groups= / --group, or use oof=True / --scores"
-            )
-        metadata["groups"] = groups
-    if sample_weight is None:
-        sample_weight = getattr(data, "weights", None)
-    if sample_weight is not None:
-        weights = np.asarray(sample_weight, float)
-        if not weights.sum() > 0:
-            raise DataError("all sample weights are 0; at least one must be positive")
-        _check_weights_supported(classifier, recipe)
-        metadata["sample_weight"] = weights
-    return metadata
-
-
-def _check_weights_supported(classifier: Any, recipe: str) -> None:
-    """Raise an error that names the members whose `fit` has no `sample_weight`."""
-    members = dict(getattr(classifier, "estimators", None) or {recipe: classifier})
-    able = [name for name, each in members.items() if select_fit_params(each, {"sample_weight": 0})]
-    unable = [name for name in members if name not in able]
-    if unable == [recipe]:
-        raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
-    if unable:
-        # Members of pretrained models are added anyway.
-        definition = recipes.find(recipe)
-        others = [
-            name for name in able if name in (*definition.members, *definition.numeric_members)
-        ]
-        raise CordwoodError(
-            f"recipe {recipe!r} cannot use sample weights, because its members "
-            f"{', '.join(unable)} cannot; choose others with members={others} / "
-            f'--set "members={others}"'
-        )
-
-
-def _parse_decision(
-    optimize: str | None, cost_matrix: ArrayLike | None, pos_label: Any
-) -> dict[str, Any]:
-    """Return the parameters of `TunedDecisionClassifier`; empty without `optimize`.
-
-    Examples
-    --------
-    >>> _parse_decision("precision=0.9", None, None)
-    {'optimize': 'precision', 'min_precision': 0.9}
-    """
-    if optimize is None:
-        if cost_matrix is not None or pos_label is not None:
-            name = "pos_label" if cost_matrix is None else "cost_matrix"
-            raise CordwoodError(f"{name} requires optimize; set it, or omit {name}")
-        return {}
-    name, _, value = optimize.partition("=")
-    if name not in OBJECTIVES or (name == "precision") != bool(value):
-        raise CordwoodError(
-            f"optimize must be f1, macro_f1, cost or precision=NUMBER, such as precision=0.95; "
-            f"got {optimize!r}"
-        )
-    decision: dict[str, Any] = {"optimize": name}
-    if value:
-        try:
-            decision["min_precision"] = float(value)
-        except ValueError:
-            raise CordwoodError(
-                f"the precision of optimize must be a number below 1; got {value!r}"
-            ) from None
-    if (name == "cost") != (cost_matrix is not None):
-        raise CordwoodError("optimize='cost' and cost_matrix require each other")
-    given = {"cost_matrix": cost_matrix, "pos_label": pos_label}
-    return decision | {key: value for key, value in given.items() if value is not None}
-
-
-def _balance(
-    recipe: str, model: Pipeline, y: NDArray[Any], class_weight: str
-) -> NDArray[np.float64] | None:
-    """Set the class weights of a classifier, or return the sample weights of a stack."""
-    if class_weight != "balanced":
-        raise CordwoodError(f"class_weight must be 'balanced'; got {class_weight!r}")
-    last = model.steps[-1][1]
-    if isinstance(last, OOBStackingClassifier):
-        unsupported = [
-            name
-            for name, member in last.estimators
-            if not select_fit_params(member, {"sample_weight": None})
-        ]
-        if unsupported:
-            raise CordwoodError(
-                f"class_weight is not supported by the members {', '.join(unsupported)} of recipe "
-                f"{recipe!r}; choose other members, or optimize='macro_f1', which needs no weights"
-            )
-        return np.asarray(compute_sample_weight("balanced", y))
-    names = [name for name in last.get_params() if name.rpartition("__")[2] == "class_weight"]
-    if not names:
-        raise CordwoodError(
-            f"class_weight is not supported by recipe {recipe!r}; omit it, or set "
-            "optimize='macro_f1', which needs no weights"
-        )
-    last.set_params(**{names[0]: "balanced"})
-    return None
-
-
-def _make_multilabel(
-    model: Pipeline, y: list[tuple[Any, ...]], **params: Any
-) -> tuple[Pipeline, NDArray[np.int64]]:
-    """Return a pipeline for several labels per sample, and the label indicators."""
-    try:
-        classes = sorted({label for labels in y for label in labels})
-    except TypeError as error:
-        raise DataError("the labels have different types; convert all to str") from error
-    if not classes:
-        raise DataError("the training set has no labels; at least one sample must have one")
-    columns = {label: column for column, label in enumerate(classes)}
-    indicators = np.zeros((len(y), len(classes)), np.int64)
-    for i, labels in enumerate(y):
-        indicators[i, [columns[label] for label in labels]] = 1
-    cv = getattr(model[-1], "cv", None)
-    if isinstance(cv, int):
-        params["cv"] = cv
-    return Pipeline(
-        [("classifier", MultiLabelClassifier(model, classes=classes, **params))]
-    ), indicators
-
-
 def _find_multilabel(model: Any) -> MultiLabelClassifier | None:
     """Return the classifier of several labels per sample, if the model is one."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     return last if isinstance(last, MultiLabelClassifier) else None
-
-
-def _list_pretrained(
-    recipe: str, texts: Sequence[str] | None, encoder: Any, lexicon: Any
-) -> dict[str, Any]:
-    """Return the parameters `encoder` and `lexicon` of a recipe."""
-    definition = recipes.find(recipe)
-    if isinstance(encoder, str) and encoder == "auto":
-        if texts is not None and definition.auto_encoder:
-            choice = choose_encoder(texts)
-            logger.info(f"encoder: {choice.reason}")
-            encoder = choice.name
-        else:
-            encoder = None
-    given = {"encoder": encoder, "lexicon": lexicon}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _choose_columns(data: Any, labels: Any, columns: Any) -> ColumnRoles | None:
-    """Return the columns of a table by role; None if the samples are not rows of a table."""
-    is_dataframe = is_table(data) and not isinstance(data, Corpus)
-    if columns is None and not is_dataframe:
-        return None
-    if not is_table(data):
-        raise TypeError("columns requires a dataframe or a Corpus; omit it")
-    if columns is None or (isinstance(columns, str) and columns == "auto"):
-        found = detect_columns(data, exclude=[labels] if isinstance(labels, str) else ())
-        logger.info(f"columns: {found}")
-        return found.roles
-    return check_columns(columns)
-
-
-def _convert_table(model: Pipeline, table: Any) -> tuple[NDArray[np.object_], Pipeline]:
-    """Fit the first step; return its output and the other steps."""
-    return model.steps[0][1].fit_transform(table), Pipeline(model.steps[1:])
-
-
-def _join_texts(table: Any, roles: ColumnRoles) -> Sequence[str] | None:
-    if not roles.text:
-        return None
-    return [text for (text,) in TableConverter(text=roles.text).fit_transform(table).tolist()]
 
 
 def predict(
@@ -505,7 +337,7 @@ def predict(
     >>> predict(model, ["bad", "good"]).labels.tolist()
     ['-', '+']
     """
-    _check_fitted(model)
+    check_fitted(model)
     rule = make_decision_rule(
         model,
         coverage=coverage,
@@ -537,7 +369,7 @@ def predict_by_rule(
         As returned by `predict`.
     """
     classes = np.asarray(model.classes_)
-    X = _select_features(model, data)
+    X = select_features(model, data)
     n_samples = count_rows(data) if is_table(data) else len(data)
     # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
     probabilities = model.predict_proba(X) if n_samples else np.empty((0, len(classes)))
@@ -597,8 +429,8 @@ def evaluate(
     +          0.500   1.000  0.667        1
     -          1.000   0.500  0.667        2
     """
-    _check_fitted(model)
-    _, y_true = _check_inputs(data, labels)
+    check_fitted(model)
+    _, y_true = check_inputs(data, labels)
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
@@ -614,141 +446,3 @@ def evaluate(
     return score(
         y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist(), weights
     )
-
-
-def _check_fitted(model: Any) -> None:
-    """Raise if `model` is not a fitted estimator."""
-    if isinstance(model, str):
-        raise TypeError(
-            f"model must be a fitted classifier, not the str {model!r}; open a model file with "
-            "cordwood.load"
-        )
-    check_is_fitted(
-        model, msg="this %(name)s is not fitted; call its fit method, or cordwood.train"
-    )
-
-
-def _check_texts(texts: Any) -> None:
-    """Raise if `texts` is not a sequence of str."""
-    if isinstance(texts, str):
-        raise TypeError("data must be a sequence of texts, not a single str; pass [text]")
-    for position, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(
-                f"data[{position}] is of type {type(text).__name__}, not str; convert it to str, "
-                "or pass numeric features as a cordwood.FeatureMatrix"
-            )
-
-
-def _check_inputs(
-    data: Corpus | FeatureMatrix | Sequence[str], labels: ArrayLike | None
-) -> tuple[Any, Any]:
-    """Return X and y: an array with one valid label per sample, or a list of tuples of labels."""
-    if isinstance(data, Corpus | FeatureMatrix):
-        kind = type(data).__name__
-        if labels is not None:
-            raise TypeError(f"a {kind} contains its labels; omit the argument labels")
-        if data.labels is None:
-            raise DataError(f"the {kind} has no labels; read it with a label column")
-        X = data.texts if isinstance(data, Corpus) else data.X
-        return X, list(data.labels) if data.multilabel else np.asarray(data.labels)
-    if is_table(data):
-        if labels is None:
-            raise TypeError("labels is missing; give the column with the labels")
-        found = take_label_column(data, labels) if isinstance(labels, str) else labels
-        return data, _check_labels(found, count_rows(data))
-    _check_texts(data)
-    if labels is None:
-        raise TypeError("labels is missing; give one label per text")
-    return data, _check_labels(labels, len(data))
-
-
-def _check_labels(labels: Any, n_samples: int) -> Any:
-    """Return an array of labels, one per text, or a list of tuples of labels."""
-    listed = list(labels)
-    if len(listed) != n_samples:
-        raise DataError(
-            f"labels has {len(listed)} entries for {n_samples} texts; give one label per text"
-        )
-    # Before the conversion, which turns NaN into the str "nan".
-    check_no_missing(listed, "labels")
-    is_multilabel = bool(listed) and isinstance(listed[0], list | tuple | set)
-    for position, label in enumerate(listed):
-        if is_multilabel != isinstance(label, list | tuple | set):
-            raise DataError(
-                f"labels[{position}] is of type {type(label).__name__}, but labels[0] of type "
-                f"{type(listed[0]).__name__}; give one label per text, or a list of labels per text"
-            )
-        if is_multilabel:
-            check_no_missing([*label], f"labels[{position}]")
-        elif isinstance(label, dict) or np.ndim(label):
-            raise DataError(
-                f"labels[{position}] is of type {type(label).__name__}; give one label per text, "
-                "a str or a number, or a list of labels"
-            )
-    if is_multilabel:
-        return [tuple(each) for each in listed]
-    return np.asarray(labels if hasattr(labels, "__array__") else listed)
-
-
-def _select_features(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Any:
-    """Return the input of the model's first step."""
-    if is_table_model(model):
-        if not is_table(data):
-            raise DataError(
-                "the model was trained on a table; it needs a dataframe or a Corpus with the "
-                f"columns {', '.join(model[0].columns_.names)}"
-            )
-        return data
-    if is_table(data) and not isinstance(data, Corpus):
-        raise DataError(
-            "the model was trained on texts or features; pass the column of texts as a list"
-        )
-    is_text_model = not hasattr(model, "n_features_in_")
-    if isinstance(data, FeatureMatrix):
-        if is_text_model:
-            raise DataError("the model was trained on texts; it cannot predict a FeatureMatrix")
-        return _match_n_features(data.X, int(model.n_features_in_))
-    if not isinstance(data, Corpus):
-        _check_texts(data)
-    if not is_text_model:
-        raise DataError("the model was trained on numeric features; it cannot predict texts")
-    return data.texts if isinstance(data, Corpus) else data
-
-
-def is_table_model(model: Any) -> bool:
-    """Return whether a model predicts rows of a table.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Any classifier.
-
-    Returns
-    -------
-    bool
-        Whether the first step of the model is a `TableConverter`.
-    """
-    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TableConverter)
-
-
-def _match_n_features(X: NDArray[Any] | sp.csr_array, n_features: int) -> Any:
-    """Pad or truncate a sparse matrix to the number of features of the model.
-
-    The width of a matrix read from an svmlight file is that of its last nonzero feature, which may
-    be below or above that of the training file.
-    """
-    if X.shape[1] == n_features:
-        return X
-    if isinstance(X, np.ndarray):
-        raise DataError(
-            f"X has {X.shape[1]} features, but the model was trained on {n_features} features"
-        )
-    if X.shape[1] > n_features:
-        warnings.warn(
-            f"X has {X.shape[1]} features, but the model was trained on {n_features} features; "
-            f"only the first {n_features} are used",
-            stacklevel=4,
-        )
-        return X[:, :n_features]
-    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
