@@ -20,7 +20,11 @@ y = np.arange(60) % 3
 words = [f"word{i}" for i in range(60)]
 texts = [" ".join(rng.choice(words[20 * k : 20 * k + 30], 20)) for k in y]
 for name in SAVABLE_RECIPES:
-    recipes.make(name, random_state=0).fit(texts, y).predict_proba(texts)
+    model = recipes.make(name, random_state=0).fit(texts, y)
+    model.predict_proba(texts)
+    if name in ("rf", "et", "boosted_rf", "lazy_rf"):
+        inspection.explain(model, texts[:1])
+inspection.find_near_duplicates(texts)
 
 X = sp.random(60, 50_000, 0.01, "csr", random_state=rng)
 for estimator in (

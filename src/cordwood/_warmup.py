@@ -1,20 +1,24 @@
 """Compilation of all kernels in advance, for images, tests and impatient users."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
 
 from cordwood._kernel_cache import CACHE_DIR
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood.inspection.explainer import explain
+from cordwood.inspection.near_duplicates import find_near_duplicates
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
+from cordwood.text.vectorizer import TextVectorizer
 
 _N_SAMPLES = 40
 
@@ -49,28 +53,32 @@ def warmup(progress: Callable[[int, int | None], None] | None = None) -> Path | 
     True
     """
     steps = list(_make_steps())
-    for done, (estimator, X, y) in enumerate(steps):
+    for done, step in enumerate(steps):
         if progress is not None:
             progress(done, len(steps))
-        _use(estimator, X, y)
+        step()
     if progress is not None:
         progress(len(steps), len(steps))
     return CACHE_DIR
 
 
-def _make_steps() -> Iterator[tuple[BaseEstimator, Any, Any]]:
-    """Yield estimators and training sets that together call every kernel with every type."""
+def _make_steps() -> Iterator[Callable[[], Any]]:
+    """Yield functions that together call every kernel with every type."""
     for n_features in _N_FEATURES:
         X, y = _make_counts(n_features)
-        yield RandomForestClassifier(2, oob_score=True, random_state=0), X, y
-        yield BoostedForestClassifier(2, trees_per_round=2, random_state=0), X, y
-        yield AdaBoostM2Classifier(2, random_state=0), X, y
+        yield partial(_use, RandomForestClassifier(2, oob_score=True, random_state=0), X, y)
+        yield partial(_use, BoostedForestClassifier(2, trees_per_round=2, random_state=0), X, y)
+        yield partial(_use, AdaBoostM2Classifier(2, random_state=0), X, y)
+        yield partial(_explain, RandomForestClassifier(2, random_state=0), n_features)
     X, y = _make_counts(_N_FEATURES[0])
-    yield LazyForestClassifier(10, 2, random_state=0), X, y
-    yield NeighborsClassifier(5), X, y
-    yield NeighborsClassifier(5, metric="euclidean"), X, y
+    yield partial(_use, LazyForestClassifier(10, 2, random_state=0), X, y)
+    yield partial(_use, NeighborsClassifier(5), X, y)
+    yield partial(_use, NeighborsClassifier(5, metric="euclidean"), X, y)
     # With the hinge loss, the solver is always the dual one, which has kernels.
-    yield LinearSVMClassifier(loss="hinge", nb_scaling=0.5, temperature=1.0, random_state=0), X, y
+    svm = LinearSVMClassifier(loss="hinge", nb_scaling=0.5, temperature=1.0, random_state=0)
+    yield partial(_use, svm, X, y)
+    yield partial(_explain, LazyForestClassifier(10, 2, random_state=0), _N_FEATURES[0])
+    yield partial(find_near_duplicates, _make_texts(_N_FEATURES[0])[0])
 
 
 def _use(estimator: Any, X: Any, y: Any) -> None:
@@ -79,6 +87,19 @@ def _use(estimator: Any, X: Any, y: Any) -> None:
         estimator.feature_importances_.sum()
     if hasattr(estimator, "to_sklearn"):
         estimator.to_sklearn()
+
+
+def _explain(classifier: Any, n_words: int) -> None:
+    texts, y = _make_texts(n_words)
+    model = make_pipeline(TextVectorizer(weighting="tf", min_df=1), classifier)
+    explain(model.fit(texts, y), texts[:1])
+
+
+def _make_texts(n_words: int) -> tuple[list[str], Any]:
+    """Return texts with this number of different words."""
+    words = [f"word{i}" for i in range(n_words)]
+    texts = [f"{words[i % n_words]} {words[i % 3]}" for i in range(_N_SAMPLES)]
+    return [" ".join(words), *texts[1:]], np.arange(_N_SAMPLES) % 3
 
 
 def _make_counts(n_features: int) -> tuple[sp.csr_matrix, Any]:
