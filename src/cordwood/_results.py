@@ -35,7 +35,7 @@ class Predictions:
     Parameters
     ----------
     labels : ndarray of shape (n_samples,)
-        Label with the highest probability.
+        Predicted labels: those of the highest probability, unless the decision is tuned.
     probabilities : ndarray of shape (n_samples, n_classes)
         Class probabilities, in the order of `classes`.
     classes : ndarray of shape (n_classes,)
@@ -73,7 +73,9 @@ class Predictions:
     @property
     def confidence(self) -> NDArray[np.floating[Any]]:
         """Probability of the predicted label, of shape (n_samples,)."""
-        return np.asarray(self.probabilities.max(axis=1))
+        columns = {label: column for column, label in enumerate(self.classes.tolist())}
+        chosen = [columns[label] for label in self.labels.tolist()]
+        return np.asarray(self.probabilities[np.arange(len(chosen)), chosen])
 
     def label_sets(self) -> list[tuple[Any, ...]]:
         """Return the labels of each prediction set, the most probable first.

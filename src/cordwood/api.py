@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood import recipes
@@ -32,6 +33,7 @@ from cordwood.columns.converter import TableConverter
 from cordwood.columns.detection import detect_columns
 from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.decisions.tuned_decision import OBJECTIVES, TunedDecisionClassifier
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.decisions import DecisionRule, make_decision_rule
@@ -76,6 +78,10 @@ def train(
     n_jobs: int | None = None,
     oof: bool | None = None,
     calibrate: bool | None = None,
+    class_weight: str | None = None,
+    optimize: str | None = None,
+    cost_matrix: ArrayLike | None = None,
+    pos_label: Any = None,
     **params: Any,
 ) -> Pipeline:
     """Train a classifier.
@@ -126,6 +132,19 @@ def train(
         predictions; labels do not change. By default, recipes with poor probabilities are
         calibrated: `rf`, `nb` and `knn` always, others, for which it takes several more fits, only
         with ``oof=True``. See docs/confidence.md.
+    class_weight : {"balanced"}, optional
+        Give all classes the same weight in training. All members of a stack must support weights.
+    optimize : str, optional
+        What the choice of the predicted class optimizes, by thresholds or class weights that are
+        tuned on out-of-fold predictions: "f1" or "precision=0.95" of the positive class of two,
+        "macro_f1" or "cost", see `TunedDecisionClassifier`. By default the most probable class is
+        predicted. Out-of-fold predictions are not kept. With several labels per sample, the
+        thresholds of the labels are always tuned for "f1".
+    cost_matrix : array-like of shape (n_classes, n_classes), optional
+        Costs for ``optimize="cost"``: of each predicted class (columns) by true class (rows), in
+        sorted order of the classes.
+    pos_label : object, optional
+        The positive class; by default the one with fewer samples.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
         ``vectorizer__min_df=2``; with several labels per sample also `threshold` and `min_labels`
@@ -201,14 +220,38 @@ def train(
         calibrate=calibrate,
         **params,
     )
+    decision = _parse_decision(optimize, cost_matrix, pos_label)
+    balancing: NDArray[np.float64] | None = None
     if is_multilabel:
+        given = {
+            "class_weight": class_weight,
+            "cost_matrix": cost_matrix,
+            "pos_label": pos_label,
+            f"optimize={optimize!r}": optimize not in (None, "f1"),
+        }
+        for name, value in given.items():
+            if value is not None and value is not False:
+                raise CordwoodError(f"{name} requires one label per sample; omit it")
         model, y, oof = *_make_multilabel(model, y, **multilabel_params), False
         model.set_params(classifier__random_state=random_state, classifier__n_jobs=n_jobs)
+    elif class_weight is not None:
+        balancing = _balance(recipe, model, y, class_weight)
+    if decision and not is_multilabel:
+        if oof or balancing is not None:
+            other = "oof" if oof else "class_weight of a stack"
+            raise CordwoodError(f"optimize and {other} exclude each other; omit one of them")
+        name, classifier = model.steps[-1]
+        tuned = TunedDecisionClassifier(
+            classifier, n_jobs=n_jobs, random_state=random_state, **decision
+        )
+        model.steps[-1] = (name, tuned)
     if roles is None and is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
     metadata = _list_metadata(model, recipe, data, groups, sample_weight, oof=oof)
+    if balancing is not None:
+        metadata["sample_weight"] = balancing * metadata.get("sample_weight", 1.0)
     try:
         if not oof:
             name = model.steps[-1][0]
@@ -271,6 +314,70 @@ def _check_weights_supported(classifier: Any, recipe: str) -> None:
             f"{', '.join(unable)} cannot; choose others with members={others} / "
             f'--set "members={others}"'
         )
+
+
+def _parse_decision(
+    optimize: str | None, cost_matrix: ArrayLike | None, pos_label: Any
+) -> dict[str, Any]:
+    """Return the parameters of `TunedDecisionClassifier`; empty without `optimize`.
+
+    Examples
+    --------
+    >>> _parse_decision("precision=0.9", None, None)
+    {'optimize': 'precision', 'min_precision': 0.9}
+    """
+    if optimize is None:
+        if cost_matrix is not None or pos_label is not None:
+            name = "pos_label" if cost_matrix is None else "cost_matrix"
+            raise CordwoodError(f"{name} requires optimize; set it, or omit {name}")
+        return {}
+    name, _, value = optimize.partition("=")
+    if name not in OBJECTIVES or (name == "precision") != bool(value):
+        raise CordwoodError(
+            f"optimize must be f1, macro_f1, cost or precision=NUMBER, such as precision=0.95; "
+            f"got {optimize!r}"
+        )
+    decision: dict[str, Any] = {"optimize": name}
+    if value:
+        try:
+            decision["min_precision"] = float(value)
+        except ValueError:
+            raise CordwoodError(
+                f"the precision of optimize must be a number below 1; got {value!r}"
+            ) from None
+    if (name == "cost") != (cost_matrix is not None):
+        raise CordwoodError("optimize='cost' and cost_matrix require each other")
+    given = {"cost_matrix": cost_matrix, "pos_label": pos_label}
+    return decision | {key: value for key, value in given.items() if value is not None}
+
+
+def _balance(
+    recipe: str, model: Pipeline, y: NDArray[Any], class_weight: str
+) -> NDArray[np.float64] | None:
+    """Set the class weights of a classifier, or return the sample weights of a stack."""
+    if class_weight != "balanced":
+        raise CordwoodError(f"class_weight must be 'balanced'; got {class_weight!r}")
+    last = model.steps[-1][1]
+    if isinstance(last, OOBStackingClassifier):
+        unsupported = [
+            name
+            for name, member in last.estimators
+            if not select_fit_params(member, {"sample_weight": None})
+        ]
+        if unsupported:
+            raise CordwoodError(
+                f"class_weight is not supported by the members {', '.join(unsupported)} of recipe "
+                f"{recipe!r}; choose other members, or optimize='macro_f1', which needs no weights"
+            )
+        return np.asarray(compute_sample_weight("balanced", y))
+    names = [name for name in last.get_params() if name.rpartition("__")[2] == "class_weight"]
+    if not names:
+        raise CordwoodError(
+            f"class_weight is not supported by recipe {recipe!r}; omit it, or set "
+            "optimize='macro_f1', which needs no weights"
+        )
+    last.set_params(**{names[0]: "balanced"})
+    return None
 
 
 def _make_multilabel(
@@ -445,7 +552,11 @@ def predict_by_rule(
         return MultiLabelPredictions(
             indicators=indicators, probabilities=probabilities, classes=classes
         )
-    labels = classes[np.argmax(probabilities, axis=1)]
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, TunedDecisionClassifier):
+        labels = last.decide(probabilities)
+    else:
+        labels = classes[np.argmax(probabilities, axis=1)]
     predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
     return rule.apply(model, X, predictions)
 

@@ -7,17 +7,17 @@ from cordwood.multilabel._indicators import BoolArray
 
 Float64Array = NDArray[np.float64]
 
-# Candidates, which are dense where rare labels have their probabilities.
+# Candidates, with most of them where rare labels have their probabilities.
 _GRID = np.unique(np.r_[np.geomspace(1e-3, 0.05, 40), np.linspace(0.05, 0.95, 91)])
-# Number of positive samples that labels of similar frequency lend to a label, and the standard
-# deviation of the logarithm of the frequency that is similar. Chosen by cross-validation; see
-# docs/multilabel.md.
-_LENT_SAMPLES = 10.0
+# Number of positive pseudo-samples of a label, which are distributed as those of labels of similar
+# frequency, and the bandwidth of similarity on the logarithmic scale of frequencies. Chosen by
+# cross-validation; see docs/multilabel.md.
+_PRIOR_STRENGTH = 10.0
 _BANDWIDTH = 0.5
 
 
 def choose_thresholds(
-    proba: Float64Array, Y: BoolArray, lent_samples: float = _LENT_SAMPLES
+    proba: Float64Array, Y: BoolArray, prior_strength: float = _PRIOR_STRENGTH
 ) -> Float64Array:
     r"""Choose the threshold of each label that maximizes its smoothed F1.
 
@@ -27,8 +27,8 @@ def choose_thresholds(
         Out-of-fold probabilities.
     Y : ndarray of shape (n_samples, n_labels)
         Label indicators.
-    lent_samples : float
-        Strength of the smoothing; 0 maximizes the F1 of each label alone (SCut [1]_).
+    prior_strength : float
+        Number of positive pseudo-samples; 0 maximizes the F1 of each label alone (SCut [1]_).
 
     Returns
     -------
@@ -38,11 +38,11 @@ def choose_thresholds(
 
     Notes
     -----
-    The best threshold of a label with two positive samples says little about new samples. Before F1
+    The best threshold of a label with two positive samples is a poor one for new samples. Before F1
     is computed, true positives, false positives and false negatives at each candidate threshold are
-    therefore increased by those of labels of similar frequency, scaled to `lent_samples` positive
-    samples. A label of frequency :math:`n_j` takes part in this sum for label :math:`k` with the
-    weight :math:`\exp(-(\log n_j - \log n_k)^2 / (2 h^2))`.
+    therefore increased by those of labels of similar frequency, scaled to `prior_strength` positive
+    pseudo-samples. A label of frequency :math:`n_j` takes part in this sum for label :math:`k` with
+    the weight :math:`\exp(-(\log n_j - \log n_k)^2 / (2 h^2))`.
 
     References
     ----------
@@ -59,10 +59,10 @@ def choose_thresholds(
     true_positives, predicted = _count(proba, Y)
     logs = np.log(n_positive + 1)
     similarity = np.exp(-0.5 * np.square((logs[:, None] - logs) / _BANDWIDTH))
-    factors = lent_samples * similarity / np.maximum(similarity @ n_positive, 1.0)[:, None]
+    factors = prior_strength * similarity / np.maximum(similarity @ n_positive, 1.0)[:, None]
     true_positives = true_positives + true_positives @ factors.T
     predicted = predicted + predicted @ factors.T
-    f1 = 2 * true_positives / np.maximum(predicted + n_positive + lent_samples, 1e-300)
+    f1 = 2 * true_positives / np.maximum(predicted + n_positive + prior_strength, 1e-300)
     return np.where(n_positive > 0, _GRID[_middle_of_best(f1)], 1.0)
 
 
