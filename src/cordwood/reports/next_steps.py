@@ -30,9 +30,8 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
     accuracy = summary["scores"]["scores"]["accuracy"]
     if accuracy["high"] - accuracy["low"] > _MAX_INTERVAL:
         steps.append(
-            f"Label more samples: with {summary['scores']['n_samples']:,}, all that is known of the "
-            f"accuracy is that it is between {100 * accuracy['low']:.0f} and "
-            f"{100 * accuracy['high']:.0f} %."
+            f"Label more samples: from {summary['scores']['n_samples']:,}, the accuracy is only "
+            f"known to be between {100 * accuracy['low']:.0f} and {100 * accuracy['high']:.0f} %."
         )
     suspects = summary["suspects"]
     if suspects["n"] and summary["source"] != "training":
