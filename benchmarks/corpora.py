@@ -1,6 +1,8 @@
 """Data sets of the benchmarks: real ones by name, and texts drawn from a Zipf distribution."""
 
 import os
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,8 +66,33 @@ def load_split(name: str) -> Split:
     return Split(name, X, y[train], X_test, y[test])
 
 
+def load_multilabel(name: str) -> tuple[Corpus, Corpus, list[str]]:
+    """Load the training and test set of a corpus, with the labels that occur in both."""
+    corpus = _load(name)
+    parts = [corpus.subset(subset) for subset in ("train", "test")]
+    labels = sorted(set.intersection(*(set(chain(*part.labels)) for part in parts)))
+    known = set(labels)
+
+    def restrict(part: Corpus) -> Corpus:
+        kept = [tuple(label for label in each if label in known) for each in part.labels or ()]
+        restricted = replace(part, labels=tuple(kept))
+        return restricted.select([i for i, each in enumerate(kept) if each])
+
+    training, test = map(restrict, parts)
+    return training, test, labels
+
+
 def load_single_label(name: str) -> Any:
     """Load a data set from the folder in CORDWOOD_DATA, or from ../shared/datasets."""
+    dataset = _load(name)
+    if dataset.multilabel or dataset.labels is None:
+        raise SystemExit(f"{name} must have one label per sample; choose another data set")
+    if name in _GROUP_PATTERNS:
+        return with_groups(dataset, _GROUP_PATTERNS[name])
+    return dataset
+
+
+def _load(name: str) -> Any:
     folder = None if os.environ.get(DATA_DIR_VARIABLE) else _FOLDER
     if folder is not None and not folder.is_dir():
         raise SystemExit(
@@ -76,10 +103,6 @@ def load_single_label(name: str) -> Any:
         dataset = load_dataset(name, data_dir=folder)
     except DataError as error:
         raise SystemExit(str(error)) from error
-    if dataset.multilabel or dataset.labels is None:
-        raise SystemExit(f"{name} must have one label per sample; choose another data set")
-    if name in _GROUP_PATTERNS:
-        return with_groups(dataset, _GROUP_PATTERNS[name])
     return dataset
 
 

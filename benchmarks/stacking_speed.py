@@ -22,9 +22,9 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from cordwood import TextVectorizer, recipes
+from cordwood._resources import PeakMemory
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import split
-from cordwood.compare.runner.resources import PeakMemory
 from cordwood.datasets.registry import load_dataset
 from stopwatch import load, measure, print_head, print_row, print_run
 

@@ -1,5 +1,6 @@
 from . import (
     api,
+    columns,
     compare,
     datasets,
     encoders,
@@ -59,6 +60,7 @@ __all__ = [
     "TextVectorizer",
     "api",
     "check_dataset",
+    "columns",
     "compare",
     "dataset_report",
     "datasets",

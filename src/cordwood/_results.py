@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import precision_recall_fscore_support
+from sklearn.metrics import (
+    label_ranking_average_precision_score,
+    precision_recall_fscore_support,
+)
 
 from cordwood.exceptions import DataError
+
+# Between the labels of a sample in tables.
+LABEL_SEPARATOR = ";"
 
 _MAX_HTML_ROWS = 20
 
@@ -29,7 +35,7 @@ class Predictions:
     Parameters
     ----------
     labels : ndarray of shape (n_samples,)
-        Label with the highest probability.
+        Predicted labels: those of the highest probability, unless the decision is tuned.
     probabilities : ndarray of shape (n_samples, n_classes)
         Class probabilities, in the order of `classes`.
     classes : ndarray of shape (n_classes,)
@@ -67,7 +73,9 @@ class Predictions:
     @property
     def confidence(self) -> NDArray[np.floating[Any]]:
         """Probability of the predicted label, of shape (n_samples,)."""
-        return np.asarray(self.probabilities.max(axis=1))
+        columns = {label: column for column, label in enumerate(self.classes.tolist())}
+        chosen = [columns[label] for label in self.labels.tolist()]
+        return np.asarray(self.probabilities[np.arange(len(chosen)), chosen])
 
     def label_sets(self) -> list[tuple[Any, ...]]:
         """Return the labels of each prediction set, the most probable first.
@@ -134,6 +142,80 @@ class Predictions:
         shown = zip(self.decided_labels(), self.confidence.tolist(), strict=True)
         rows = [(label, f"{probability:.3f}") for label, probability in shown]
         return _html_table(f"{len(self):,} predictions", ("label", "probability"), rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiLabelPredictions:
+    """Predicted labels and probabilities of samples with any number of labels.
+
+    Parameters
+    ----------
+    indicators : ndarray of shape (n_samples, n_labels)
+        Whether each label is predicted, in the order of `classes`.
+    probabilities : ndarray of shape (n_samples, n_labels)
+        Probability of each label; they do not sum to one.
+    classes : ndarray of shape (n_labels,)
+        Labels of the model.
+
+    Examples
+    --------
+    >>> found = MultiLabelPredictions(
+    ...     indicators=np.array([[1, 1], [0, 0]]),
+    ...     probabilities=np.array([[0.75, 0.5], [0.25, 0.125]]),
+    ...     classes=np.array(["gas", "oil"]),
+    ... )
+    >>> found.labels
+    (('gas', 'oil'), ())
+    >>> found.to_frame()
+        labels  probability:gas  probability:oil
+    0  gas;oil             0.75            0.500
+    1                      0.25            0.125
+    """
+
+    indicators: NDArray[np.int64]
+    probabilities: NDArray[np.floating[Any]]
+    classes: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.indicators)
+
+    @property
+    def labels(self) -> tuple[tuple[Any, ...], ...]:
+        """Predicted labels of each sample, the most probable first."""
+        labels = self.classes.tolist()
+        order = np.argsort(-self.probabilities, axis=1, kind="stable")
+        return tuple(
+            tuple(labels[i] for i in ranked if predicted[i])
+            for ranked, predicted in zip(order, self.indicators, strict=True)
+        )
+
+    def to_frame(self) -> Any:
+        """Convert to a pandas DataFrame with one row per sample.
+
+        Returns
+        -------
+        DataFrame
+            Column `labels`, joined by semicolons, and ``probability:LABEL`` for each label.
+        """
+        columns: dict[str, Any] = {"labels": [*map(join_labels, self.labels)]}
+        for position, label in enumerate(self.classes.tolist()):
+            columns[f"probability:{label}"] = self.probabilities[:, position]
+        return _import_pandas().DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        rows = [(join_labels(labels),) for labels in self.labels]
+        return _html_table(f"{len(self):,} predictions", ("labels",), rows)
+
+
+def join_labels(labels: Iterable[Any]) -> str:
+    """Join the labels of a sample to one string, for tables.
+
+    Examples
+    --------
+    >>> join_labels(("gas", "oil"))
+    'gas;oil'
+    """
+    return LABEL_SEPARATOR.join(map(str, labels))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,17 +386,7 @@ class Evaluation:
         return _import_pandas().DataFrame(records).set_index("label")
 
     def __str__(self) -> str:
-        header = ("class", "precision", "recall", "F1", "samples")
-        lines = [header, *map(_format_scores, self.classes)]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-        table = [
-            "  ".join(
-                [line[0].ljust(widths[0])]
-                + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-            )
-            for line in lines
-        ]
-        return "\n".join([self._summary(), *table])
+        return "\n".join([self._summary(), *_format_table("class", self.classes)])
 
     def _repr_html_(self) -> str:
         header = ("class", "precision", "recall", "F1", "samples")
@@ -390,6 +462,157 @@ def score(
             label: n for label, n in Counter(y_true).most_common() if label not in known
         },
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiLabelEvaluation:
+    """Scores of a model on samples with any number of labels.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    micro_f1 : float
+        F1 of all pairs of a sample and a label.
+    macro_f1 : float
+        Unweighted mean of the F1 of the labels that occur among the true or the predicted ones.
+    samples_f1 : float
+        Mean F1 of the samples, as a set of predicted and a set of true labels; 1 if both are empty.
+    subset_accuracy : float
+        Share of the samples whose predicted labels are exactly the true ones.
+    ranking_precision : float
+        Label ranking average precision of the probabilities.
+    classes : tuple of ClassScores
+        Scores of the labels that occur among the true or the predicted ones, sorted.
+    unseen_labels : dict
+        True labels that were not in the training set, with their number of samples. They count as
+        labels that are not predicted.
+    """
+
+    n_samples: int
+    micro_f1: float
+    macro_f1: float
+    samples_f1: float
+    subset_accuracy: float
+    ranking_precision: float
+    classes: tuple[ClassScores, ...]
+    unseen_labels: dict[Any, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to built-in types that `json.dumps` accepts.
+
+        Returns
+        -------
+        dict
+            One entry per field; `classes` is a list of dicts.
+        """
+        return {
+            **vars(self),
+            "classes": [vars(scores).copy() for scores in self.classes],
+            "unseen_labels": dict(self.unseen_labels),
+        }
+
+    def to_frame(self) -> Any:
+        """Convert the scores of the labels to a pandas DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            Columns `precision`, `recall`, `f1` and `support`, indexed by label.
+        """
+        records = [vars(scores) for scores in self.classes]
+        return _import_pandas().DataFrame(records).set_index("label")
+
+    def __str__(self) -> str:
+        return "\n".join([self._summary(), *_format_table("label", self.classes)])
+
+    def _repr_html_(self) -> str:
+        header = ("label", "precision", "recall", "F1", "samples")
+        return _html_table(self._summary(), header, [*map(_format_scores, self.classes)])
+
+    def _summary(self) -> str:
+        return (
+            f"micro F1 {self.micro_f1:.3f}, macro F1 {self.macro_f1:.3f}, sample F1 "
+            f"{self.samples_f1:.3f}, subset accuracy {self.subset_accuracy:.3f} on "
+            f"{self.n_samples:,} samples"
+        )
+
+
+def score_multilabel(
+    y_true: Sequence[Sequence[Any]], predictions: MultiLabelPredictions
+) -> MultiLabelEvaluation:
+    """Score predictions of samples with any number of labels.
+
+    Parameters
+    ----------
+    y_true : sequence of length n_samples of sequences
+        True labels of each sample.
+    predictions : MultiLabelPredictions
+        Predictions of the samples.
+
+    Returns
+    -------
+    MultiLabelEvaluation
+
+    Examples
+    --------
+    >>> predictions = MultiLabelPredictions(
+    ...     indicators=np.array([[1, 1], [0, 1]]),
+    ...     probabilities=np.array([[0.75, 0.5], [0.25, 0.75]]),
+    ...     classes=np.array(["gas", "oil"]),
+    ... )
+    >>> print(score_multilabel([["gas", "oil"], ["gas"]], predictions))
+    micro F1 0.667, macro F1 0.667, sample F1 0.500, subset accuracy 0.500 on 2 samples
+    label  precision  recall     F1  samples
+    gas        1.000   0.500  0.667        2
+    oil        0.500   1.000  0.667        1
+    """
+    known = predictions.classes.tolist()
+    unseen = Counter(label for labels in y_true for label in set(labels) - set(known))
+    labels = known + sorted(unseen)
+    position = {label: i for i, label in enumerate(labels)}
+    true = np.zeros((len(y_true), len(labels)), np.int64)
+    for i, each in enumerate(y_true):
+        true[i, [position[label] for label in each]] = 1
+    padding = ((0, 0), (0, len(unseen)))
+    predicted = np.pad(predictions.indicators, padding)
+    probabilities = np.pad(predictions.probabilities, padding)
+    occurs = true.any(axis=0) | predicted.any(axis=0)
+    precision, recall, f1, support = precision_recall_fscore_support(
+        true, predicted, zero_division=0.0
+    )
+    both = (true & predicted).sum(axis=1)
+    sizes = true.sum(axis=1) + predicted.sum(axis=1)
+    n_pairs = sizes.sum()
+    return MultiLabelEvaluation(
+        n_samples=len(y_true),
+        micro_f1=float(2 * both.sum() / n_pairs) if n_pairs else 1.0,
+        macro_f1=float(f1[occurs].mean()) if occurs.any() else 1.0,
+        samples_f1=float(np.where(sizes > 0, 2 * both / np.maximum(sizes, 1), 1.0).mean()),
+        subset_accuracy=float((true == predicted).all(axis=1).mean()),
+        ranking_precision=float(label_ranking_average_precision_score(true, probabilities)),
+        classes=tuple(
+            ClassScores(
+                labels[i], float(precision[i]), float(recall[i]), float(f1[i]), int(support[i])
+            )
+            for i in sorted(np.flatnonzero(occurs).tolist(), key=labels.__getitem__)
+        ),
+        unseen_labels=dict(unseen.most_common()),
+    )
+
+
+def _format_table(name: str, classes: Sequence[ClassScores]) -> list[str]:
+    """Return the lines of a table of the scores of classes."""
+    header = (name, "precision", "recall", "F1", "samples")
+    lines = [header, *map(_format_scores, classes)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    return [
+        "  ".join(
+            [line[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        )
+        for line in lines
+    ]
 
 
 def _format_scores(scores: ClassScores) -> tuple[str, ...]:

@@ -1,46 +1,76 @@
 """High-level API: train, predict and evaluate.
 
-Each function takes a list of texts, or a `Corpus` or `FeatureMatrix` read from a file. The command
-line calls the same functions.
+Each function takes a list of texts, a table, or a `Corpus` or `FeatureMatrix` read from a file. The
+command line calls the same functions.
 """
 
 import logging
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes, check_no_missing
-from cordwood._results import ClassScores, Evaluation, Predictions, score
+from cordwood._results import (
+    ClassScores,
+    Evaluation,
+    MultiLabelEvaluation,
+    MultiLabelPredictions,
+    Predictions,
+    score,
+    score_multilabel,
+)
+from cordwood.columns._frames import count_rows, is_table, take_label_column
+from cordwood.columns.converter import TableConverter
+from cordwood.columns.detection import detect_columns
+from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.decisions.tuned_decision import OBJECTIVES, TunedDecisionClassifier
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.decisions import DecisionRule, make_decision_rule
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["ClassScores", "Evaluation", "Predictions", "evaluate", "predict", "score", "train"]
+__all__ = [
+    "ClassScores",
+    "Evaluation",
+    "MultiLabelEvaluation",
+    "MultiLabelPredictions",
+    "Predictions",
+    "evaluate",
+    "predict",
+    "score",
+    "score_multilabel",
+    "train",
+]
+
+# Parameters of `MultiLabelClassifier` that are parameters of `train`.
+_MULTILABEL_PARAMS = ("threshold", "min_labels")
 
 
 def train(
-    data: Corpus | FeatureMatrix | Sequence[str],
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
     labels: ArrayLike | None = None,
     *,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     recipe: str = recipes.DEFAULT,
+    columns: Mapping[str, Any] | ColumnRoles | Literal["auto"] | None = None,
     language: str | None = None,
     encoder: Any = "auto",
     lexicon: Any = None,
@@ -48,16 +78,24 @@ def train(
     n_jobs: int | None = None,
     oof: bool | None = None,
     calibrate: bool | None = None,
+    class_weight: str | None = None,
+    optimize: str | None = None,
+    cost_matrix: ArrayLike | None = None,
+    pos_label: Any = None,
     **params: Any,
 ) -> Pipeline:
     """Train a classifier.
 
+    With a list of labels per sample, the model is a `MultiLabelClassifier` of the recipe.
+
     Parameters
     ----------
-    data : Corpus, FeatureMatrix or sequence of str
-        Training set. A `Corpus` or `FeatureMatrix` contains its labels.
-    labels : array-like of shape (n_samples,), optional
-        Label of each text. Required if `data` is a sequence of texts.
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
+        Training set. A `Corpus` or `FeatureMatrix` contains its labels. A dataframe is one of
+        pandas or polars, a table of pyarrow, or a mapping of names to columns.
+    labels : array-like of shape (n_samples,), sequence of lists or str, optional
+        Label of each text, a list of its labels, which may be empty, or the column of the dataframe
+        that contains the labels. Required if `data` is a sequence of texts or a dataframe.
     groups : array-like of shape (n_samples,), optional
         Group of each sample, such as ``data.groups``, for recipes that fit by cross-validation,
         such as stacks: samples of a group are never divided between training and validation.
@@ -65,6 +103,10 @@ def train(
         Sample weights; by default those of `data`.
     recipe : str, default="quick"
         Name of a recipe, one of `cordwood.recipes.names()`.
+    columns : mapping of str to list of str or "auto", optional
+        Names of the columns of a dataframe or a `Corpus` by role: "text", "categorical", "numeric"
+        and "date"; "auto" guesses the roles by `cordwood.columns.detect_columns`. By default "auto"
+        for a dataframe, and only the texts of a `Corpus`.
     language : str, optional
         Language of the texts as ISO 639-1 code, such as "de" or "de+fr", which selects the stop
         words. By default it is detected.
@@ -90,17 +132,32 @@ def train(
         predictions; labels do not change. By default, recipes with poor probabilities are
         calibrated: `rf`, `nb` and `knn` always, others, for which it takes several more fits, only
         with ``oof=True``. See docs/confidence.md.
+    class_weight : {"balanced"}, optional
+        Give all classes the same weight in training. All members of a stack must support weights.
+    optimize : str, optional
+        What the choice of the predicted class optimizes, by thresholds or class weights that are
+        tuned on out-of-fold predictions: "f1" or "precision=0.95" of the positive class of two,
+        "macro_f1" or "cost", see `TunedDecisionClassifier`. By default the most probable class is
+        predicted. Out-of-fold predictions are not kept. With several labels per sample, the
+        thresholds of the labels are always tuned for "f1".
+    cost_matrix : array-like of shape (n_classes, n_classes), optional
+        Costs for ``optimize="cost"``: of each predicted class (columns) by true class (rows), in
+        sorted order of the classes.
+    pos_label : object, optional
+        The positive class; by default the one with fewer samples.
     **params
         Further parameters of `cordwood.recipes.make`, such as ``C=10`` or
-        ``vectorizer__min_df=2``.
+        ``vectorizer__min_df=2``; with several labels per sample also `threshold` and `min_labels`
+        of `MultiLabelClassifier`.
 
     Returns
     -------
     Pipeline
-        Fitted pipeline. Its `predict` and `predict_proba` take texts, or a feature matrix if
-        trained on one. Its attribute `oof_` contains the out-of-fold predictions, an
-        `OOFPredictions`, if they were computed, and `scope_` a `ScopeReference`, with which
-        `predict` finds samples that are unlike the training samples.
+        Fitted pipeline. Its `predict` and `predict_proba` take what it was trained on: texts, a
+        feature matrix, or a table with the columns of the training set. Its attribute `oof_`
+        contains the out-of-fold predictions, an `OOFPredictions`, if they were computed, and
+        `scope_` a `ScopeReference`, with which `predict` finds samples that are unlike the training
+        samples.
 
     See Also
     --------
@@ -113,9 +170,25 @@ def train(
     >>> model = train(["good", "so good", "bad", "so bad"], ["+", "+", "-", "-"])
     >>> model.predict(["very good"]).tolist()
     ['+']
+
+    Rows of a table:
+
+    >>> table = {"text": ["soup", "tea", "soup", "tea"], "price": [4, 2, 5, 3]}
+    >>> columns = {"text": ["text"], "numeric": ["price"]}
+    >>> model = train(table, ["food", "drink", "food", "drink"], columns=columns)
+    >>> model.predict({"text": ["", "soup"], "price": [2, 4]}).tolist()
+    ['drink', 'food']
     """
     X, y = _check_inputs(data, labels)
-    check_n_classes(y.tolist(), "the training set")
+    is_multilabel = isinstance(y, list)
+    if not is_multilabel:
+        check_n_classes(y.tolist(), "the training set")
+    roles = _choose_columns(data, labels, columns)
+    if roles is not None:
+        if is_multilabel:
+            raise CordwoodError("columns requires one label per sample; omit it")
+        params["columns"] = roles
+        X = data
     if isinstance(data, FeatureMatrix):
         # Sparse features are usually term weights, which are on comparable scales.
         params.setdefault("scale", not sp.issparse(data.X))
@@ -124,7 +197,15 @@ def train(
         check_language(language)
         if input_type == "numeric":
             raise CordwoodError("language requires texts, but the samples are numeric; omit it")
-    params |= _list_pretrained(recipe, X if input_type == "text" else None, encoder, lexicon)
+    texts = _join_texts(data, roles) if roles is not None else X if input_type == "text" else None
+    params |= _list_pretrained(recipe, texts, encoder, lexicon)
+    multilabel_params = {
+        name: params.pop(name) for name in _MULTILABEL_PARAMS if is_multilabel and name in params
+    }
+    if is_multilabel and (oof or calibrate):
+        raise CordwoodError("oof and calibrate require one label per sample; omit them")
+    if is_multilabel:
+        calibrate = False
     if calibrate is None:
         calibration = recipes.find(recipe).calibration
         is_wanted = calibration == "cheap" or (calibration == "costly" and bool(oof))
@@ -139,35 +220,71 @@ def train(
         calibrate=calibrate,
         **params,
     )
-    if is_mostly_empty(X):
+    decision = _parse_decision(optimize, cost_matrix, pos_label)
+    balancing: NDArray[np.float64] | None = None
+    if is_multilabel:
+        given = {
+            "class_weight": class_weight,
+            "cost_matrix": cost_matrix,
+            "pos_label": pos_label,
+            f"optimize={optimize!r}": optimize not in (None, "f1"),
+        }
+        for name, value in given.items():
+            if value is not None and value is not False:
+                raise CordwoodError(f"{name} requires one label per sample; omit it")
+        model, y, oof = *_make_multilabel(model, y, **multilabel_params), False
+        model.set_params(classifier__random_state=random_state, classifier__n_jobs=n_jobs)
+    elif class_weight is not None:
+        balancing = _balance(recipe, model, y, class_weight)
+    if decision and not is_multilabel:
+        if oof or balancing is not None:
+            other = "oof" if oof else "class_weight of a stack"
+            raise CordwoodError(f"optimize and {other} exclude each other; omit one of them")
+        name, classifier = model.steps[-1]
+        tuned = TunedDecisionClassifier(
+            classifier, n_jobs=n_jobs, random_state=random_state, **decision
+        )
+        model.steps[-1] = (name, tuned)
+    if roles is None and is_mostly_empty(X):
         model.steps.insert(0, ("remover", EmptyFeatureRemover()))
     if oof is None:
         oof = isinstance(model[-1], OOBStackingClassifier)
-    fit_params = _list_fit_params(model, recipe, data, groups, sample_weight)
+    metadata = _list_metadata(model, recipe, data, groups, sample_weight, oof=oof)
+    if balancing is not None:
+        metadata["sample_weight"] = balancing * metadata.get("sample_weight", 1.0)
     try:
         if not oof:
-            return model.fit(X, y, **fit_params)
-        metadata = {name.rpartition("__")[2]: value for name, value in fit_params.items()}
-        model.oof_ = fit_with_oof(model, X, y, n_jobs=n_jobs, random_state=random_state, **metadata)
-        model.scope_ = fit_scope(model, X, model.oof_.proba)
+            name = model.steps[-1][0]
+            return model.fit(X, y, **{f"{name}__{key}": value for key, value in metadata.items()})
+        # Rows of a table are selected after its conversion.
+        rows, inner = (X, model) if roles is None else _convert_table(model, X)
+        inner_oof = fit_with_oof(
+            inner, rows, y, n_jobs=n_jobs, random_state=random_state, **metadata
+        )
+        scope = fit_scope(inner, rows, inner_oof.proba)
+        model.steps[-len(inner.steps) :] = inner.steps
+        model.oof_, model.scope_ = inner_oof, scope
         return model
+    except DataError:
+        raise
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
 
 
-def _list_fit_params(
-    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any
+def _list_metadata(
+    model: Pipeline, recipe: str, data: Any, groups: Any, sample_weight: Any, *, oof: bool
 ) -> dict[str, Any]:
-    """Return groups and sample weights as parameters of `fit`."""
-    name, classifier = model.steps[-1]
-    params = {}
+    """Return groups and sample weights, if there are any."""
+    classifier = model[-1]
+    metadata = {}
     if groups is not None:
-        if not has_fit_parameter(classifier, "groups"):
+        # Out-of-fold predictions are grouped for any classifier.
+        if not oof and not has_fit_parameter(classifier, "groups"):
             raise CordwoodError(
-                f"recipe {recipe!r} cannot use groups; use a stack such as 'quick', or omit "
-                "groups= / --group"
+                f"recipe {recipe!r} does not cross-validate, so that groups have no effect; omit "
+                "groups= / --group, or use oof=True / --scores"
             )
-        params[f"{name}__groups"] = groups
+        metadata["groups"] = groups
     if sample_weight is None:
         sample_weight = getattr(data, "weights", None)
     if sample_weight is not None:
@@ -175,8 +292,8 @@ def _list_fit_params(
         if not weights.sum() > 0:
             raise DataError("all sample weights are 0; at least one must be positive")
         _check_weights_supported(classifier, recipe)
-        params[f"{name}__sample_weight"] = weights
-    return params
+        metadata["sample_weight"] = weights
+    return metadata
 
 
 def _check_weights_supported(classifier: Any, recipe: str) -> None:
@@ -199,6 +316,98 @@ def _check_weights_supported(classifier: Any, recipe: str) -> None:
         )
 
 
+def _parse_decision(
+    optimize: str | None, cost_matrix: ArrayLike | None, pos_label: Any
+) -> dict[str, Any]:
+    """Return the parameters of `TunedDecisionClassifier`; empty without `optimize`.
+
+    Examples
+    --------
+    >>> _parse_decision("precision=0.9", None, None)
+    {'optimize': 'precision', 'min_precision': 0.9}
+    """
+    if optimize is None:
+        if cost_matrix is not None or pos_label is not None:
+            name = "pos_label" if cost_matrix is None else "cost_matrix"
+            raise CordwoodError(f"{name} requires optimize; set it, or omit {name}")
+        return {}
+    name, _, value = optimize.partition("=")
+    if name not in OBJECTIVES or (name == "precision") != bool(value):
+        raise CordwoodError(
+            f"optimize must be f1, macro_f1, cost or precision=NUMBER, such as precision=0.95; "
+            f"got {optimize!r}"
+        )
+    decision: dict[str, Any] = {"optimize": name}
+    if value:
+        try:
+            decision["min_precision"] = float(value)
+        except ValueError:
+            raise CordwoodError(
+                f"the precision of optimize must be a number below 1; got {value!r}"
+            ) from None
+    if (name == "cost") != (cost_matrix is not None):
+        raise CordwoodError("optimize='cost' and cost_matrix require each other")
+    given = {"cost_matrix": cost_matrix, "pos_label": pos_label}
+    return decision | {key: value for key, value in given.items() if value is not None}
+
+
+def _balance(
+    recipe: str, model: Pipeline, y: NDArray[Any], class_weight: str
+) -> NDArray[np.float64] | None:
+    """Set the class weights of a classifier, or return the sample weights of a stack."""
+    if class_weight != "balanced":
+        raise CordwoodError(f"class_weight must be 'balanced'; got {class_weight!r}")
+    last = model.steps[-1][1]
+    if isinstance(last, OOBStackingClassifier):
+        unsupported = [
+            name
+            for name, member in last.estimators
+            if not select_fit_params(member, {"sample_weight": None})
+        ]
+        if unsupported:
+            raise CordwoodError(
+                f"class_weight is not supported by the members {', '.join(unsupported)} of recipe "
+                f"{recipe!r}; choose other members, or optimize='macro_f1', which needs no weights"
+            )
+        return np.asarray(compute_sample_weight("balanced", y))
+    names = [name for name in last.get_params() if name.rpartition("__")[2] == "class_weight"]
+    if not names:
+        raise CordwoodError(
+            f"class_weight is not supported by recipe {recipe!r}; omit it, or set "
+            "optimize='macro_f1', which needs no weights"
+        )
+    last.set_params(**{names[0]: "balanced"})
+    return None
+
+
+def _make_multilabel(
+    model: Pipeline, y: list[tuple[Any, ...]], **params: Any
+) -> tuple[Pipeline, NDArray[np.int64]]:
+    """Return a pipeline for several labels per sample, and the label indicators."""
+    try:
+        classes = sorted({label for labels in y for label in labels})
+    except TypeError as error:
+        raise DataError("the labels have different types; convert all to str") from error
+    if not classes:
+        raise DataError("the training set has no labels; at least one sample must have one")
+    columns = {label: column for column, label in enumerate(classes)}
+    indicators = np.zeros((len(y), len(classes)), np.int64)
+    for i, labels in enumerate(y):
+        indicators[i, [columns[label] for label in labels]] = 1
+    cv = getattr(model[-1], "cv", None)
+    if isinstance(cv, int):
+        params["cv"] = cv
+    return Pipeline(
+        [("classifier", MultiLabelClassifier(model, classes=classes, **params))]
+    ), indicators
+
+
+def _find_multilabel(model: Any) -> MultiLabelClassifier | None:
+    """Return the classifier of several labels per sample, if the model is one."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return last if isinstance(last, MultiLabelClassifier) else None
+
+
 def _list_pretrained(
     recipe: str, texts: Sequence[str] | None, encoder: Any, lexicon: Any
 ) -> dict[str, Any]:
@@ -215,23 +424,48 @@ def _list_pretrained(
     return {name: value for name, value in given.items() if value is not None}
 
 
+def _choose_columns(data: Any, labels: Any, columns: Any) -> ColumnRoles | None:
+    """Return the columns of a table by role; None if the samples are not rows of a table."""
+    is_dataframe = is_table(data) and not isinstance(data, Corpus)
+    if columns is None and not is_dataframe:
+        return None
+    if not is_table(data):
+        raise TypeError("columns requires a dataframe or a Corpus; omit it")
+    if columns is None or (isinstance(columns, str) and columns == "auto"):
+        found = detect_columns(data, exclude=[labels] if isinstance(labels, str) else ())
+        logger.info(f"columns: {found}")
+        return found.roles
+    return check_columns(columns)
+
+
+def _convert_table(model: Pipeline, table: Any) -> tuple[NDArray[np.object_], Pipeline]:
+    """Fit the first step; return its output and the other steps."""
+    return model.steps[0][1].fit_transform(table), Pipeline(model.steps[1:])
+
+
+def _join_texts(table: Any, roles: ColumnRoles) -> Sequence[str] | None:
+    if not roles.text:
+        return None
+    return [text for (text,) in TableConverter(text=roles.text).fit_transform(table).tolist()]
+
+
 def predict(
     model: Any,
-    data: Corpus | FeatureMatrix | Sequence[str],
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
     *,
     coverage: float | None = None,
     class_conditional: bool = False,
     min_confidence: float | None = None,
     max_error: float | None = None,
     unknown: float | None = None,
-) -> Predictions:
+) -> Predictions | MultiLabelPredictions:
     """Predict labels and class probabilities.
 
     Parameters
     ----------
     model : fitted classifier
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
-    data : Corpus, FeatureMatrix or sequence of str
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
     coverage : float, optional
         Also predict a set of labels for each sample, which contains the true label with this
@@ -249,9 +483,10 @@ def predict(
 
     Returns
     -------
-    Predictions
+    Predictions or MultiLabelPredictions
         Labels and probabilities, in the order of the samples, with `sets`, `is_decided` and
-        `is_in_scope` according to the arguments.
+        `is_in_scope` according to the arguments. `MultiLabelPredictions` if the model was trained
+        on a list of labels per sample.
 
     Raises
     ------
@@ -283,62 +518,75 @@ def predict(
 
 
 def predict_by_rule(
-    model: Any, data: Corpus | FeatureMatrix | Sequence[str], rule: DecisionRule
-) -> Predictions:
+    model: Any, data: Corpus | FeatureMatrix | Sequence[str] | Any, rule: DecisionRule
+) -> Predictions | MultiLabelPredictions:
     """Predict labels and class probabilities, and apply a rule that was made for the model.
 
     Parameters
     ----------
     model : fitted classifier
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
-    data : Corpus, FeatureMatrix or sequence of str
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
     rule : DecisionRule
         Made by `cordwood.inspection.make_decision_rule`.
 
     Returns
     -------
-    Predictions
+    Predictions or MultiLabelPredictions
         As returned by `predict`.
     """
     classes = np.asarray(model.classes_)
     X = _select_features(model, data)
+    n_samples = count_rows(data) if is_table(data) else len(data)
     # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
-    probabilities = model.predict_proba(X) if len(data) else np.empty((0, len(classes)))
-    if classes.ndim != 1 or np.shape(probabilities) != (len(data), len(classes)):
+    probabilities = model.predict_proba(X) if n_samples else np.empty((0, len(classes)))
+    if classes.ndim != 1 or np.shape(probabilities) != (n_samples, len(classes)):
         raise ValueError(
             f"classes_ of the model has shape {classes.shape}, but its probabilities of "
-            f"{len(data)} samples have shape {np.shape(probabilities)}"
+            f"{n_samples} samples have shape {np.shape(probabilities)}"
         )
-    labels = classes[np.argmax(probabilities, axis=1)]
+    multilabel = _find_multilabel(model)
+    if multilabel is not None:
+        indicators = multilabel.apply_thresholds(probabilities)
+        return MultiLabelPredictions(
+            indicators=indicators, probabilities=probabilities, classes=classes
+        )
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, TunedDecisionClassifier):
+        labels = last.decide(probabilities)
+    else:
+        labels = classes[np.argmax(probabilities, axis=1)]
     predictions = Predictions(labels=labels, probabilities=probabilities, classes=classes)
     return rule.apply(model, X, predictions)
 
 
 def evaluate(
     model: Any,
-    data: Corpus | FeatureMatrix | Sequence[str],
+    data: Corpus | FeatureMatrix | Sequence[str] | Any,
     labels: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-) -> Evaluation:
+) -> Evaluation | MultiLabelEvaluation:
     """Score a model on labelled samples.
 
     Parameters
     ----------
     model : fitted classifier
         Model returned by `train` or `cordwood.load`, or any classifier with `predict_proba`.
-    data : Corpus, FeatureMatrix or sequence of str
+    data : Corpus, FeatureMatrix, sequence of str or dataframe
         Test set. A `Corpus` or `FeatureMatrix` contains its labels.
-    labels : array-like of shape (n_samples,), optional
-        True label of each text. Required if `data` is a sequence of texts.
+    labels : array-like of shape (n_samples,), sequence of lists or str, optional
+        True label of each text, a list of its labels, or the column of the dataframe that contains
+        the labels. Required if `data` is a sequence of texts or a dataframe.
     sample_weight : array-like of shape (n_samples,), optional
         Sample weights of the scores; by default those of `data`.
 
     Returns
     -------
-    Evaluation
-        F1 scores, scores by class, and the confusion matrix.
+    Evaluation or MultiLabelEvaluation
+        F1 scores, scores by class, and the confusion matrix. `MultiLabelEvaluation` if the model
+        was trained on a list of labels per sample.
 
     Examples
     --------
@@ -354,6 +602,14 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
+    if isinstance(predictions, MultiLabelPredictions):
+        true_labels = y_true if isinstance(y_true, list) else [(each,) for each in y_true.tolist()]
+        return score_multilabel(true_labels, predictions)
+    if isinstance(y_true, list):
+        raise DataError(
+            "the test set has a list of labels per sample, but the model predicts one label per "
+            "sample"
+        )
     weights = getattr(data, "weights", None) if sample_weight is None else sample_weight
     return score(
         y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist(), weights
@@ -386,28 +642,29 @@ def _check_texts(texts: Any) -> None:
 
 def _check_inputs(
     data: Corpus | FeatureMatrix | Sequence[str], labels: ArrayLike | None
-) -> tuple[Any, NDArray[Any]]:
-    """Return X and y, with one valid label per sample."""
+) -> tuple[Any, Any]:
+    """Return X and y: an array with one valid label per sample, or a list of tuples of labels."""
     if isinstance(data, Corpus | FeatureMatrix):
         kind = type(data).__name__
         if labels is not None:
             raise TypeError(f"a {kind} contains its labels; omit the argument labels")
         if data.labels is None:
             raise DataError(f"the {kind} has no labels; read it with a label column")
-        if data.multilabel:
-            raise DataError(
-                f"the {kind} has a list of labels per sample; only one label per sample is "
-                "supported"
-            )
-        return data.texts if isinstance(data, Corpus) else data.X, np.asarray(data.labels)
+        X = data.texts if isinstance(data, Corpus) else data.X
+        return X, list(data.labels) if data.multilabel else np.asarray(data.labels)
+    if is_table(data):
+        if labels is None:
+            raise TypeError("labels is missing; give the column with the labels")
+        found = take_label_column(data, labels) if isinstance(labels, str) else labels
+        return data, _check_labels(found, count_rows(data))
     _check_texts(data)
     if labels is None:
         raise TypeError("labels is missing; give one label per text")
     return data, _check_labels(labels, len(data))
 
 
-def _check_labels(labels: Any, n_samples: int) -> NDArray[Any]:
-    """Return an array of labels, one per text."""
+def _check_labels(labels: Any, n_samples: int) -> Any:
+    """Return an array of labels, one per text, or a list of tuples of labels."""
     listed = list(labels)
     if len(listed) != n_samples:
         raise DataError(
@@ -415,17 +672,38 @@ def _check_labels(labels: Any, n_samples: int) -> NDArray[Any]:
         )
     # Before the conversion, which turns NaN into the str "nan".
     check_no_missing(listed, "labels")
+    is_multilabel = bool(listed) and isinstance(listed[0], list | tuple | set)
     for position, label in enumerate(listed):
-        if isinstance(label, list | tuple | set | dict) or np.ndim(label):
+        if is_multilabel != isinstance(label, list | tuple | set):
+            raise DataError(
+                f"labels[{position}] is of type {type(label).__name__}, but labels[0] of type "
+                f"{type(listed[0]).__name__}; give one label per text, or a list of labels per text"
+            )
+        if is_multilabel:
+            check_no_missing([*label], f"labels[{position}]")
+        elif isinstance(label, dict) or np.ndim(label):
             raise DataError(
                 f"labels[{position}] is of type {type(label).__name__}; give one label per text, "
-                "a str or a number"
+                "a str or a number, or a list of labels"
             )
+    if is_multilabel:
+        return [tuple(each) for each in listed]
     return np.asarray(labels if hasattr(labels, "__array__") else listed)
 
 
 def _select_features(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -> Any:
     """Return the input of the model's first step."""
+    if is_table_model(model):
+        if not is_table(data):
+            raise DataError(
+                "the model was trained on a table; it needs a dataframe or a Corpus with the "
+                f"columns {', '.join(model[0].columns_.names)}"
+            )
+        return data
+    if is_table(data) and not isinstance(data, Corpus):
+        raise DataError(
+            "the model was trained on texts or features; pass the column of texts as a list"
+        )
     is_text_model = not hasattr(model, "n_features_in_")
     if isinstance(data, FeatureMatrix):
         if is_text_model:
@@ -436,6 +714,22 @@ def _select_features(model: Any, data: Corpus | FeatureMatrix | Sequence[str]) -
     if not is_text_model:
         raise DataError("the model was trained on numeric features; it cannot predict texts")
     return data.texts if isinstance(data, Corpus) else data
+
+
+def is_table_model(model: Any) -> bool:
+    """Return whether a model predicts rows of a table.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Any classifier.
+
+    Returns
+    -------
+    bool
+        Whether the first step of the model is a `TableConverter`.
+    """
+    return isinstance(model, Pipeline) and isinstance(model.steps[0][1], TableConverter)
 
 
 def _match_n_features(X: NDArray[Any] | sp.csr_array, n_features: int) -> Any:

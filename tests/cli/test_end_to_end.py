@@ -93,7 +93,7 @@ def test_predict_writes_csv_and_json_lines(folder):
     assert tuple(record["label"] for record in records) == topics
     assert all(0.5 < record["probability"] <= 1 for record in records)
     printed = call(folder, "predict", "model.cordwood", "rows.csv", "-o", "-").stdout
-    again = list(csv.DictReader(printed.splitlines()))
+    again = list(csv.DictReader(printed.splitlines(keepends=True)))
     assert [{**row, "probability": float(row["probability"])} for row in again] == records
 
 

@@ -614,3 +614,10 @@ def test_unknown_options_of_a_format():
     with pytest.raises(DataError, match="does not exist"):
         read_dataset(["none.csv", path])
     assert "at least one path" in error_message([])
+
+
+def test_a_database_whose_schema_is_not_utf8():
+    path = Path(write_sqlite(ROWS, COLUMNS))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"CREATE TABLE", b"CREATE \xb6\xff\xfe\xfd\xfc"))
+    assert error_message(str(path)).startswith("rows.sqlite cannot be read with SQLite")

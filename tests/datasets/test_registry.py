@@ -235,7 +235,7 @@ def test_invalid_data_dir_raises(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"absent does not exist; correct data_dir= / --data-dir$"):
         list_datasets(tmp_path / "absent")
     with pytest.raises(
-        DataError, match=r"has no data sets, .* \.csv, .*\.npz \(all except .* \.gz\); correct"
+        DataError, match=r"has no data sets, .* \.csv, .*\.npz \(those of .* \.gz\); correct"
     ):
         list_datasets(tmp_path)
     (tmp_path / "file").touch()

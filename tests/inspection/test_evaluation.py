@@ -167,6 +167,12 @@ def test_linear_baseline_matches_cross_validated_pipeline():
     assert log_loss(y, found) < min(log_loss(y, np.eye(3)[expected]), np.log(3))
 
 
+def test_training_parts_without_words_have_a_linear_baseline():
+    oof = make_oof(n_samples=12, n_classes=2)
+    found = predict_linear(["word", *"+-*/=&?!%#;"], oof, seed=0)[TFIDF_SVM]
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_numeric_samples_have_a_linear_baseline(convert):
     X, y = make_classification(120, 6, random_state=0)

@@ -19,7 +19,7 @@ REGRESSIONS = sorted(Path(__file__).with_name("regressions").glob("*.cordwood"))
 
 @pytest.fixture(scope="module")
 def models():
-    return make_models(["svm", "nb", "rf", "lpuboost", "stack_sigir17 mlr"])
+    return make_models(["svm", "nb", "rf", "lpuboost", "stack_sigir17 mlr", "svm columns"])
 
 
 @needs_fork

@@ -77,6 +77,10 @@ class Train(options.LabelledReadOptions):
     """
 
     data: options.ManyData
+    categorical: options.Categorical = None
+    numeric: options.Numeric = None
+    date: options.Date = None
+    columns: options.Columns = None
     output: Annotated[
         Path | None,
         typer.Option(
@@ -124,6 +128,46 @@ class Train(options.LabelledReadOptions):
             metavar="vader|FILE",
             help="Lexicon of positive and negative words for a stack: vader for English texts, or "
             "a CSV file with a word and a score in each row.",
+            show_default=False,
+        ),
+    ] = None
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            "--class-weight",
+            metavar="balanced",
+            help="balanced gives all classes the same weight in training; not all recipes support "
+            "it. [default: the samples have equal weights]",
+            show_default=False,
+        ),
+    ] = None
+    optimize: Annotated[
+        str | None,
+        typer.Option(
+            "--optimize",
+            metavar="f1|macro_f1|cost|precision=P",
+            help="Choose the predicted class to optimize F1 or the recall at a precision of the "
+            "positive class of two, the mean F1 of all classes, or the expected cost. [default: "
+            "the most probable class]",
+            show_default=False,
+        ),
+    ] = None
+    cost: Annotated[
+        Path | None,
+        typer.Option(
+            "--cost",
+            metavar="FILE",
+            help="CSV file with the costs for --optimize cost: one row per true class, one column "
+            "per predicted class.",
+            show_default=False,
+        ),
+    ] = None
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            metavar="CLASS",
+            help="Positive class for --optimize. [default: the class with fewer samples]",
             show_default=False,
         ),
     ] = None

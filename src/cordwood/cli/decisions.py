@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-from cordwood._results import SET_SEPARATOR, Predictions
+from cordwood._results import SET_SEPARATOR, MultiLabelPredictions, Predictions
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
 from cordwood.exceptions import CordwoodError
@@ -33,9 +33,11 @@ def set_columns(rule: DecisionRule) -> list[str]:
     return [] if rule.calibration is None else ["set", "is_single"]
 
 
-def set_cells(predictions: Predictions, *, is_json: bool) -> list[tuple[Any, ...]]:
+def set_cells(
+    predictions: Predictions | MultiLabelPredictions, *, is_json: bool
+) -> list[tuple[Any, ...]]:
     """Return the values of these columns for each sample: in JSON lists, in CSV strings."""
-    if predictions.sets is None:
+    if isinstance(predictions, MultiLabelPredictions) or predictions.sets is None:
         return [()] * len(predictions)
     found = [[str(label) for label in labels] for labels in predictions.label_sets()]
     return [

@@ -1,7 +1,7 @@
 """`cordwood demo`: train and evaluate a classifier on built-in texts."""
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def demo(args: Demo) -> None:
     seconds = time.perf_counter() - start
     show_scores(console, evaluation)
     shown = test.select(np.linspace(0, len(test) - 1, N_EXAMPLES + 2, dtype=int)[1:-1])
-    examples = _make_examples(shown, api.predict(model, shown))
+    examples = _make_examples(shown, cast(Predictions, api.predict(model, shown)))
     console.print()
     console.print("Three of the test samples:")
     console.table(

@@ -1,5 +1,6 @@
 """`cordwood evaluate`: evaluate a model on labelled samples."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from cordwood.cli.console import Console, count
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.show_scores import show_scores
+from cordwood.cli.table_columns import card_roles, join_texts, list_features
+from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.persist import ModelCard
@@ -22,9 +25,15 @@ def evaluate(args: Evaluate) -> None:
     console = Console(as_json=args.json)
     source = Source(data=args.data, options=args, subset=args.subset)
     model, card = load_model(args.model)
-    samples = source.with_columns(card.columns).read(console, two_classes=False)
+    roles = card_roles(card.columns)
+    source = source.with_columns(card.columns)
+    if roles is not None:
+        source = replace(source, extra_columns=roles.names)
+    samples = source.read(console, two_classes=False)
+    if roles is not None and isinstance(samples, Corpus):
+        samples = join_texts(samples, roles)
     source.show(console, samples)
-    overlap = _find_overlap(samples, card)
+    overlap = _find_overlap(samples, card, roles)
     if args.strict and overlap.message:
         raise DataError(f"{overlap.message}; use other samples, or evaluate without --strict")
     # Model files do not contain n_jobs.
@@ -77,15 +86,17 @@ class _Overlap(NamedTuple):
     others: Any
 
 
-def _find_overlap(samples: Corpus | FeatureMatrix, card: ModelCard) -> _Overlap:
+def _find_overlap(
+    samples: Corpus | FeatureMatrix, card: ModelCard, roles: ColumnRoles | None
+) -> _Overlap:
     none = np.arange(0)
-    is_training_data = samples.fingerprint() == card.fingerprint
+    names = roles.names if roles is not None else ()
+    is_training_data = samples.fingerprint(names) == card.fingerprint
     if card.sample_hashes is None:
         message = "evaluated on the training data" if is_training_data else ""
         return _Overlap(is_training_data, None, message, none)
     hashes = SampleHashes.decode(card.sample_hashes)
-    features = samples.texts if isinstance(samples, Corpus) else samples.X
-    is_found = hashes.contain(features)
+    is_found = hashes.contain(list_features(samples, roles))
     n_found, n_samples = int(is_found.sum()), len(samples)
     if is_training_data:
         return _Overlap(True, n_found, "evaluated on the training data", none)

@@ -1,6 +1,7 @@
 """`cordwood explain`: explain predictions, or the words of each class."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from cordwood.cli.console import Console, count
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
 from cordwood.cli.outputs import check_target
-from cordwood.datasets.corpus import FeatureMatrix
+from cordwood.cli.table_columns import card_roles
+from cordwood.columns import ColumnRoles
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.inspection import (
     ClassWord,
@@ -50,7 +53,14 @@ def explain(args: Explain) -> None:
     if args.by_class or (args.data is None and not args.text):
         _explain_classes(args, console, model, card, labels)
         return
-    texts = list(args.text or ()) if args.data is None else _read(args, console, card, args.limit)
+    roles = card_roles(card.columns)
+    texts: Sequence[str] | Corpus
+    if roles is not None:
+        texts = _read_rows(args, console, card, roles)
+    elif args.data is None:
+        texts = list(args.text or ())
+    else:
+        texts = _read(args, console, card, args.limit)
     explainer = Explainer(model)
     with console.progress("explaining") as progress:
         found = []
@@ -90,6 +100,19 @@ def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list
             if limit is not None and len(texts) >= limit:
                 break
     return list(islice(texts, limit))
+
+
+def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -> Corpus:
+    """Read the first rows of a table."""
+    if args.data is None:
+        raise typer.BadParameter("the model needs the columns of a table; give DATA")
+    source = Source(data=str(args.data), options=args).with_columns(card.columns)
+    with console.progress(f"reading {args.data}") as progress:
+        samples = replace(source, extra_columns=roles.names).open(progress)
+        batch = next(iter_batches(samples, args.limit or _BATCH_SIZE))
+    if not isinstance(batch, Corpus):
+        raise DataError(f"{args.data}: the model needs a table with columns")
+    return batch
 
 
 def _explain_classes(
@@ -146,6 +169,9 @@ def _show(console: Console, explanation: Explanation, label: Any, top: int) -> N
     words = explanation.top_words(label, top)
     if words:
         console.table(("word", name), [(word, f"{value:+.3f}") for word, value in words])
+    columns = explanation.top_columns(label, top)
+    if columns:
+        console.table(("column", name), [(column, f"{value:+.3f}") for column, value in columns])
     for member in explanation.members:
         if member.neighbors:
             _show_neighbors(console, member, column)

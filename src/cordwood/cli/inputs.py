@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Self, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from cordwood.datasets._file_source import expand_folders
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets._values import InvalidValue, TimeParser
-from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.corpus import Corpus, FeatureMatrix, split_labels
 from cordwood.datasets.registry import load_dataset
 from cordwood.exceptions import DataError
 
@@ -52,11 +52,14 @@ class Source:
         Reading options; the record of the command.
     subset : str, optional
         Subset of the predefined split to use.
+    extra_columns : sequence of str or "other", default=()
+        Columns of a table to read instead of the texts.
     """
 
     data: str | Sequence[str]
     options: ReadOptions
     subset: str | None = None
+    extra_columns: readers.ExtraColumns = ()
 
     def __post_init__(self) -> None:
         names = (*_FILE_OPTIONS, "weight", "time")
@@ -98,9 +101,14 @@ class Source:
         found = {name: getattr(self.options, name, None) for name in _COLUMNS}
         return {name: column for name, column in found.items() if column}
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether the data have named columns."""
+        return self.dataset is None and self._format() not in _FORMATS_WITHOUT_COLUMNS
+
     def with_columns(self, columns: Mapping[str, Any]) -> Self:
         """Return a copy that reads the columns of a model, unless others were given."""
-        if self.dataset is not None or self._format() in _FORMATS_WITHOUT_COLUMNS:
+        if not self.has_columns:
             return self
         known = {
             name: columns[name]
@@ -132,6 +140,9 @@ class Source:
                 )
                 samples = readers.corpus_from_rows(stream)
                 samples = replace(samples, skipped=stream.skipped, notes=stream.notes)
+        separator = getattr(self.options, "label_separator", None)
+        if separator is not None and not samples.multilabel:
+            samples = split_labels(samples, separator)
         samples = self._select_times(samples)
         if self.subset is None:
             return samples
@@ -152,7 +163,7 @@ class Source:
         format = self._format()
         options = self._file_options(labelled=False)
         if format not in _FORMATS_WITHOUT_COLUMNS:
-            options["extra_columns"] = extra_columns
+            options["extra_columns"] = extra_columns or self.extra_columns
         open_file = readers.read_dataset if format == "svmlight" else readers.stream_dataset
         return open_file(self.paths, require_labels=False, progress=progress, **options)
 
@@ -189,6 +200,8 @@ class Source:
             names += ["label", "label_separator", "group", "weight", "time"]
         given = {name: getattr(options, name, None) for name in names}
         has_header = not given.pop("no_header")
+        if self.extra_columns:
+            given |= {"text": [], "extra_columns": self.extra_columns}
         return {
             **{name: value for name, value in given.items() if value is not None},
             "header": has_header,
@@ -251,7 +264,9 @@ def _summarize(samples: Corpus | FeatureMatrix) -> str:
     if isinstance(samples, FeatureMatrix):
         found += f" with {count(samples.X.shape[1], 'feature')}"
     if samples.multilabel:
-        return f"{found}, with any number of labels each"
+        n_labels = Counter(chain.from_iterable(samples.labels or ()))
+        mean = n_labels.total() / max(len(samples), 1)
+        return f"{found}, {count(len(n_labels), 'label')}, {mean:.1f} per sample"
     counts = Counter(samples.labels).most_common()
     (most, n_most), (least, n_least) = counts[0], counts[-1]
     if len(counts) == 1:

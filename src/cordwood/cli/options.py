@@ -141,6 +141,29 @@ def _label_option(default: str) -> Any:
     )
 
 
+def _column_option(role: str, description: str) -> Any:
+    return typer.Option(
+        f"--{role}",
+        metavar="COLUMN",
+        help=f"Column with {description}, used beside the text; may be repeated.",
+        show_default=False,
+    )
+
+
+Categorical = Annotated[list[str] | None, _column_option("categorical", "categories")]
+Numeric = Annotated[list[str] | None, _column_option("numeric", "numbers")]
+Date = Annotated[list[str] | None, _column_option("date", "dates in ISO 8601 format")]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="auto",
+        help="auto uses all columns beside the label and guesses which are texts, categories, "
+        "numbers and dates, except those that are named by the options above.",
+        show_default=False,
+    ),
+]
+
 # For commands that read the columns of a model by default.
 ModelText = Annotated[list[str] | None, _text_option("the columns of the model, else text")]
 ModelLabel = Annotated[str | None, _label_option("the column of the model, else label")]
@@ -270,7 +293,8 @@ class LabelledReadOptions(ReadOptions):
         typer.Option(
             "--label-separator",
             metavar="STRING",
-            help="Split the label column into several labels at this string, such as ;.",
+            help="Split the label of each sample into several labels at this string, such as ';'. "
+            "JSON lists are several labels without it.",
             show_default=False,
         ),
     ] = None
@@ -305,7 +329,7 @@ class LabelledReadOptions(ReadOptions):
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.
-_RESERVED = ("data", "labels", "name", "recipe", "input", "vectorizer_params")
+_RESERVED = ("data", "labels", "name", "recipe", "input", "columns", "vectorizer_params")
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

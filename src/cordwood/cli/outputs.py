@@ -20,6 +20,7 @@ from typing import IO, Any
 import typer
 
 from cordwood import _atomic as atomic
+from cordwood._results import join_labels
 from cordwood.exceptions import CordwoodError
 
 JSON_LINES = (".jsonl", ".ndjson")
@@ -128,6 +129,7 @@ def _make_writer(
     quoted = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
 
     def write(row: Sequence[Any]) -> None:
+        row = [join_labels(value) if isinstance(value, tuple) else value for value in row]
         if escape_formulas:
             row = list(map(escape_formula, row))
         unsafe = any(isinstance(value, str) and "\r" in value for value in row)

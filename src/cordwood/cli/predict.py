@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.table_columns import card_roles
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.inspection.decisions import DecisionRule
@@ -52,8 +54,11 @@ def predict(args: Predict) -> None:
             samples = _make_corpus(args.text or ())
         else:
             extra: Any = "all" if args.keep_columns else ()
-            samples = source.with_columns(card.columns).open(progress, extra_columns=extra)
-        counts = _write_predictions(args, model, rule, samples, target)
+            source = source.with_columns(card.columns)
+            if (roles := card_roles(card.columns)) is not None:
+                source = replace(source, extra_columns=roles.names)
+            samples = source.open(progress, extra_columns=extra)
+        counts, n_samples = _write_predictions(args, model, rule, samples, target)
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
@@ -64,7 +69,6 @@ def predict(args: Predict) -> None:
         console.field("note", note)
     show_rule(console, rule, model)
     console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
-    n_samples = counts.total()
     console.field("wrote", f"{target}: {count(n_samples, 'prediction')}, in {seconds:.1f} s")
     console.print_json(
         {
@@ -86,9 +90,9 @@ def _make_corpus(texts: Sequence[str]) -> Corpus:
 
 
 class _Prediction(NamedTuple):
-    """A label with the values to write: those of the label, and those of the user's columns."""
+    """Labels with the values to write: those of the prediction, and those of the user's columns."""
 
-    label: str
+    labels: tuple[str, ...]
     values: tuple[Any, ...]
     columns: dict[str, Any]
 
@@ -99,8 +103,8 @@ def _write_predictions(
     rule: DecisionRule,
     samples: RowStream | Corpus | FeatureMatrix,
     target: Path | None,
-) -> Counter[str]:
-    """Write one row per sample and return the number of samples by predicted label."""
+) -> tuple[Counter[str], int]:
+    """Write one row per sample; return the number of samples by predicted label and in all."""
     added = ["label", "probability", *set_columns(rule)]
     if args.all_probabilities:
         with model_errors(args.model):
@@ -113,12 +117,14 @@ def _write_predictions(
     kept = list(dict.fromkeys(name for row in first for name in row.columns))
     names = [f"predicted_{name}" if name in kept else name for name in added]
     counts: Counter[str] = Counter()
+    n_samples = 0
     dropped: set[str] = set()
     with open_table(
         target, [*kept, *names], json_lines=args.json, escape_formulas=args.escape_formulas
     ) as write:
         for row in chain(first, chain.from_iterable(batches)):
-            counts[row.label] += 1
+            counts.update(row.labels)
+            n_samples += 1
             values = [_to_cell(row.columns.get(name), is_json=is_json) for name in kept]
             write([*values, *row.values[: len(added)]])
             dropped |= row.columns.keys() - kept
@@ -127,7 +133,7 @@ def _write_predictions(
             f"warning: left out {count(len(dropped), 'column')} that the first {BATCH_SIZE:,} rows "
             f"do not have: {', '.join(sorted(dropped))}"
         )
-    return counts
+    return counts, n_samples
 
 
 def _to_cell(value: Any, *, is_json: bool) -> Any:
@@ -150,15 +156,14 @@ def _iter_predictions(
     for batch in iter_batches(samples, BATCH_SIZE):
         with model_errors(args.model):
             predictions = api.predict_by_rule(model, batch, rule)
-            labels = [str(label) for label in predictions.decided_labels()]
+            labels, confidence = _format_labels(predictions)
             sets = set_cells(predictions, is_json=is_json)
-            confidence = predictions.confidence.round(DECIMALS).tolist()
             probabilities = predictions.probabilities.round(DECIMALS).tolist()
         columns = batch.columns if args.keep_columns and batch.columns else {"id": batch.ids}
         rows = zip(*columns.values(), strict=True)
         yield [
             _Prediction(
-                label,
+                label if isinstance(label, tuple) else (label,),
                 (label, probability, *set_values, *each),
                 dict(zip(columns, row, strict=True)),
             )
@@ -166,3 +171,17 @@ def _iter_predictions(
                 labels, confidence, sets, probabilities, rows, strict=True
             )
         ]
+
+
+def _format_labels(
+    predictions: api.Predictions | api.MultiLabelPredictions,
+) -> tuple[list[Any], list[Any]]:
+    """Return the label of each sample and its probability, or tuples of them."""
+    if isinstance(predictions, api.Predictions):
+        labels = [str(label) for label in predictions.decided_labels()]
+        return labels, predictions.confidence.round(DECIMALS).tolist()
+    column = {label: i for i, label in enumerate(predictions.classes.tolist())}
+    return [tuple(map(str, each)) for each in predictions.labels], [
+        tuple(proba[[column[label] for label in each]].round(DECIMALS).tolist())
+        for each, proba in zip(predictions.labels, predictions.probabilities, strict=True)
+    ]

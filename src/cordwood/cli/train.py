@@ -2,15 +2,18 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 from joblib import effective_n_jobs
 from sklearn.pipeline import Pipeline
 
 from cordwood import api, persist, recipes
+from cordwood._resources import PeakMemory
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
 from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
@@ -18,12 +21,14 @@ from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
-from cordwood.cli.report import check_report_target, write_model_report
-from cordwood.compare.runner.resources import PeakMemory
+from cordwood.cli.table_columns import list_features, read_table
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.decisions.cost_file import read_cost_matrix
+from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.persist.sample_hashes import SampleHashes
 from cordwood.text.languages import check_language
 from cordwood.text.presets import choose_preset
@@ -40,17 +45,25 @@ def train(args: Train) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     target = args.output or _default_target(source)
     check_target(target, inputs=args.data)
-    if args.report is not None:
-        check_report_target(args.report, inputs=args.data)
+    # Imported only if needed, because reports import the comparisons.
+    reports = None if args.report is None else import_module("cordwood.cli.report")
+    if reports is not None:
+        reports.check_report_target(args.report, inputs=args.data)
     if args.language is not None:
         check_language(args.language)
     params = {
         "random_state": args.seed,
         "n_jobs": args.jobs,
         "language": args.language,
+        "class_weight": args.class_weight,
+        "optimize": args.optimize,
+        "pos_label": args.positive,
         **parse_settings(args.set),
     }
-    samples = source.read(console, two_classes=True)
+    table = read_table(source, args, console)
+    samples, roles = table or (source.read(console, two_classes=True), None)
+    if args.cost is not None:
+        params["cost_matrix"] = read_cost_matrix(args.cost, _count_labels(samples))
     source.show(console, samples)
     if samples.groups is not None:
         console.field(
@@ -58,9 +71,15 @@ def train(args: Train) -> None:
         )
     findings = show_findings(console, samples, strict=args.strict)
     encoder = _choose_encoder(console, args, samples)
-    class_sizes = Counter(samples.labels or ())
-    # Samples that are the only one of their class cannot be both trained on and predicted.
-    has_scores = args.scores and max(class_sizes.values()) > 1
+    class_sizes = _count_labels(samples)
+    # Samples that are the only one of their class cannot be both trained on and predicted. Scores
+    # are those of the most probable class, not of several labels or a tuned decision.
+    has_scores = (
+        args.scores
+        and max(class_sizes.values(), default=0) > 1
+        and not samples.multilabel
+        and args.optimize is None
+    )
     start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"):
         model = api.train(
@@ -70,46 +89,53 @@ def train(args: Train) -> None:
             encoder=encoder,
             lexicon=args.lexicon,
             oof=has_scores,
+            columns=roles,
             **params,
         )
     seconds, peak = time.perf_counter() - start, memory.read()
     persist.save(
         model,
         target,
-        fingerprint=samples.fingerprint(),
+        fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
         recipe=args.recipe,
-        columns=source.columns,
+        columns={**source.columns, **(roles.to_dict() if roles is not None else {})},
         bundle_encoder=args.bundle_encoder,
-        sample_hashes=SampleHashes.from_samples(_get_features(samples)).encode(),
+        sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
     )
     size = target.stat().st_size
     vectorizer = _find_vectorizer(model)
     if vectorizer is not None:
         n_terms = count(len(vectorizer.vocabulary_), "term")
         console.field("features", f"{vectorizer.preset_reason_}; {n_terms}")
+    # With a tuned decision, the classifier is inside.
+    classifier = getattr(model[-1], "estimator_", model[-1])
     # Boosted forests have weights too, of their rounds.
-    is_stack = hasattr(model[-1], "pruned_")
-    members = getattr(model[-1], "estimator_weights_", None) if is_stack else None
+    is_stack = samples.multilabel or hasattr(classifier, "pruned_")
+    members = getattr(classifier, "estimator_weights_", None) if is_stack else None
     if members is not None and recipes.find(args.recipe).members:
-        console.field("members", _format_members(members, model[-1].pruned_))
-    elif members is not None:
+        console.field("members", _format_members(members, getattr(classifier, "pruned_", ())))
+    elif members is not None and not samples.multilabel:
         temperature = 1 / max(members[args.recipe], 1e-9)
         console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
+    if isinstance(model[-1], TunedDecisionClassifier):
+        console.field("decision", _format_decision(model[-1]))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None
     if has_scores:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
+    if samples.multilabel and args.scores:
+        console.field("scores", _format_oof_scores(model[-1], samples))
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
-    if args.report is not None:
+    if reports is not None:
         details = {
             "training time": f"{seconds:.1f} s on {count(n_jobs, 'core')}",
             "peak memory": "" if peak is None else f"{peak / 1e6:,.0f} MB",
             "seed": str(args.seed),
         }
         card = persist.read_model_card(target)
-        write_model_report(
+        reports.write_model_report(
             console,
             model,
             samples,
@@ -128,11 +154,12 @@ def train(args: Train) -> None:
             "subset": args.subset,
             "n_samples": len(samples),
             "n_skipped": len(samples.skipped),
-            "classes": dict(class_sizes.most_common()),
+            "classes": class_sizes,
             "findings": [finding.message for finding in findings],
             "recipe": args.recipe,
             "encoder": encoder,
             "lexicon": args.lexicon,
+            "columns": None if roles is None else roles.to_dict(),
             "members": members,
             "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
             "n_jobs": n_jobs,
@@ -149,10 +176,6 @@ def _describe_groups(n_groups: int, *, is_used: bool) -> str:
     if is_used:
         return f"{found}, not divided between training and validation"
     return f"{found}, not used; --group COLUMN keeps groups together in cross-validation"
-
-
-def _get_features(samples: Corpus | FeatureMatrix) -> Any:
-    return samples.texts if isinstance(samples, Corpus) else samples.X
 
 
 def _choose_encoder(console: Console, args: Train, samples: Corpus | FeatureMatrix) -> str | None:
@@ -184,10 +207,51 @@ def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:
     return kept + dropped
 
 
+def _format_oof_scores(classifier: MultiLabelClassifier, samples: Corpus | FeatureMatrix) -> str:
+    """Describe the out-of-fold scores of a model of several labels per sample."""
+    predictions = api.MultiLabelPredictions(
+        indicators=classifier.apply_thresholds(classifier.oof_proba_),
+        probabilities=classifier.oof_proba_,
+        classes=classifier.classes_,
+    )
+    evaluation = api.score_multilabel(cast(Any, samples.labels), predictions)
+    return (
+        f"out of fold, micro F1 {evaluation.micro_f1:.3f}, macro F1 {evaluation.macro_f1:.3f}; "
+        "slightly optimistic, because the thresholds were chosen on the same predictions"
+    )
+
+
+def _format_decision(classifier: TunedDecisionClassifier) -> str:
+    """Describe a tuned decision and its score of out-of-fold predictions."""
+    score = classifier.best_score_
+    if classifier.optimize == "cost":
+        return f"least expected cost; out-of-fold mean cost {-score:.3f}"
+    if classifier.optimize == "macro_f1":
+        return f"class weights for macro F1; out-of-fold macro F1 {score:.3f}"
+    name = "F1" if classifier.optimize == "f1" else "recall"
+    return (
+        f"{classifier.positive_class_} from a probability of {classifier.best_threshold_:.3f} on; "
+        f"out-of-fold {name} {score:.3f}"
+    )
+
+
+def _count_labels(samples: Corpus | FeatureMatrix) -> dict[Any, int]:
+    """Return the number of samples of each label, the most frequent first."""
+    labels: Iterable[Any] = samples.labels or ()
+    counts = Counter(chain.from_iterable(labels) if samples.multilabel else labels)
+    return dict(counts.most_common())
+
+
 def _find_vectorizer(model: Pipeline) -> TextVectorizer | None:
     """Return the vectorizer, in a stack that of the first member that has one of its own."""
-    for pipeline in (model, *getattr(model[-1], "estimators_", ())):
-        vectorizer = getattr(pipeline, "named_steps", {}).get("vectorizer")
+    shared_steps = getattr(model[-1], "_shared_steps", ())
+    pipelines = [Pipeline(steps) for steps in shared_steps if steps]
+    classifier = getattr(model[-1], "estimator_", model[-1])
+    for pipeline in (model, *getattr(classifier, "estimators_", ()), *pipelines):
+        steps = getattr(pipeline, "named_steps", {})
+        if "preprocessor" in steps:
+            steps = steps["preprocessor"].named_transformers_
+        vectorizer = steps.get("vectorizer")
         if isinstance(vectorizer, TextVectorizer):
             return vectorizer
     return None

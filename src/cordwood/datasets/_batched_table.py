@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cordwood._labels import is_missing
 from cordwood.datasets._lines import MAX_ROW_LENGTH, row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import ColumnNames, Row, list_names, missing_name_issue
+from cordwood.datasets._rows import NO_COLUMNS, ColumnNames, Row, list_names, missing_name_issue
 from cordwood.datasets._values import (
     InvalidValue,
     TimeParser,
@@ -82,14 +82,14 @@ def read_table_rows(
     for batch in table.iter_batches(maker.column_names):
         for index, row_number in enumerate(batch.numbers):
             is_empty = False
-            place = f"{table.name}, row {row_number}"
             try:
                 row = maker.make(batch.columns, index, str(next(numbers)))
             except InvalidValue as error:
-                bad_rows.handle(RowIssue(f"{place}: {error}", "correct or drop the row"))
+                message = f"{table.name}, row {row_number}: {error}"
+                bad_rows.handle(RowIssue(message, "correct or drop the row"))
                 continue
             if len(row.text) > max_length:
-                raise row_length_error(place, max_length)
+                raise row_length_error(f"{table.name}, row {row_number}", max_length)
             yield row
     if is_empty:
         raise DataError(f"{table.name} has no rows")
@@ -138,13 +138,17 @@ class _RowMaker:
             else:
                 found[part] = value
         self._multilabel = isinstance(found.get("label"), tuple)
-        extra = {name: self._convert_extra(values[name][index]) for name in self._extra}
+        extra = NO_COLUMNS
+        if self._extra:
+            extra = {name: self._convert_extra(values[name][index]) for name in self._extra}
         return Row(text="\n".join(texts), columns=extra, **found)
 
     def _convert_extra(self, value: Any) -> Any:
         return None if value == "" and self._table.empty_is_missing else to_plain_value(value)
 
     def _convert(self, part: str, value: Any) -> Any:
+        if part == "text":
+            return self._to_string(part, value)
         if part == "weight":
             return parse_weight(value)
         if part == "time":

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from cordwood.datasets._batched_table import find_duplicates
 from cordwood.datasets._lines import Lines, row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import ColumnNames, Row, list_names, missing_name_issue
+from cordwood.datasets._rows import NO_COLUMNS, ColumnNames, Row, list_names, missing_name_issue
 from cordwood.datasets._values import InvalidValue, TimeParser, parse_weight, split_labels
 from cordwood.exceptions import DataError
 
@@ -69,13 +69,14 @@ def read_csv_rows(
     indices = _find_columns(columns, header, lines.name, delimiter, has_header)
     maker = _RowMaker(columns, header, indices)
     is_empty = True
+    required_label = maker.required_label
     for fields, line in records:
         if not fields and len(header) > 1:
             continue
         is_empty = False
         number = next(numbers)
         place = f"{lines.name}, line {line}"
-        issue = lines.issue or _find_issue(fields, header, maker.required_label, place)
+        issue = lines.issue or _find_issue(fields, header, required_label, place)
         if issue is None:
             try:
                 row = maker.make(fields, number)
@@ -163,35 +164,38 @@ class _RowMaker:
     def make(self, fields: list[str], number: int) -> Row:
         """Return a row; raise `InvalidValue` if a field cannot be parsed."""
         indices = self._indices
+        weight = time = None
+        if indices.weight is not None:
+            weight = self._parse("weight", indices.weight, fields, parse_weight)
+        if indices.time is not None:
+            time = self._parse("time", indices.time, fields, self._parse_time)
+        extra = NO_COLUMNS
+        if indices.extra:
+            extra = {name: fields[index] or None for name, index in indices.extra.items()}
         return Row(
-            id=str(number) if indices.id is None else fields[indices.id],
-            text="\n".join([fields[index] for index in indices.text]),
-            label=self._get_label(fields),
-            split=_get(fields, indices.split),
-            group=_get(fields, indices.group),
-            weight=self._parse("weight", indices.weight, fields, parse_weight),
-            time=self._parse("time", indices.time, fields, self._parse_time),
-            columns={name: fields[index] or None for name, index in indices.extra.items()},
+            str(number) if indices.id is None else fields[indices.id],
+            "\n".join([fields[index] for index in indices.text]),
+            self._get_label(fields),
+            None if indices.split is None else fields[indices.split],
+            None if indices.group is None else fields[indices.group],
+            weight,
+            time,
+            extra,
         )
 
     def _get_label(self, fields: list[str]) -> str | tuple[str, ...] | None:
-        label = _get(fields, self._indices.label)
-        if label is None or self._label_separator is None:
+        if self._indices.label is None:
+            return None
+        label = fields[self._indices.label]
+        if self._label_separator is None:
             return label
         return split_labels(label, self._label_separator)
 
-    def _parse(
-        self, part: str, index: int | None, fields: list[str], parse: Callable[[str], _T]
-    ) -> _T | None:
+    def _parse(self, part: str, index: int, fields: list[str], parse: Callable[[str], _T]) -> _T:
         try:
-            return None if index is None else parse(fields[index])
+            return parse(fields[index])
         except InvalidValue as error:
-            name = self._header[index or 0]
-            raise InvalidValue(f'the {part} (column "{name}") {error}') from None
-
-
-def _get(fields: list[str], index: int | None) -> str | None:
-    return None if index is None else fields[index]
+            raise InvalidValue(f'the {part} (column "{self._header[index]}") {error}') from None
 
 
 def _parse_records(lines: Lines, delimiter: str) -> Iterator[_Record]:

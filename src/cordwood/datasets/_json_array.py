@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from cordwood.datasets._json_records import InvalidRow, RecordReader, find_duplicate_key
+from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
 from cordwood.datasets._lines import row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import ColumnNames, Row
@@ -33,11 +33,12 @@ def read_json_array_rows(
     The file is never held in memory as a whole. An error of syntax is raised even if bad rows are
     skipped, because the objects after it cannot be found.
     """
-    reader = RecordReader(columns, bad_rows, count(1) if numbers is None else numbers)
+    numbers = count(1) if numbers is None else numbers
+    reader = RecordReader(columns, bad_rows, numbers, lambda item, _: item.get())
     is_empty = True
     for item in _ArrayParser(file, name, encoding, max_length).parse():
         is_empty = False
-        row = reader.read(item.get, item.place)
+        row = reader.read(item, item.place)
         if row is not None:
             yield row
     if is_empty:
@@ -131,9 +132,10 @@ class _ArrayParser:
         return is_near_end or error.msg.startswith("Unterminated string")
 
     def _make_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if problem := find_duplicate_key(pairs):
-            self._problems.append(problem)
-        return dict(pairs)
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            self._problems.append(describe_duplicate_key(pairs))
+        return record
 
     def _next_character(self) -> str:
         """Skip white space, and return the next character; an empty string at the end."""

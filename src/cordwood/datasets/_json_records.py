@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from cordwood._labels import is_missing
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import ColumnNames, Row, missing_name_issue, shorten
+from cordwood.datasets._rows import NO_COLUMNS, ColumnNames, Row, missing_name_issue, shorten
 from cordwood.datasets._values import (
     InvalidValue,
     TimeParser,
@@ -55,37 +55,69 @@ class RecordReader:
         Handles invalid rows.
     numbers : iterator of int
         Numbers of the rows, which are their ids if there are no others.
+    parse : callable
+        Takes an item and its place for messages, and returns a parsed value or raises `InvalidRow`.
     """
 
     def __init__(
-        self, columns: ColumnNames, bad_rows: BadRowHandler, numbers: Iterator[int]
+        self,
+        columns: ColumnNames,
+        bad_rows: BadRowHandler,
+        numbers: Iterator[int],
+        parse: Callable[[Any, str], Any],
     ) -> None:
         self._columns = columns
         self._bad_rows = bad_rows
         self._numbers = numbers
+        self._parse = parse
         self._keys: _Keys | None = None
         self._parse_time = TimeParser()
         self._missing = set(columns.extra) if isinstance(columns.extra, tuple) else set()
 
-    def read(self, parse: Callable[[], Any], place: str) -> Row | None:
-        """Return the row of a parsed object, or None if it is invalid and skipped.
-
-        `parse` returns the object, and may raise `InvalidRow`.
-        """
+    def read(self, item: Any, place: str) -> Row | None:
+        """Return the row of an item, or None if it is invalid and skipped."""
         number = next(self._numbers)
         try:
-            record = parse()
+            record = self._parse(item, place)
             if not isinstance(record, dict):
                 message = f"{place} is {_describe_type(record)}, not an object"
                 raise InvalidRow(RowIssue(message, "write one JSON object per row"))
             keys = self._keys or _choose_keys(self._columns, record)
-            row = _make_row(record, keys, self._columns, number, place, self._parse_time)
+            row = self._make_row(record, keys, number, place)
         except InvalidRow as error:
             self._bad_rows.handle(error.issue)
             return None
         self._keys = keys
-        self._missing = self._missing and self._missing.difference(record)
+        if self._missing:
+            self._missing.difference_update(record)
         return row
+
+    def _make_row(self, record: dict[str, Any], keys: _Keys, number: int, place: str) -> Row:
+        row_id = _get_optional(record, "id", keys.id, place)
+        texts = [
+            _to_string(_get_value(record, "text", key, place), "text", key, place)
+            for key in keys.text
+        ]
+        weight = time = None
+        if keys.weight is not None:
+            weight = _parse_value(record, "weight", keys.weight, parse_weight, place)
+        if keys.time is not None:
+            time = _parse_value(record, "time", keys.time, self._parse_time, place)
+        return Row(
+            str(number) if row_id is None else row_id,
+            "\n".join(texts),
+            _get_label(record, keys, self._columns.label_separator, place),
+            _get_optional(record, "split", keys.split, place),
+            _get_optional(record, "group", keys.group, place),
+            weight,
+            time,
+            self._get_extra(record, keys) if self._columns.extra else NO_COLUMNS,
+        )
+
+    def _get_extra(self, record: dict[str, Any], keys: _Keys) -> dict[str, Any]:
+        used = (keys.label, keys.id, keys.split, keys.group, keys.weight, keys.time)
+        names = self._columns.list_extra(record, used)
+        return {name: to_plain_value(record.get(name)) for name in names}
 
     def finish(self, name: str) -> None:
         """Raise an error if a key of further columns was in no row."""
@@ -95,10 +127,8 @@ class RecordReader:
             )
 
 
-def find_duplicate_key(pairs: list[tuple[str, Any]]) -> str | None:
-    """Return a key that occurs more than once, or None."""
-    if len(dict(pairs)) == len(pairs):
-        return None
+def describe_duplicate_key(pairs: list[tuple[str, Any]]) -> str:
+    """Return a message about the key that occurs most often."""
     (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
     return f'the key "{shorten(name)}" occurs more than once'
 
@@ -117,47 +147,24 @@ def _choose_keys(columns: ColumnNames, record: dict[str, Any]) -> _Keys:
     )
 
 
-def _make_row(
-    record: dict[str, Any],
-    keys: _Keys,
-    columns: ColumnNames,
-    number: int,
-    place: str,
-    parse_time: TimeParser,
-) -> Row:
-    def get(option: str, key: str) -> str:
+def _get_optional(record: dict[str, Any], option: str, key: str | None, place: str) -> str | None:
+    if key is not None:
         return _to_string(_get_value(record, option, key, place), option, key, place)
+    if option in record:
+        message = f'{place} has a key "{option}", which the rows before it do not have'
+        raise InvalidRow(RowIssue(message, "add it to all rows or to none"))
+    return None
 
-    def get_optional(option: str, key: str | None) -> str | None:
-        if key is None and option in record:
-            message = f'{place} has a key "{option}", which the rows before it do not have'
-            raise InvalidRow(RowIssue(message, "add it to all rows or to none"))
-        return None if key is None else get(option, key)
 
-    def parse(option: str, key: str | None, convert: Callable[[Any], _T]) -> _T | None:
-        if key is None:
-            return None
-        value = _get_value(record, option, key, place)
-        try:
-            return convert(value)
-        except InvalidValue as error:
-            message = f'{place}: the {option} (key "{key}") {error}'
-            raise InvalidRow(RowIssue(message, "correct the value")) from None
-
-    used = (keys.label, keys.id, keys.split, keys.group, keys.weight, keys.time)
-    row_id = get_optional("id", keys.id)
-    return Row(
-        id=str(number) if row_id is None else row_id,
-        text="\n".join([get("text", key) for key in keys.text]),
-        label=_get_label(record, keys, columns.label_separator, place),
-        split=get_optional("split", keys.split),
-        group=get_optional("group", keys.group),
-        weight=parse("weight", keys.weight, parse_weight),
-        time=parse("time", keys.time, parse_time),
-        columns={
-            name: to_plain_value(record.get(name)) for name in columns.list_extra(record, used)
-        },
-    )
+def _parse_value(
+    record: dict[str, Any], option: str, key: str, parse: Callable[[Any], _T], place: str
+) -> _T:
+    value = _get_value(record, option, key, place)
+    try:
+        return parse(value)
+    except InvalidValue as error:
+        message = f'{place}: the {option} (key "{key}") {error}'
+        raise InvalidRow(RowIssue(message, "correct the value")) from None
 
 
 def _get_label(

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from cordwood.datasets._json_records import InvalidRow, RecordReader, find_duplicate_key
+from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
 from cordwood.datasets._lines import Lines
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets._rows import ColumnNames, Row
@@ -20,15 +20,15 @@ def read_jsonl_rows(
     numbers: Iterator[int] | None = None,
 ) -> Iterator[Row]:
     """Yield one row per line that is not blank, numbered from 1 unless `numbers` are given."""
-    reader = RecordReader(columns, bad_rows, count(1) if numbers is None else numbers)
+    numbers = count(1) if numbers is None else numbers
+    reader = RecordReader(columns, bad_rows, numbers, partial(_parse, lines))
     is_empty = True
     for line in lines:
         line = line.rstrip()
         if not line:
             continue
         is_empty = False
-        place = f"{lines.name}, line {lines.number}"
-        row = reader.read(partial(_parse, lines, line, place), place)
+        row = reader.read(line, f"{lines.name}, line {lines.number}")
         if row is not None:
             yield row
     if is_empty:
@@ -51,9 +51,10 @@ def _parse(lines: Lines, line: str, place: str) -> Any:
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if problem := find_duplicate_key(pairs):
-        raise ValueError(problem)
-    return dict(pairs)
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError(describe_duplicate_key(pairs))
+    return record
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_reject_duplicate_keys)

@@ -15,6 +15,10 @@ _MAX_COMPARED_NAMES = 1000
 _MAX_SHOWN_CHARACTERS = 30
 
 
+NO_COLUMNS: Mapping[str, Any] = {}
+"""Columns of a row without further columns, which are not modified."""
+
+
 class Row(NamedTuple):
     """A row of a data file.
 
@@ -47,7 +51,7 @@ class Row(NamedTuple):
     group: str | None = None
     weight: float | None = None
     time: float | datetime | None = None
-    columns: Mapping[str, Any] = {}
+    columns: Mapping[str, Any] = NO_COLUMNS
 
 
 class RowStream(Iterator[Row]):

@@ -414,6 +414,45 @@ def with_groups(dataset: AnyDataset, pattern: str) -> AnyDataset:
     return replace(dataset, groups=tuple(groups))
 
 
+def split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
+    """Split the label of each sample into a tuple of labels.
+
+    Parameters
+    ----------
+    dataset : Corpus or FeatureMatrix
+        With one label per sample.
+    separator : str
+        String between labels, such as ";". Spaces around labels are removed.
+
+    Returns
+    -------
+    Corpus or FeatureMatrix
+        A copy with tuples of labels, which have no duplicates.
+
+    Raises
+    ------
+    DataError
+        If the samples have no labels, or lists of labels already.
+
+    Examples
+    --------
+    >>> corpus = Corpus(texts=["a", "b"], ids=["1", "2"], labels=["oil; gas", "oil"])
+    >>> split_labels(corpus, ";").labels
+    (('oil', 'gas'), ('oil',))
+    """
+    if not separator:
+        raise CordwoodError("separator must not be empty; give a string such as ';'")
+    if dataset.labels is None:
+        raise DataError("there are no labels to split; read the data with a label column")
+    if dataset.multilabel:
+        raise DataError("the labels are lists already; omit the separator")
+    parts = (str(label).split(separator) for label in dataset.labels)
+    labels = tuple(
+        tuple(dict.fromkeys(part.strip() for part in each if part.strip())) for each in parts
+    )
+    return replace(dataset, labels=labels)
+
+
 def _to_tuple(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DataError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 from typing import Any, Literal, cast
 
 from cordwood._labels import check_n_classes
@@ -394,24 +394,23 @@ def _read_files(files: Sequence[FileSource], bad_rows: BadRowHandler) -> Iterato
     numbers = count(1)
     first_parts: dict[str, bool] | None = None
     for file in files:
-        is_first = True
-        for row in read_file_rows(file, bad_rows, numbers):
-            if is_first:
-                is_first = False
-                parts = {
-                    "split": row.split is not None,
-                    "group": row.group is not None,
-                    "list of labels": isinstance(row.label, tuple),
-                }
-                first_parts = parts if first_parts is None else first_parts
-                for part, is_present in parts.items():
-                    if is_present != first_parts[part]:
-                        has = ("no ", "") if first_parts[part] else ("", "no ")
-                        raise DataError(
-                            f"{file.name} has {has[0]}{part}, but the files before it have "
-                            f"{has[1]}{part}; read the files separately"
-                        )
+        rows = read_file_rows(file, bad_rows, numbers)
+        for row in islice(rows, 1):
+            parts = {
+                "split": row.split is not None,
+                "group": row.group is not None,
+                "list of labels": isinstance(row.label, tuple),
+            }
+            first_parts = parts if first_parts is None else first_parts
+            for part, is_present in parts.items():
+                if is_present != first_parts[part]:
+                    has = ("no ", "") if first_parts[part] else ("", "no ")
+                    raise DataError(
+                        f"{file.name} has {has[0]}{part}, but the files before it have "
+                        f"{has[1]}{part}; read the files separately"
+                    )
             yield row
+        yield from rows
 
 
 def _read_svmlight(files: Sequence[FileSource], bad_rows: BadRowHandler) -> FeatureMatrix:
@@ -501,7 +500,8 @@ def corpus_from_rows(rows: Iterable[Row], skipped: Iterable[str] = ()) -> Corpus
     columns = _ColumnCollector()
     unique: dict[Any, Any] = {}  # one object per label, however many rows have it
     for row in rows:
-        columns.add(row.columns, len(ids))
+        if row.columns:
+            columns.add(row.columns, len(ids))
         ids.append(row.id)
         texts.append(row.text)
         labels.append(unique.setdefault(row.label, row.label))

@@ -87,7 +87,8 @@ def list_datasets(data_dir: str | os.PathLike[str] | None = None) -> tuple[Datas
         A folder of data files. The name of a data set is the name of its file without suffixes.
         Text: .csv, .tsv, .tab, .jsonl, .ndjson, .parquet and .xlsx. Numeric: .svm, .svmlight and
         .libsvm, and .npz with arrays ``X`` and ``y``. Those of text files may be compressed (.gz).
-        Other files are ignored. If None, the folder in the environment variable CORDWOOD_DATA, if it is set.
+        Other files are ignored. If None, the folder in the environment variable CORDWOOD_DATA, if
+        it is set.
 
     Returns
     -------

@@ -105,6 +105,9 @@ def _head(explanation: Explanation, shown: list[Any], columns: list[int]) -> str
     add("baseline", explanation.baseline, note="prediction for the empty text")
     for member in explanation.members:
         add(escape(member.name), member.contributions, note=member.method)
+    pairs = zip(explanation.columns.items(), explanation.column_contributions, strict=True)
+    for (name, value), contributions in pairs:
+        add(escape(f"{name} = {value}"), contributions, note="column")
     return f"<table>{''.join(rows)}</table>"
 
 

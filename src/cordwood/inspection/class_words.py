@@ -176,6 +176,10 @@ def explain_classes(
     [('good', 2)]
     """
     explainer = Explainer(model, output=output)
+    if explainer.takes_table:
+        raise CordwoodError(
+            "only models of texts have words of classes; explain rows of a table with explain"
+        )
     if texts is None:
         return _explain_vocabulary(model, explainer, n_words, min_texts, progress)
     totals = _WordTotals(len(explainer.classes))

@@ -1,6 +1,6 @@
 """Explanations of the predictions of fitted text classifiers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._csr import to_csr
+from cordwood.columns.converter import TableConverter
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection._attribution import Attribution, Attributor
 from cordwood.inspection._combination import (
@@ -27,6 +28,13 @@ from cordwood.inspection._linear_terms import make_linear_attributor
 from cordwood.inspection._neighbor_terms import make_neighbors_attributor
 from cordwood.inspection._occlusion import METHOD, occlude
 from cordwood.inspection._path_integrals import Floats
+from cordwood.inspection._table_rows import (
+    ColumnLocator,
+    RowClassifier,
+    TableRow,
+    is_explainable,
+    iter_rows,
+)
 from cordwood.inspection._term_spans import (
     FoldedTerms,
     TermLocator,
@@ -53,7 +61,7 @@ _ATTRIBUTORS = (
 )
 
 
-def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explanations:
+def explain(model: Any, texts: Any, *, output: str = "auto") -> Explanations:
     """Explain the predictions of texts by contributions of members, words and training samples.
 
     Parameters
@@ -61,8 +69,8 @@ def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explan
     model : fitted classifier
         Model returned by `cordwood.train` or `cordwood.load`, or any classifier of texts with
         `predict_proba`.
-    texts : iterable of str, or Corpus
-        Texts to explain.
+    texts : iterable of str, Corpus or dataframe
+        Texts to explain; for a model of a table, rows with its columns.
     output : {"auto", "log_odds", "probability"}, default="auto"
         Quantity that contributions add up to: the log-odds of each class against all others, or
         its probability. "auto" is "log_odds" for linear models, naive Bayes, rules and stacks with
@@ -80,7 +88,8 @@ def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explan
 
     Notes
     -----
-    The baseline is the prediction for the empty text. For each class, the baseline and the
+    The baseline is the prediction for the empty text; in a table, for a row whose numbers are the
+    medians and whose categories are unknown. For each class, the baseline and the
     contributions of all members add up to the output, and so do the baseline and the contributions
     of all words.
 
@@ -114,7 +123,8 @@ def explain(model: Any, texts: Iterable[str], *, output: str = "auto") -> Explan
     array([0. , 0. , 1.1])
     """
     explainer = Explainer(model, output=output)
-    return Explanations(tuple(explainer.explain_each(check_texts(texts))))
+    values = texts if explainer.takes_table else check_texts(texts)
+    return Explanations(tuple(explainer.explain_each(values)))
 
 
 class Explainer:
@@ -132,13 +142,16 @@ class Explainer:
     ----------
     classes : ndarray of shape (n_classes,)
         Class labels of the model.
+    takes_table : bool
+        Whether the model predicts rows of a table.
 
     Examples
     --------
     >>> from cordwood import recipes
     >>> model = recipes.make("nb").fit(["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"])
-    >>> [(word, round(weight, 3)) for word, weight in Explainer(model).explain("bad").top_words("-")]
-    [('bad', 1.099)]
+    >>> [(word, weight)] = Explainer(model).explain("bad").top_words("-")
+    >>> word, round(weight, 3)
+    ('bad', 1.099)
     """
 
     def __init__(self, model: Any, *, output: str = "auto") -> None:
@@ -155,8 +168,12 @@ class Explainer:
             )
         self.classes: NDArray[Any] = np.asarray(model.classes_)
         self._output = output
+        self._converter: TableConverter | None = None
+        if isinstance(model, Pipeline) and isinstance(model.steps[0][1], TableConverter):
+            self._converter, model = model.steps[0][1], model[1:]
+        self.takes_table = self._converter is not None
         self._final_estimator, members = split_model(model)
-        self._locators: dict[int, TermLocator] = {}
+        self._locators: dict[int, TermLocator | ColumnLocator] = {}
         self._members = [self._make_member(name, member) for name, member in members]
 
     def explain(self, text: str) -> Explanation:
@@ -173,26 +190,38 @@ class Explainer:
         [explanation] = self.explain_each([text])
         return explanation
 
-    def explain_each(self, texts: Iterable[str]) -> Iterator[Explanation]:
+    def explain_each(self, texts: Any) -> Iterator[Explanation]:
         """Explain the predictions of texts, one after another.
 
         Parameters
         ----------
-        texts : iterable of str
+        texts : iterable of str; a dataframe or Corpus if the model takes a table
 
         Yields
         ------
         Explanation
         """
-        texts = iter(texts)
+        samples: Iterator[Any]
+        if self._converter is None:
+            samples = iter(texts)
+        else:
+            samples = iter_rows(self._converter, texts)
         # Texts are vectorized in blocks, which takes half of the time of one by one.
-        while block := list(islice(texts, _BLOCK_SIZE)):
-            rows = {key: each.transform(block) for key, each in self._locators.items()}
-            for i, text in enumerate(block):
+        while block := list(islice(samples, _BLOCK_SIZE)):
+            inputs: Any = block
+            if self._converter is not None:
+                inputs = np.array([row.cells for row in block], dtype=object)
+            rows = {key: each.transform(inputs) for key, each in self._locators.items()}
+            for i, sample in enumerate(block):
                 features = {key: to_csr(row[i]) for key, row in rows.items()}
-                yield self._explain(text, features)
+                if isinstance(sample, TableRow):
+                    yield self._explain(sample.text, features, sample)
+                else:
+                    yield self._explain(sample, features)
 
-    def _explain(self, text: str, features: dict[int, Any]) -> Explanation:
+    def _explain(
+        self, text: str, features: dict[int, Any], row: TableRow | None = None
+    ) -> Explanation:
         """Explain one text, given its features by the key of their vectorizer."""
         cache: WordCache = {}
         tokens = {
@@ -208,12 +237,13 @@ class Explainer:
         attributions = [
             member.attributor.attribute(features[member.locator])
             if member.attributor is not None
-            else occlude(member.model, text, words)
+            else occlude(_to_text_classifier(member.model, row), text, words)
             for member in self._members
         ]
         combination, output = self._combine(attributions)
         contributions = np.zeros((len(words), len(self.classes)))
         absent: dict[str, Floats] = {}
+        columns: dict[str, Floats] = {}
         members = []
         for i, (member, attribution) in enumerate(zip(self._members, attributions, strict=True)):
             if attribution.of_words:
@@ -223,8 +253,10 @@ class Explainer:
             found = _explain_member(member, attribution, combination.maps[i], folded[key], indices)
             contributions += found.word_contributions
             for column, value in found.absent:
-                term = self._locators[member.locator].term(column)
-                absent[term] = absent[term] + value if term in absent else value
+                locator = self._locators[member.locator]
+                is_column = isinstance(locator, ColumnLocator) and locator.is_column(column)
+                totals, term = columns if is_column else absent, locator.term(column)
+                totals[term] = totals[term] + value if term in totals else value
             members.append(
                 MemberExplanation(
                     name=member.name,
@@ -252,6 +284,8 @@ class Explainer:
             absent_terms=tuple(absent),
             absent_contributions=np.array(list(absent.values())).reshape(-1, len(self.classes)),
             members=tuple(members),
+            columns={name: row.values[name] for name in columns} if row is not None else {},
+            column_contributions=np.array(list(columns.values())).reshape(-1, len(self.classes)),
         )
 
     def _combine(self, attributions: list[Attribution]) -> tuple[Combination, str]:
@@ -268,16 +302,29 @@ class Explainer:
 
     def _make_member(self, name: str, model: Any) -> "_Member":
         classes = np.asarray(model.classes_)
-        vectorizer, classifier = split_pipeline(model)
+        if self._converter is None:
+            vectorizer, classifier = split_pipeline(model)
+        else:
+            vectorizer, classifier = model.steps[0][1], model.steps[-1][1]
+            vectorizer = vectorizer if is_explainable(vectorizer) else None
         attributor = _make_attributor(classifier) if vectorizer is not None else None
         if attributor is None:
             return _Member(name, classes, -1, None, model, METHOD, False)
         key = id(vectorizer)
         if key not in self._locators:
-            self._locators[key] = TermLocator(vectorizer)
+            self._locators[key] = (
+                TermLocator(vectorizer)
+                if self._converter is None
+                else ColumnLocator(vectorizer, self._converter)
+            )
         return _Member(
             name, classes, key, attributor, model, attributor.method, attributor.is_exact
         )
+
+
+def _to_text_classifier(model: Any, row: TableRow | None) -> Any:
+    """Return a classifier of texts that keeps the other columns of a row."""
+    return model if row is None else RowClassifier(model, row.cells, row.n_texts)
 
 
 class _Member(NamedTuple):

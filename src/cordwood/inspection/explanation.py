@@ -104,7 +104,8 @@ class Explanation:
     """Explanation of the prediction of one text.
 
     For each class, the baseline and the contributions of all members add up to the output in
-    `values`; so do the baseline, the contributions of all words and those of absent terms.
+    `values`; so do the baseline, the contributions of all words, those of other columns, and those
+    of absent terms.
 
     Parameters
     ----------
@@ -132,6 +133,10 @@ class Explanation:
         Their contributions.
     members : tuple of MemberExplanation
         Contributions of the members.
+    columns : dict of str to str
+        Values of the columns of a table that are not texts, and have a contribution.
+    column_contributions : ndarray of shape (n_columns, n_classes)
+        Their contributions.
     """
 
     text: str
@@ -146,6 +151,8 @@ class Explanation:
     absent_terms: tuple[str, ...]
     absent_contributions: Floats
     members: tuple[MemberExplanation, ...]
+    columns: dict[str, str]
+    column_contributions: Floats
 
     @property
     def prediction(self) -> Any:
@@ -206,6 +213,26 @@ class Explanation:
         found = [(word, value) for word, value in totals.items() if value]
         return sorted(found, key=lambda pair: -abs(pair[1]))[:n]
 
+    def top_columns(self, label: Any = None, n: int = 10) -> list[tuple[str, float]]:
+        """Return the columns with the largest contributions, such as ``price = 3``.
+
+        Parameters
+        ----------
+        label : object, default=None
+            A class label; None is the most probable class.
+        n : int, default=10
+            Maximum number of columns.
+
+        Returns
+        -------
+        list of (str, float)
+            Columns that are not texts with their values, the largest absolute value first.
+        """
+        names = [f"{name} = {value}" for name, value in self.columns.items()]
+        values = self.column_contributions[:, self.class_index(label)].tolist()
+        found = [pair for pair in zip(names, values, strict=True) if pair[1]]
+        return sorted(found, key=lambda pair: -abs(pair[1]))[:n]
+
     def to_dict(self) -> dict[str, Any]:
         """Convert to built-in types that `json.dumps` accepts.
 
@@ -229,6 +256,12 @@ class Explanation:
                     self.words, self.spans, self.word_contributions.tolist(), strict=True
                 )
             ],
+            "columns": [
+                {"column": name, "value": value, "contributions": values}
+                for (name, value), values in zip(
+                    self.columns.items(), self.column_contributions.tolist(), strict=True
+                )
+            ],
             "absent_terms": [
                 {"term": term, "contributions": values}
                 for term, values in zip(
@@ -244,7 +277,8 @@ class Explanation:
             f"{self.prediction}: probability {self.probabilities[index]:.3f}, {name} "
             f"{self.values[index]:+.3f}, of which baseline {self.baseline[index]:+.3f}"
         )
-        return "\n".join([head, *(f"{value:+.3f}  {word}" for word, value in self.top_words())])
+        found = [*self.top_words(), *self.top_columns()]
+        return "\n".join([head, *(f"{value:+.3f}  {name}" for name, value in found)])
 
     def _repr_html_(self) -> str:
         return render_explanation(self)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._base_classifier import (
@@ -67,13 +67,22 @@ _MIN_COST, _MAX_COST = 1e-300, 1e300
 _MIN_DISTINCT_SAMPLES = 10 * _N_FOLDS
 
 
+class _BinaryProblem(NamedTuple):
+    """A class against the rest: positive samples, and factors on `C` of the rest and the class."""
+
+    class_index: int
+    is_positive: NDArray[np.bool_]
+    class_weight: tuple[float, float]
+
+
 class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     r"""Linear support vector classifier with probabilities.
 
     Like `sklearn.svm.LinearSVC`, with three additions: probabilities by temperature scaling, an
     optional scaling of the features by naive Bayes log-count ratios (NB-SVM), and one-vs-rest
     classifiers that are fitted in parallel threads with reproducible results. With
-    ``nb_scaling=0``, the coefficients equal those of `LinearSVC` up to `tol`.
+    ``nb_scaling=0``, the coefficients equal those of `LinearSVC` up to `tol`. If `y` is an
+    indicator matrix, one classifier is fitted for each label.
 
     Parameters
     ----------
@@ -84,7 +93,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         Factor on `C` for each class; classes that a dict does not contain have the factor 1.
         "balanced" uses ``n_samples / (n_classes * np.bincount(y))``, with sample weights summed
-        instead of samples counted; classes without weight do not count.
+        instead of samples counted; classes without weight do not count. In multilabel
+        classification, only None and "balanced" are supported; the latter balances the samples
+        with and without each label.
     nb_scaling : float or "auto", default=0.0
         Interpolation between unscaled features (0, plain SVM) and features scaled by their naive
         Bayes log-count ratio (1, NB-SVM [4]_). With "auto", each one-vs-rest classifier has its own
@@ -106,7 +117,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+        Class labels, sorted; column indices in multilabel classification.
+    multilabel_ : bool
+        Whether `y` was an indicator matrix.
     coef_ : ndarray of shape (n_classes, n_features) or (1, n_features)
         Coefficients; for two classes, those of the second class.
     intercept_ : ndarray of shape (n_classes,) or (1,)
@@ -217,8 +230,8 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training samples.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        y : array-like of shape (n_samples,) or indicator matrix of shape (n_samples, n_labels)
+            Class labels, or label indicators for multilabel classification.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights; None means equal weights.
 
@@ -229,14 +242,25 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         check_classification_labels(y)
+        self.multilabel_ = type_of_target(y) == "multilabel-indicator"
         X, y = validate_data(
-            self, check_sparse(X), y, accept_sparse="csr", dtype=np.float64, order="C"
+            self,
+            check_sparse(X),
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            multi_output=self.multilabel_,
         )
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        check_at_least_two_classes(self.classes_)
+        if self.multilabel_:
+            y = np.asarray(y.todense() if hasattr(y, "todense") else y) != 0
+            self.classes_ = np.arange(y.shape[1])
+        else:
+            self.classes_ = np.unique(y)
+            check_at_least_two_classes(self.classes_)
         self._check_class_weight()
-        n_classifiers = 1 if len(self.classes_) == 2 else len(self.classes_)
+        n_classifiers = 1 if self._is_binary else len(self.classes_)
         check_dense_size(n_classifiers, self.n_features_in_, "coef_")
         _check_values(X)
         n_fits = 1 + _N_FOLDS * (self.temperature is None)
@@ -272,12 +296,13 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples,)
             Signed distance to the hyperplane of each class, times the norm of its coefficients.
-            For two classes, one value per sample, positive for the second class.
+            For two classes, one value per sample, positive for the second class. In multilabel
+            classification, one value for each label, positive if it is predicted.
         """
         check_is_fitted(self)
         X = validate_data(self, check_sparse(X), reset=False, accept_sparse="csr", dtype=np.float64)
         margins: NDArray[np.float64] = X @ self.coef_.T + self.intercept_
-        return margins[:, 0] if len(self.classes_) == 2 else margins
+        return margins[:, 0] if self._is_binary else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Compute the probability of each class.
@@ -290,17 +315,20 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, with columns in the order of `classes_`.
+            Probabilities, with columns in the order of `classes_`. In multilabel classification,
+            they do not sum to one.
         """
         margins = self.decision_function(X)
         margins /= self.temperature_
-        if len(self.classes_) == 2:
+        if self.multilabel_:
+            return np.asarray(expit(margins))
+        if self._is_binary:
             return np.column_stack([expit(-margins), expit(margins)])
         probabilities: NDArray[np.float64] = softmax(margins, axis=1)
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class of each sample.
+        """Predict the most probable class of each sample, or all labels of positive margin.
 
         Parameters
         ----------
@@ -309,16 +337,26 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Predicted labels.
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Predicted labels; label indicators in multilabel classification.
         """
+        check_is_fitted(self)
+        if self.multilabel_:
+            return (self.decision_function(X) > 0).astype(np.int64)
         # Not by the margins: margins that differ by a rounding error have equal probabilities, and
         # predict must agree with the argmax of predict_proba.
         best = self.predict_proba(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
+    @property
+    def _is_binary(self) -> bool:
+        """Whether there are two classes, which one classifier separates."""
+        return len(self.classes_) == 2 and not self.multilabel_
+
     def _check_class_weight(self) -> None:
+        if self.multilabel_ and isinstance(self.class_weight, Mapping):
+            raise ValueError("class_weight must be None or 'balanced' if y is an indicator matrix.")
         if isinstance(self.class_weight, Mapping):
             for label, weight in self.class_weight.items():
                 if label not in self.classes_.tolist():
@@ -329,16 +367,18 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
     ) -> LinearCoefficients:
         """Fit one classifier per class of `y`, or one in all for two classes."""
-        classes, class_codes = np.unique(y, return_inverse=True)
-        class_weight = self._compute_class_weight(classes, class_codes, weights)
+        problems = self._list_problems(y, weights)
+        class_weight = np.array([problem.class_weight for problem in problems])
         if not weights.all():
             weighted = np.flatnonzero(weights)
-            X, class_codes, weights = X[weighted], class_codes[weighted], weights[weighted]
+            X, weights = X[weighted], weights[weighted]
+            problems = [
+                problem._replace(is_positive=problem.is_positive[weighted]) for problem in problems
+            ]
         ratios = LogCountRatio(X, weights, self.nb_scaling) if self.nb_scaling else None
         weights = self.C * weights
-        fitted_classes = [1] if len(classes) == 2 else range(len(classes))
-        has_all_classes = len(np.unique(class_codes)) == len(classes)
-        use_primal = X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_all_classes
+        has_both_classes = all(len(np.unique(problem.is_positive)) == 2 for problem in problems)
+        use_primal = X.shape[0] >= X.shape[1] and self.loss == "squared_hinge" and has_both_classes
         if use_primal and is_well_scaled(X, weights, class_weight):
             solve = make_primal_solver(X, float(self.tol), int(self.max_iter))
         else:
@@ -346,23 +386,40 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             hinge = self.loss == "hinge"
             solve = make_dual_solver(X, hinge, float(self.tol), int(self.max_iter), seed)
 
-        def fit_class(class_index: int) -> tuple[NDArray[np.float64], int]:
-            is_positive = class_codes == class_index
-            # As in LIBLINEAR: in one-vs-rest problems, the rest has the class weight 1.
-            rest_weight = class_weight[0] if len(classes) == 2 else 1.0
-            costs = weights * np.where(is_positive, class_weight[class_index], rest_weight)
+        def fit_problem(problem: _BinaryProblem) -> tuple[NDArray[np.float64], int]:
+            is_positive, (rest_weight, positive_weight) = problem.is_positive, problem.class_weight
+            costs = weights * np.where(is_positive, positive_weight, rest_weight)
             costs = np.clip(costs, _MIN_COST, _MAX_COST)
             scale = None if ratios is None else ratios.scale(is_positive)
-            return solve(class_index, is_positive, costs, scale)
+            return solve(problem.class_index, is_positive, costs, scale)
 
         results = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(fit_class)(class_index) for class_index in fitted_classes
+            delayed(fit_problem)(problem) for problem in problems
         )
         return LinearCoefficients(
             np.array([coef[:-1] for coef, _ in results]),
             np.array([coef[-1] for coef, _ in results]),
             max(n_iter for _, n_iter in results),
         )
+
+    def _list_problems(self, y: NDArray[Any], weights: NDArray[np.float64]) -> list[_BinaryProblem]:
+        """Return the binary problems of all classes, or of the second one if there are two."""
+        if self.multilabel_:
+            problems = []
+            for label, is_positive in enumerate(y.T):
+                factors = np.ones(2)
+                if self.class_weight == "balanced":
+                    factors = balanced_class_weights(is_positive.astype(np.intp), weights, 2)
+                problems.append(_BinaryProblem(label, is_positive, (factors[0], factors[1])))
+            return problems
+        classes, class_codes = np.unique(y, return_inverse=True)
+        class_weight = self._compute_class_weight(classes, class_codes, weights)
+        # As in LIBLINEAR: in one-vs-rest problems, the rest has the class weight 1.
+        rest_weight = class_weight[0] if len(classes) == 2 else 1.0
+        return [
+            _BinaryProblem(index, class_codes == index, (rest_weight, class_weight[index]))
+            for index in ([1] if len(classes) == 2 else range(len(classes)))
+        ]
 
     def _compute_class_weight(
         self, classes: NDArray[Any], class_codes: NDArray[np.intp], weights: NDArray[np.float64]
@@ -382,6 +439,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         fold; those of the same class are one sample with their weight.
         """
         groups = _group_duplicates(X, weights)
+        if self.multilabel_:
+            yield from self._held_out_label_margins(X, y, weights, groups, rng)
+            return
         weights = _merge_weights(groups, y, weights)
         samples = rng.permutation(np.flatnonzero(weights > 0))
         samples = samples[np.argsort(y[samples], kind="stable")]
@@ -405,9 +465,37 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             n_held_out += len(test)
             yield HeldOutMargins(margins, np.searchsorted(classes, y[test]), weights[test])
 
+    def _held_out_label_margins(
+        self,
+        X: Any,
+        y: NDArray[np.bool_],
+        weights: NDArray[np.float64],
+        groups: NDArray[np.intp],
+        rng: np.random.RandomState,
+    ) -> Iterator[HeldOutMargins]:
+        """Yield cross-validated margins of all pairs of a sample and a label."""
+        label_sets = np.unique(y, axis=0, return_inverse=True)[1].ravel()
+        samples = rng.permutation(np.flatnonzero(weights > 0))
+        samples = samples[np.argsort(label_sets[samples], kind="stable")]
+        folds = assign_folds(label_sets, groups, _N_FOLDS, samples)[samples]
+        n_held_out = 0
+        for fold in range(_N_FOLDS):
+            train, test = samples[folds != fold], samples[folds == fold]
+            if n_held_out >= _ENOUGH_HELD_OUT or not len(train) or not len(test):
+                return
+            fitted = self._fit_coefficients(X[train], y[train], weights[train], rng)
+            margins = (X[test] @ fitted.coef.T + fitted.intercept).ravel()
+            n_held_out += len(test)
+            yield HeldOutMargins(
+                np.column_stack([np.zeros_like(margins), margins]),
+                y[test].ravel().astype(np.intp),
+                np.repeat(weights[test], y.shape[1]),
+            )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
         return tags
 
 

@@ -34,6 +34,13 @@ class Interface(NamedTuple):
         Class labels.
     is_fitted : bool or None, default=None
         Whether the estimator is fitted; None if its class has no schema.
+    is_table : bool, default=False
+        Whether samples are rows of a table.
+    input_kinds : tuple of str or None, default=None
+        Kind of each feature if they are not all numbers: "text", "categorical", "numeric", or None
+        if it is not used.
+    output_kinds : tuple of str or None, default=None
+        Kind of each column of `transform`, if they are not all numbers.
     """
 
     n_features: int | None = None
@@ -42,6 +49,9 @@ class Interface(NamedTuple):
     norm: float | None = None
     classes: NDArray[Any] | None = None
     is_fitted: bool | None = None
+    is_table: bool = False
+    input_kinds: tuple[str | None, ...] | None = None
+    output_kinds: tuple[str, ...] | None = None
 
 
 InterfaceOf = Callable[[Any], Interface]

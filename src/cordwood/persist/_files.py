@@ -274,6 +274,7 @@ def _write(
 ) -> None:
     """Write all members, one array at a time."""
     budget = MemoryBudget()
+    _check_input(model)
     with ArchiveWriter(file) as archive:
         with archive.open(ARRAYS) as member:
             arrays = ArrayWriter(member, budget)
@@ -291,6 +292,15 @@ def _write(
     budget.check(memory_limit(file.tell()))
 
 
+def _check_input(model: Any) -> None:
+    """Raise Rejected if a model takes columns of several kinds that nothing converts."""
+    if REGISTRY.interface(model).input_kinds is not None:
+        raise Rejected(
+            "takes columns of several kinds; make its first step a TableConverter, as "
+            "recipes.make(columns=...) does"
+        )
+
+
 def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]:
     """Verify the digests, then parse and build the model."""
     content = read_content(file)
@@ -306,6 +316,7 @@ def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]
             raise Rejected(f"contains no estimator, but an object of type {type(model).__name__}")
         check_is_fitted(model)
         check_classes(card, model)
+        _check_input(model)
     except (Rejected, MemoryError):
         raise
     except Exception as error:

@@ -12,7 +12,9 @@ from zlib import crc32
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
+from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.exceptions import CordwoodError
+from cordwood.recipes._column_features import TableSettings
 from cordwood.recipes._table import COMBINERS, RECIPES, Recipe
 from cordwood.stacking.combiners import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
@@ -26,6 +28,10 @@ InputType: TypeAlias = Literal["text", "numeric"]
 # Parameters of a stack that are not parameters of `OOBStackingClassifier`.
 _STACK_PARAMS = ("members", "combiner", "encoder", "lexicon")
 _EMBEDDINGS, _LEXICON = "embeddings", "lexicon"
+# Member of a stack for the columns that are not texts, and its recipe.
+_COLUMNS, _COLUMNS_RECIPE = "columns", "rf"
+# Recipes of dense vectors of texts. In a stack, they leave other columns to the other members.
+_TEXT_ONLY = (_EMBEDDINGS, _LEXICON)
 
 # Penalty of the inverse temperature of a calibrated recipe. The default of 1 keeps it near 1, which
 # is too weak a correction for AdaBoost.M2; less than 0.1 is worse with a hundred samples.
@@ -123,6 +129,8 @@ def make(
     scale: bool = True,
     vectorizer_params: Mapping[str, Any] | None = None,
     language: str | None = None,
+    columns: Mapping[str, Any] | ColumnRoles | None = None,
+    text_views: Literal["joined", "separate"] = "joined",
     random_state: int | None = None,
     n_jobs: int | None = None,
     calibrate: bool = False,
@@ -144,6 +152,11 @@ def make(
     language : str, optional
         Language of the texts as ISO 639-1 code, such as "de" or "de+fr", which selects the stop
         words. By default it is detected.
+    columns : mapping of str to list of str, optional
+        Names of the columns by role, "text", "categorical", "numeric" and "date", if the samples
+        are rows of a table: a dataframe, a mapping of names to columns, or a `Corpus`.
+    text_views : {"joined", "separate"}, default="joined"
+        Whether several text columns are joined, or each has its own vectorizer.
     random_state : int, optional
         Seed of every step that has a `random_state`. Deterministic recipes ignore it.
     n_jobs : int, optional
@@ -170,7 +183,9 @@ def make(
     Pipeline
         Steps `vectorizer` (for text) or `scaler` (for numeric input, if scaled), and `classifier`.
         A stack, or a calibrated recipe, has the step `classifier` only; each of its members is such
-        a pipeline.
+        a pipeline. With `columns`, the first step is `table`, a `TableConverter`, and the
+        vectorizer is part of the step `preprocessor`, a `ColumnTransformer`. A stack then has one
+        more member, `columns`: a random forest on the columns that are not texts.
 
     See Also
     --------
@@ -187,21 +202,51 @@ def make(
     LinearSVMClassifier(C=10)
     >>> [step for step, _ in make("svm", input="numeric").steps]
     ['scaler', 'classifier']
+    >>> table = {"text": ["title", "body"], "categorical": ["author"], "numeric": ["price"]}
+    >>> for name, encoder, positions in make("svm", columns=table)["preprocessor"].transformers:
+    ...     print(name, type(encoder).__name__, positions)
+    vectorizer TextVectorizer 0
+    categorical OneHotEncoder [1]
+    numeric NumericEncoder [2]
     >>> stack = make("stack_sigir17", members=["svm", "boosted_et"], combiner="mean", svm__C=10)
     >>> stack["classifier"].get_params()["svm"]["classifier"].C
     10
     """
+    table = None if columns is None else _check_table(name, input, columns, text_views)
+    settings = _Settings(input, scale, vectorizer_params, language, table, random_state, n_jobs)
+    pipeline = _make(name, settings, params)
+    if calibrate:
+        pipeline = _calibrate(name, find(name), pipeline, settings)
+    if table is not None:
+        pipeline.steps.insert(0, ("table", table.make_converter()))
+    return pipeline
+
+
+def _make(name: str, settings: "_Settings", params: Mapping[str, Any]) -> Pipeline:
+    """Make the pipeline of a recipe, without the conversion of a table."""
     recipe = find(name)
-    settings = _Settings(input, scale, vectorizer_params, language, random_state, n_jobs)
+    params = dict(params)
     if recipe.members:
         stack_params = {param: params.pop(param, None) for param in _STACK_PARAMS}
         pipeline = _make_stack(name, recipe, settings, **stack_params)
     else:
         pipeline = _make_pipeline(name, recipe, settings)
-    pipeline.set_params(
+    return pipeline.set_params(
         **{_resolve(name, param, pipeline): value for param, value in params.items()}
     )
-    return _calibrate(name, recipe, pipeline, settings) if calibrate else pipeline
+
+
+def _check_table(name: str, input: InputType, columns: Any, text_views: Any) -> TableSettings:
+    if isinstance(columns, str) and columns == "auto":
+        raise CordwoodError(
+            "columns='auto' needs the samples; pass it to cordwood.train, or pass the result of "
+            "cordwood.columns.detect_columns(table).roles"
+        )
+    if text_views not in ("joined", "separate"):
+        raise CordwoodError(f"text_views must be 'joined' or 'separate'; got {text_views!r}")
+    if input != "text":
+        raise CordwoodError(f"recipe {name!r}: input={input!r} has no columns; omit one of them")
+    return TableSettings(check_columns(columns), join_text=text_views == "joined")
 
 
 def full_name(name: str, param: str, *, members: Sequence[str] | None = None) -> str:
@@ -275,27 +320,34 @@ class _Settings(NamedTuple):
     scale: bool
     vectorizer_params: Mapping[str, Any] | None
     language: str | None
+    table: TableSettings | None
     random_state: int | None
     n_jobs: int | None
+    is_member: bool = False
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the samples are or contain texts."""
+        return self.input == "text" and (self.table is None or bool(self.table.roles.text))
 
 
 def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
     """Make the pipeline of a recipe that is not a stack."""
     classifier = recipe.classifier()
     steps: list[tuple[str, Any]] = [("classifier", classifier)]
-    if settings.input == "text":
+    if settings.has_text:
         make_vectorizer = recipe.vectorizer or TextVectorizer
         vectorizer = make_vectorizer()
         if recipe.vectorizer is None:
-            vectorizer.set_params(weighting=recipe.weighting)
+            vectorizer.set_params(weighting=_choose_weighting(recipe, settings))
         steps.insert(0, ("vectorizer", vectorizer))
     else:
         classifier.set_params(**recipe.numeric)
-        if settings.scale and recipe.scaler is not None:
+        if settings.input == "numeric" and settings.scale and recipe.scaler is not None:
             steps.insert(0, ("scaler", recipe.scaler()))
     pipeline = Pipeline(steps)
     step_params = _step_params(pipeline)
-    if settings.input == "text":
+    if settings.has_text:
         given = settings.vectorizer_params or {}
         if given:
             _set_vectorizer_params(name, recipe, pipeline, given)
@@ -316,7 +368,26 @@ def _make_pipeline(name: str, recipe: Recipe, settings: _Settings) -> Pipeline:
         # Threads encode texts faster; other vectorizers hold the GIL.
         if isinstance(steps[0][1], EmbeddingVectorizer):
             pipeline.set_params(vectorizer__n_jobs=settings.n_jobs)
-    return pipeline
+    return pipeline if settings.table is None else _add_columns(name, recipe, pipeline, settings)
+
+
+def _choose_weighting(recipe: Recipe, settings: _Settings) -> str:
+    """Return the term weighting."""
+    is_mixed = settings.table is not None and settings.table.is_mixed
+    return (recipe.columns.weighting if is_mixed else None) or recipe.weighting
+
+
+def _add_columns(name: str, recipe: Recipe, pipeline: Pipeline, settings: _Settings) -> Pipeline:
+    """Replace the vectorizer by a `ColumnTransformer` that contains it."""
+    table = settings.table
+    assert table is not None
+    vectorizer = pipeline.named_steps.get("vectorizer")
+    if name in _TEXT_ONLY and vectorizer is None:
+        raise CordwoodError(f"recipe {name!r} needs texts; name the text columns in columns")
+    transformer = table.make_transformer(
+        vectorizer, recipe.columns, only_text=settings.is_member and name in _TEXT_ONLY
+    )
+    return Pipeline([("preprocessor", transformer), pipeline.steps[-1]])
 
 
 def _set_vectorizer_params(name: str, recipe: Recipe, pipeline: Pipeline, params: Any) -> None:
@@ -346,15 +417,16 @@ def _make_stack(
 ) -> Pipeline:
     """Make the pipeline of a stack."""
     stack = recipe.classifier()
-    default = (
-        recipe.members if settings.input == "text" else recipe.numeric_members or recipe.members
-    )
+    default = recipe.members if settings.has_text else recipe.numeric_members or recipe.members
     member_names = default if members is None else _check_members(name, members)
     pretrained = _list_pretrained(name, settings, encoder, lexicon)
     member_names = (*member_names, *(each for each in pretrained if each not in member_names))
     stack.estimators = [(member, _make_member(member, settings)) for member in member_names]
+    if settings.table is not None and settings.table.is_mixed:
+        stack.estimators.append((_COLUMNS, _make_columns_member(settings)))
     for member, pipeline in stack.estimators:
-        pipeline.set_params(**pretrained.get(member, {}))
+        for param, value in pretrained.get(member, {}).items():
+            pipeline.set_params(**dict.fromkeys(_ending(_step_params(pipeline), param), value))
     if combiner is not None:
         if not isinstance(combiner, str) or combiner not in COMBINERS:
             suggestion = nearest(str(combiner), COMBINERS)
@@ -395,23 +467,25 @@ def _calibrate(name: str, recipe: Recipe, pipeline: Pipeline, settings: _Setting
 def _list_pretrained(
     name: str, settings: _Settings, encoder: Any, lexicon: Any
 ) -> dict[str, dict[str, Any]]:
-    """Return the parameters of the members that `encoder` and `lexicon` add, by member."""
+    """Return the parameters of the vectorizers that `encoder` and `lexicon` add, by member."""
     for param, value in (("encoder", encoder), ("lexicon", lexicon)):
-        if value is not None and settings.input != "text":
+        if value is not None and not settings.has_text:
             raise CordwoodError(f"recipe {name!r}: {param} needs texts; leave it out")
     encoders = encoder if isinstance(encoder, list | tuple) else [encoder]
     found: dict[str, dict[str, Any]] = {
-        _EMBEDDINGS if number == 1 else f"{_EMBEDDINGS}_{number}": {"vectorizer__encoder": each}
+        _EMBEDDINGS if number == 1 else f"{_EMBEDDINGS}_{number}": {"encoder": each}
         for number, each in enumerate(encoders, 1)
         if each is not None
     }
     if lexicon is not None:
-        found[_LEXICON] = {"vectorizer__lexicon": lexicon}
+        found[_LEXICON] = {"lexicon": lexicon}
     return found
 
 
 def _recipe_of(member: str) -> str:
-    """Return the recipe of a member, such as "embeddings" for "embeddings_2"."""
+    """Return the recipe of a member, such as "embeddings" for "embeddings_2" of a stack."""
+    if member == _COLUMNS:
+        return _COLUMNS_RECIPE
     stem, _, number = member.rpartition("_")
     return stem if stem == _EMBEDDINGS and number.isdigit() else member
 
@@ -420,14 +494,22 @@ def _make_member(member: str, settings: _Settings) -> Pipeline:
     """Make the pipeline of a member of a stack."""
     name = _recipe_of(member)
     recipe = find(name)
-    member_params = dict(recipe.in_stacks)
+    changes: dict[str, Any] = {"is_member": True}
     if recipe.vectorizer is not None:
-        member_params["vectorizer_params"] = None
+        changes["vectorizer_params"] = None
     if settings.random_state is not None:
         # Members have different seeds, to draw different bootstrap samples. The seed depends on
         # the name only, so that it does not change with the other members.
-        member_params["random_state"] = (settings.random_state + crc32(name.encode())) % 2**31
-    return make(name, **{**settings._asdict(), **member_params})
+        changes["random_state"] = (settings.random_state + crc32(member.encode())) % 2**31
+    return _make(name, settings._replace(**changes), recipe.in_stacks)
+
+
+def _make_columns_member(settings: _Settings) -> Pipeline:
+    """Make the member of a stack for the columns that are not texts."""
+    assert settings.table is not None
+    member = _make_member(_COLUMNS, settings)
+    transformer = settings.table.make_transformer(None, find(_COLUMNS_RECIPE).columns)
+    return member.set_params(preprocessor=transformer)
 
 
 def _check_members(name: str, members: Any) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.recipes._adapters import ExternalClassifier
+from cordwood.recipes._column_features import ColumnParams
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.stacking.combiners import (
     SCANN,
@@ -71,6 +72,8 @@ class Recipe(NamedTuple):
         Whether `cordwood.train` calibrates the recipe: "none" if its probabilities are calibrated
         already, "cheap" if out-of-fold predictions take little time, "costly" if they take several
         more fits, so that it does so only if they are computed anyway.
+    columns : ColumnParams
+        How columns that are not texts are encoded; by default as for trees.
     """
 
     description: str
@@ -88,6 +91,7 @@ class Recipe(NamedTuple):
     numeric_members: tuple[str, ...] = ()
     auto_encoder: bool = False
     calibration: str = "none"
+    columns: ColumnParams = ColumnParams()
 
 
 def _import_optional(recipe: str, package: str, module: str, name: str) -> Any:
@@ -174,6 +178,13 @@ _CROSS_FITTED = {"cross_fit": 5, "learning_rate": 0.3}
 _FORESTS = ("boosted_rf", "lazy_rf", "boosted_et", "lazy_et")
 _SIGIR17 = (*_FORESTS, "svm", "nb", "knn", "rf", "et")
 
+# Of columns that are not texts: piecewise linear features of numbers. Rows of TF-IDF have length
+# one; counts of words are not scaled. See docs/columns.md.
+_LINEAR_COLUMNS = ColumnParams(n_knots=5, weight=0.5)
+# Lazy forests weight counts by TF-IDF themselves, but other columns are not counts.
+_NEIGHBOR_COLUMNS = ColumnParams(n_knots=5, weight=0.25, weighting="tfidf")
+_COUNT_COLUMNS = ColumnParams(n_knots=5)
+
 # On sentence embeddings, C=3 is best alone; in a stack, C=1, 3 and 10 are within 0.3 points of each
 # other. See docs/embeddings.md.
 _DENSE_LOGISTIC = partial(LogisticRegression, C=3.0, max_iter=300)
@@ -186,6 +197,7 @@ _SVM_NGRAMS = Recipe(
     scaler=_UNIT_VARIANCE,
     vectorizer=partial(_make_ngram_vectorizer, min_df=2),
     in_stacks=_FIXED_TEMPERATURE,
+    columns=_LINEAR_COLUMNS,
 )
 
 RECIPES: Mapping[str, Recipe] = {
@@ -197,6 +209,7 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         grid={"C": tuple(2.0**power for power in range(-5, 8))},
         in_stacks=_FIXED_TEMPERATURE,
+        columns=_LINEAR_COLUMNS,
     ),
     "svm_ngrams": _SVM_NGRAMS,
     "nbsvm": _SVM_NGRAMS._replace(
@@ -249,6 +262,7 @@ RECIPES: Mapping[str, Recipe] = {
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
         calibration="costly",
+        columns=_NEIGHBOR_COLUMNS,
     ),
     "lazy_et": Recipe(
         "extra-trees per query on its nearest neighbors (LXT)",
@@ -256,22 +270,31 @@ RECIPES: Mapping[str, Recipe] = {
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
         calibration="costly",
+        columns=_NEIGHBOR_COLUMNS,
     ),
     "adaboost": Recipe(
         "AdaBoost.MH of single-word rules",
         partial(AdaUBoostClassifier, beta=1.0),
         weighting="binary",
+        columns=_COUNT_COLUMNS,
     ),
     "adauboost": Recipe(
         "AdaUBoost of single-word rules, for rare classes",
         AdaUBoostClassifier,
         weighting="binary",
+        columns=_COUNT_COLUMNS,
     ),
     "lpboost": Recipe(
-        "LPBoost of single-word rules", partial(LPUBoostClassifier, beta=1.0), weighting="binary"
+        "LPBoost of single-word rules",
+        partial(LPUBoostClassifier, beta=1.0),
+        weighting="binary",
+        columns=_COUNT_COLUMNS,
     ),
     "lpuboost": Recipe(
-        "LPUBoost of single-word rules, for rare classes", LPUBoostClassifier, weighting="binary"
+        "LPUBoost of single-word rules, for rare classes",
+        LPUBoostClassifier,
+        weighting="binary",
+        columns=_COUNT_COLUMNS,
     ),
     "stack_sigir17": Recipe(
         "stack of the nine classifiers of SIGIR 2017", _STACK, members=_SIGIR17
@@ -311,6 +334,7 @@ RECIPES: Mapping[str, Recipe] = {
         # Not in the papers, but better on some microarrays (SRBCT: 0.99 instead of 0.95).
         numeric_grid={"variant": ("multinomial", "complement", "gaussian")},
         calibration="cheap",
+        columns=_COUNT_COLUMNS,
     ),
     "knn": Recipe(
         "nearest neighbors by cosine similarity of TF-IDF",
@@ -320,6 +344,7 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         grid={"n_neighbors": (10, 30, 100, 200, 300), "weights": ("uniform", "distance")},
         calibration="cheap",
+        columns=_NEIGHBOR_COLUMNS,
     ),
     "logistic_ngrams": Recipe(
         "logistic regression on word bigrams and character n-grams",
@@ -328,6 +353,7 @@ RECIPES: Mapping[str, Recipe] = {
         vectorizer=partial(_make_ngram_vectorizer, (3, 5), preset="sigir17", min_df=3),
         numeric={"estimator__dual": False},  # the dual is for more features than samples
         calibration="costly",
+        columns=_LINEAR_COLUMNS,
     ),
     "logistic": Recipe(
         "logistic regression on TF-IDF of words",
@@ -337,16 +363,19 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         numeric={"estimator__dual": False},
         calibration="costly",
+        columns=_LINEAR_COLUMNS,
     ),
     "embeddings": Recipe(
         "logistic regression on sentence embeddings",
         _DENSE_LOGISTIC,
         vectorizer=EmbeddingVectorizer,
+        columns=_LINEAR_COLUMNS,
     ),
     "lexicon": Recipe(
         "logistic regression on polarity scores of a lexicon",
         _DENSE_LOGISTIC,
         vectorizer=LexiconVectorizer,
+        columns=_LINEAR_COLUMNS,
     ),
     "lightgbm": Recipe("gradient boosting by LightGBM", _make_lightgbm, savable=False),
     "brf": Recipe(

@@ -63,11 +63,12 @@ class FittedEstimators(NamedTuple):
 def make_folds(
     n_folds: int, class_codes: NDArray[np.intp], groups: Any, seed: int | None
 ) -> list[Fold]:
-    """Return shuffled stratified folds; fewer if the largest class has fewer samples.
+    """Return shuffled stratified folds.
 
     Parameters
     ----------
     n_folds : int
+        Number of folds; fewer if the largest class has fewer samples, or if there are fewer groups.
     class_codes : ndarray of shape (n_samples,)
         Classes, numbered from 0.
     groups : array-like of shape (n_samples,) or None
@@ -86,6 +87,12 @@ def make_folds(
             "Cross-validation requires a class with at least two samples; every class in y "
             "has one sample."
         )
+    if groups is not None:
+        n_folds = min(n_folds, len(np.unique(groups)))
+        if n_folds < 2:
+            raise ValueError(
+                "Cross-validation requires at least two groups; all samples are of one."
+            )
     make_splitter = StratifiedKFold if groups is None else StratifiedGroupKFold
     with warnings.catch_warnings():
         # A class may have fewer samples than folds: if the test part of a fold contains all of

@@ -11,7 +11,7 @@ A record of the ledger has the fields
 - `n_words`: number of distinct words of the rules, for rule-based learners; `rounds`: if the plan
   requests them, numbers `n` of boosting rounds, and the `train` and `test` scores after these;
 - `fit_cpu_seconds`, `fit_wall_seconds`, and the same for `tune` and `predict`; `peak_memory`: in
-  bytes, or null if not available (see `cordwood.compare.runner.resources`);
+  bytes, or null if not available (see `cordwood._resources`);
 - `n_train`, `n_test`: numbers of samples; `warnings`: messages of warnings of the learner;
 - `versions`: of Python and the libraries; `time`: when the trial finished, in UTC;
 - `error`: message in one line, instead of all results, if the trial failed.

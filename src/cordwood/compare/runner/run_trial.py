@@ -20,11 +20,11 @@ from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
+from cordwood._resources import PeakMemory, timer
 from cordwood.api import predict, score
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import Split, split
 from cordwood.compare.runner.fit_cache import FIT_CACHE
-from cordwood.compare.runner.resources import PeakMemory, timer
 from cordwood.compare.runner.thresholds import category_proba, category_scores
 from cordwood.compare.runner.transform_cache import fit_transform, get_inputs
 from cordwood.compare.runner.trials import Trial, build_pipeline

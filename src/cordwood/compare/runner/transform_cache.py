@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood.compare.runner.resources import Timing, timer
+from cordwood._resources import Timing, timer
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
 _MAX_BYTES = 256_000_000

@@ -3,8 +3,11 @@
 from cordwood.persist._objects import Registry
 from cordwood.persist.schemas import (
     _bayes,
+    _column_encoders,
     _compose,
+    _decisions,
     _linear,
+    _multilabel,
     _neighbors,
     _pretrained,
     _rules,
@@ -15,6 +18,8 @@ from cordwood.persist.schemas import (
 
 _FAMILIES = (
     _compose,
+    _column_encoders,
+    _decisions,
     _text,
     _pretrained,
     _linear,
@@ -23,6 +28,7 @@ _FAMILIES = (
     _trees,
     _rules,
     _stacking,
+    _multilabel,
 )
 
 REGISTRY = Registry(schema for family in _FAMILIES for schema in family.SCHEMAS)

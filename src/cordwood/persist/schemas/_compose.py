@@ -36,12 +36,33 @@ def chain_interface(steps: Sequence[Any], interface_of: InterfaceOf) -> Interfac
                 f"has a pipeline in which a step takes {second.n_features or 'texts'} and the one "
                 f"before it returns {first.n_outputs} features"
             )
+        _check_kinds(first, second)
         if first.classes is not None:
             raise Rejected("has a pipeline in which a classifier is not the last step")
         if {first.is_fitted, second.is_fitted} == {True, False}:
             raise Rejected("has a pipeline in which only some steps are fitted")
     first, last = interfaces[0], interfaces[-1]
-    return last._replace(n_features=first.n_features, takes_text=first.takes_text)
+    return last._replace(
+        n_features=first.n_features,
+        takes_text=first.takes_text,
+        is_table=first.is_table,
+        input_kinds=first.input_kinds,
+    )
+
+
+def _check_kinds(first: Interface, second: Interface) -> None:
+    """Raise Rejected unless the columns of the first step are of the kinds of the second."""
+    if second.is_table:
+        raise Rejected("has a pipeline in which a TableConverter is not the first step")
+    if None in (first.is_fitted, second.is_fitted):
+        return
+    found, wanted = first.output_kinds, second.input_kinds
+    if (found is None) != (wanted is None):
+        raise Rejected("has a pipeline in which a step takes other kinds of columns")
+    if found is not None and wanted is not None:
+        pairs = zip(found, wanted, strict=True)
+        if not all(kind in (None, each) for each, kind in pairs):
+            raise Rejected("has a pipeline in which a step takes other kinds of columns")
 
 
 def _check_pipeline(model: Any, interface_of: InterfaceOf) -> None:

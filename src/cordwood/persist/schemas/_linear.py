@@ -33,7 +33,11 @@ _RELATIVE_STEP = 4 * 0.0005 / (5 * np.sqrt(2 / 12))
 
 def _check_rows(model: Any, interface_of: InterfaceOf) -> None:
     n_classes = len(model.classes_)
-    if n_classes < 2 or len(model.coef_) != (1 if n_classes == 2 else n_classes):
+    if getattr(model, "multilabel_", False):
+        n_problems, n_min = n_classes, 1
+    else:
+        n_problems, n_min = (1 if n_classes == 2 else n_classes), 2
+    if n_classes < n_min or len(model.coef_) != n_problems:
         raise Rejected(f"has a {type(model).__name__} whose coef_ does not match its classes_")
 
 
@@ -41,7 +45,8 @@ def _check_one_vs_rest(model: Any, interface_of: InterfaceOf) -> None:
     classes = model.label_binarizer_.classes_
     if not np.array_equal(classes, model.classes_):
         raise Rejected("has a OneVsRestClassifier with two different lists of classes")
-    if len(model.estimators_) != (1 if len(classes) == 2 else len(classes)):
+    is_binary = len(classes) == 2 and not model.multilabel_
+    if len(model.estimators_) != (1 if is_binary else len(classes)):
         raise Rejected("has a OneVsRestClassifier without one estimator for each class")
     for estimator in model.estimators_:
         interface = interface_of(estimator)
@@ -62,6 +67,7 @@ SCHEMAS = (
         cls=LinearSVMClassifier,
         fitted={
             **_COEFFICIENTS,
+            "multilabel_": choice(True, False),
             "temperature_": number(1e-100, MAX_NUMBER),
             "coef_": Coefficients(
                 "n_problems",
@@ -89,7 +95,7 @@ SCHEMAS = (
         cls=LabelBinarizer,
         fitted={
             "classes_": Labels(),
-            "y_type_": choice("binary", "multiclass"),
+            "y_type_": choice("binary", "multiclass", "multilabel-indicator"),
             "sparse_input_": choice(True, False),
         },
         interface=lambda model, interface_of: Interface(classes=model.classes_),

@@ -1,5 +1,6 @@
 """Schemas of the stack and of its final estimators."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 _DEFAULT_CV = 5
 
 
-class _SharedSteps(Field):
+class SharedStepsField(Field):
     """Lists of steps, each shared by several members."""
 
     _steps = NamedEstimators(is_chain=True)
@@ -147,6 +148,7 @@ def _check_stack(model: Any, interface_of: InterfaceOf) -> None:
     if len(lengths) > 1 or n_classes < 2:
         raise Rejected("has a stack without one name for each member")
     inputs = {_check_member(member, classes, interface_of) for member in model.estimators_}
+    _merge_kinds([interface_of(member) for member in model.estimators_])
     inputs.discard((None, False))
     if len(inputs) > 1:
         raise Rejected("has a stack whose members take different features")
@@ -189,7 +191,34 @@ def _check_member(member: Any, classes: Any, interface_of: InterfaceOf) -> tuple
 def _stack_interface(model: Any, interface_of: InterfaceOf) -> Interface:
     n_features = getattr(model, "n_features_in_", None)
     takes_text = any(interface_of(member).takes_text for member in model.estimators_)
-    return Interface(n_features=n_features, takes_text=takes_text, classes=model.classes_)
+    return Interface(
+        n_features=n_features,
+        takes_text=takes_text,
+        classes=model.classes_,
+        input_kinds=_merge_kinds([interface_of(member) for member in model.estimators_]),
+    )
+
+
+def _merge_kinds(members: Sequence[Interface]) -> tuple[str | None, ...] | None:
+    """Return the kinds of the columns that the members take; raise if they contradict each other.
+
+    Members are whole pipelines.
+    """
+    if any(member.is_table for member in members):
+        raise Rejected("has a stack with a member that converts a table")
+    kinds = [member.input_kinds for member in members]
+    known = [each for each in kinds if each is not None]
+    if not known:
+        return None
+    if len(known) < len(kinds) or len({len(each) for each in known}) > 1:
+        raise Rejected("has a stack whose members take different kinds of columns")
+    merged: list[str | None] = []
+    for column in zip(*known, strict=True):
+        found = {kind for kind in column if kind is not None}
+        if len(found) > 1:
+            raise Rejected("has a stack whose members take different kinds of columns")
+        merged.append(next(iter(found), None))
+    return tuple(merged)
 
 
 class _Distribution(Array):
@@ -243,8 +272,9 @@ _COMBINER = {
     "feature_names_in_": FeatureNames(),
     "class_prior_": _Distribution("float64", "n_classes", low=0, high=1),
 }
-_STRINGS = Plain("a list of strings", _is_string_list)
-_MAPPING = Plain("a mapping of names", _is_string_mapping)
+STRINGS = Plain("a list of strings", _is_string_list)
+MAPPING = Plain("a mapping of names", _is_string_mapping)
+INDEX_LIST = Plain("a list of integers", _is_index_list)
 
 SCHEMAS = (
     Schema(
@@ -253,13 +283,13 @@ SCHEMAS = (
             "classes_": Labels(),
             "n_features_in_": Size("n_features", optional=True),
             "feature_names_in_": FeatureNames(),
-            "_names": _STRINGS,
-            "stack_method_": _STRINGS,
-            "oof_source_": _MAPPING,
-            "n_imputed_": _MAPPING,
-            "oof_optimism_": _MAPPING,
-            "_shared_steps": _SharedSteps(),
-            "_step_index": Plain("a list of integers", _is_index_list),
+            "_names": STRINGS,
+            "stack_method_": STRINGS,
+            "oof_source_": MAPPING,
+            "n_imputed_": MAPPING,
+            "oof_optimism_": MAPPING,
+            "_shared_steps": SharedStepsField(),
+            "_step_index": INDEX_LIST,
             "estimators_": _Members(),
             "final_estimator_": Estimator(),
         },

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from cordwood._resources import PeakMemory, timer
 from cordwood.compare.runner import resources
-from cordwood.compare.runner.resources import PeakMemory, timer
 
 
 def test_timer_measures_cpu_and_wall_time_of_its_block(monkeypatch):

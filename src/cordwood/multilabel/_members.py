@@ -1,0 +1,172 @@
+"""Members of a multilabel model: fits, and out-of-fold probabilities of the training samples."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils import get_tags
+
+from cordwood._base_classifier import BaseVotingClassifier
+from cordwood._sklearn import take_rows
+from cordwood.linear_model.linear_svm import LinearSVMClassifier
+from cordwood.multilabel._indicators import BoolArray
+from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
+from cordwood.stacking._meta_features import choose_oof_source
+from cordwood.stacking._parallel import Task, run_tasks
+
+Float64Array = NDArray[np.float64]
+
+# The pool calibrates the margins of an SVM, so that its temperature need not be fitted.
+_TEMPERATURE = 0.25
+
+
+class FittedMembers(NamedTuple):
+    """Members fitted on all samples, with their out-of-fold probabilities.
+
+    Parameters
+    ----------
+    estimators : list of estimators
+        Multilabel classifiers.
+    sources : list of {"loo", "oob", "cv"}
+        How the out-of-fold probabilities were computed.
+    oof_proba : ndarray of shape (n_members, n_samples, n_labels)
+        Out-of-fold probabilities.
+    """
+
+    estimators: list[Any]
+    sources: list[str]
+    oof_proba: Float64Array
+
+
+def make_multilabel(estimator: Any, n_labels: int, n_jobs: int | None = None) -> Any:
+    """Return an unfitted multilabel classifier based on any classifier.
+
+    Classifiers that support label indicators are returned as they are, voting classifiers such as
+    forests predict label sets, and for all others there is one classifier per label.
+
+    Examples
+    --------
+    >>> from cordwood import LinearSVMClassifier, RandomForestClassifier
+    >>> make_multilabel(LinearSVMClassifier(C=2.0), 3)
+    LinearSVMClassifier(C=2.0, temperature=0.25)
+    >>> make_multilabel(RandomForestClassifier(), 3)
+    LabelPowerset(estimator=RandomForestClassifier())
+    """
+    if isinstance(estimator, OneVsRestClassifier):
+        return BinaryRelevance(clone(estimator.estimator), n_jobs=n_jobs)
+    if isinstance(estimator, LinearSVMClassifier) and estimator.temperature is None:
+        estimator = clone(estimator).set_params(temperature=_TEMPERATURE)
+    # scikit-learn takes an indicator matrix with one column for labels of a binary problem.
+    if get_tags(estimator).classifier_tags.multi_label and n_labels > 1:
+        return clone(estimator)
+    if isinstance(estimator, BaseVotingClassifier):
+        return LabelPowerset(clone(estimator))
+    return BinaryRelevance(clone(estimator), n_jobs=n_jobs)
+
+
+def fit_members(
+    names: list[str],
+    estimators: list[Any],
+    inputs: list[Any],
+    Y: BoolArray,
+    folds: NDArray[np.intp],
+    *,
+    use_oob: bool,
+    n_jobs: int | None,
+) -> FittedMembers:
+    """Fit each member on all samples and compute its out-of-fold probabilities.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the members.
+    estimators : list of estimators
+        Unfitted single-label or multilabel classifiers.
+    inputs : list
+        Training samples of each member.
+    Y : ndarray of shape (n_samples, n_labels)
+        Label indicators.
+    folds : ndarray of shape (n_samples,)
+        Fold of each sample, for members that are cross-validated.
+    use_oob : bool
+        Whether to use out-of-bag and leave-one-out predictions if they are unbiased.
+    n_jobs : int or None
+        Number of threads.
+
+    Returns
+    -------
+    FittedMembers
+    """
+    members = [make_multilabel(estimator, Y.shape[1], n_jobs) for estimator in estimators]
+    sources = [_choose_source(member, use_oob) for member in members]
+    indicators = Y.astype(np.int64)
+    full_fits = [
+        Task(name, _inner(member), partial(_fit, member, X, indicators))
+        for name, member, X in zip(names, members, inputs, strict=True)
+    ]
+    refits = [
+        (i, folds == fold)
+        for i, source in enumerate(sources)
+        if source == "cv"
+        for fold in np.unique(folds)
+    ]
+    fold_fits = [
+        Task(
+            names[i],
+            _inner(members[i]),
+            partial(_predict_fold, members[i], inputs[i], indicators, test),
+        )
+        for i, test in refits
+    ]
+    results = run_tasks([*full_fits, *fold_fits], n_jobs)
+    fitted = results[: len(full_fits)]
+    oof_proba = np.full((len(members), *Y.shape), np.nan)
+    for i, (member, source) in enumerate(zip(fitted, sources, strict=True)):
+        if source != "cv":
+            oof_proba[i] = member.oof_proba(source)
+    for (i, test), proba in zip(refits, results[len(full_fits) :], strict=True):
+        oof_proba[i, test] = proba
+    # Samples that were in every bootstrap sample have no out-of-bag prediction.
+    oof_proba = np.where(np.isnan(oof_proba), Y.mean(axis=0), oof_proba)
+    return FittedMembers(fitted, sources, oof_proba)
+
+
+def predict_label_proba(estimator: Any, X: Any) -> Float64Array:
+    """Return the probabilities of the labels, of shape (n_samples, n_labels)."""
+    proba = estimator.predict_proba(X)
+    if isinstance(proba, list):
+        # As in scikit-learn's forests: one array of shape (n_samples, n_classes) for each label.
+        return np.column_stack(
+            [
+                each[:, -1] if len(classes) == 2 else np.full(len(each), float(classes[0]))
+                for each, classes in zip(proba, estimator.classes_, strict=True)
+            ]
+        )
+    return np.asarray(proba, np.float64)
+
+
+def _choose_source(member: Any, use_oob: bool) -> str:
+    if not isinstance(member, LabelPowerset) or not use_oob:
+        return "cv"
+    return choose_oof_source(member.estimator, "unbiased", has_groups=False)
+
+
+def _inner(member: Any) -> Any:
+    """Return the classifier whose `n_jobs` counts."""
+    return member.estimator if isinstance(member, LabelPowerset) else member
+
+
+def _fit(member: Any, X: Any, indicators: NDArray[np.int64]) -> Any:
+    return clone(member).fit(X, indicators)
+
+
+def _predict_fold(
+    member: Any, X: Any, indicators: NDArray[np.int64], test: BoolArray
+) -> Float64Array:
+    """Fit a clone on the other folds and predict the samples of one fold."""
+    train = np.flatnonzero(~test)
+    fitted = _fit(member, take_rows(X, train), indicators[train])
+    return predict_label_proba(fitted, take_rows(X, np.flatnonzero(test)))

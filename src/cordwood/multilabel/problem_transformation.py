@@ -1,0 +1,276 @@
+"""Problem transformations: multilabel classification by single-label classifiers."""
+
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from cordwood._param_validation import N_JOBS, ParamValidationMixin
+from cordwood.multilabel._indicators import BoolArray, check_indicators
+from cordwood.stacking._meta_features import fit_estimator, oob_or_loo_proba, predict_proba
+
+Float64Array = NDArray[np.float64]
+
+
+class _ProblemTransformation(
+    MetaEstimatorMixin, ParamValidationMixin, ClassifierMixin, BaseEstimator
+):
+    """Base of the problem transformations: `predict` by a probability of one half."""
+
+    estimator: Any
+    classes_: NDArray[np.intp]
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Predict the labels whose probability is above one half.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Label indicators.
+        """
+        return (self.predict_proba(X) > 0.5).astype(np.int64)
+
+    def predict_proba(self, X: Any) -> Float64Array:
+        """Compute the probability of each label."""
+        raise NotImplementedError
+
+    def _check_y(self, X: Any, y: Any) -> BoolArray:
+        """Validate the arguments of `fit` and set what is known of them."""
+        self._validate_params()
+        Y = check_indicators(y)
+        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n_samples != len(Y):
+            raise ValueError(f"X has {n_samples} samples, but y has {len(Y)} rows")
+        self.classes_ = np.arange(Y.shape[1])
+        if len(getattr(X, "shape", ())) == 2:
+            self.n_features_in_ = int(X.shape[1])
+        return Y
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.positive_only = inner.input_tags.positive_only
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class BinaryRelevance(_ProblemTransformation):
+    """One binary classifier per label, independent of the other labels.
+
+    Also known as one-vs-rest. All classifiers are fitted on the same samples, which are neither
+    copied nor transformed again.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Clones of it are fitted to whether a sample has the label.
+    n_jobs : int or None, default=None
+        Number of threads over the labels. Results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Column indices of the labels.
+    estimators_ : list of classifiers
+        Classifiers of the labels in `fitted_labels_`.
+    fitted_labels_ : ndarray
+        Labels that some but not all training samples have.
+    constant_proba_ : ndarray of shape (n_labels,)
+        Probability of the other labels, 0 or 1; NaN for those in `fitted_labels_`.
+    n_features_in_ : int
+        Number of features seen during `fit`. Defined only if `X` is two-dimensional.
+
+    See Also
+    --------
+    LabelPowerset : One multiclass classifier of label sets.
+    sklearn.multiclass.OneVsRestClassifier : The same in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, Y = [[0.0], [1.0], [2.0], [3.0]], [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> BinaryRelevance(LogisticRegression()).fit(X, Y).predict([[-1.0], [4.0]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    _parameter_constraints = {"n_jobs": N_JOBS}
+
+    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
+        self.estimator = estimator
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit one classifier for each label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : indicator matrix of shape (n_samples, n_labels)
+            Label indicators.
+
+        Returns
+        -------
+        self : BinaryRelevance
+        """
+        Y = self._check_y(X, y)
+        shares = Y.mean(axis=0)
+        is_constant = (shares == 0) | (shares == 1)
+        self.constant_proba_ = np.where(is_constant, shares, np.nan)
+        self.fitted_labels_ = np.flatnonzero(~is_constant)
+        self.estimators_ = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(clone(self.estimator).fit)(X, Y[:, label].astype(np.int64))
+            for label in self.fitted_labels_
+        )
+        return self
+
+    def predict_proba(self, X: Any) -> Float64Array:
+        """Compute the probability of each label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Probabilities, which do not sum to one.
+        """
+        check_is_fitted(self)
+        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        proba = np.tile(self.constant_proba_, (n_samples, 1))
+        binary = np.array([0, 1])
+        columns = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(predict_proba)(estimator, X, binary) for estimator in self.estimators_
+        )
+        for label, column in zip(self.fitted_labels_, columns, strict=True):
+            proba[:, label] = column[:, 1]
+        return proba
+
+
+class LabelPowerset(_ProblemTransformation):
+    """One multiclass classifier, whose classes are the label sets of the training samples.
+
+    The probability of a label is the sum of the probabilities of all label sets that contain it.
+    Leaves of trees and nearest neighbors vote by the share of their training samples that have a
+    label, so that a forest or a nearest-neighbors classifier predicts all labels at once, and its
+    out-of-bag or leave-one-out predictions are those of the labels.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A clone of it is fitted.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Column indices of the labels.
+    estimator_ : classifier
+        The fitted classifier, whose classes are the rows of `label_sets_`. None if all training
+        samples have the same labels.
+    label_sets_ : ndarray of shape (n_label_sets, n_labels)
+        Distinct rows of `y`.
+    n_features_in_ : int
+        Number of features seen during `fit`. Defined only if `X` is two-dimensional.
+
+    See Also
+    --------
+    BinaryRelevance : One binary classifier per label.
+
+    Examples
+    --------
+    >>> from cordwood import NeighborsClassifier
+    >>> X, Y = [[1, 0], [1, 1], [0, 1]], [[1, 0], [1, 1], [0, 1]]
+    >>> model = LabelPowerset(NeighborsClassifier(2, weights="uniform")).fit(X, Y)
+    >>> model.label_sets_.astype(int).tolist()
+    [[0, 1], [1, 0], [1, 1]]
+    >>> model.predict_proba([[3, 1]])
+    array([[1. , 0.5]])
+    """
+
+    _parameter_constraints = {}
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier of label sets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : indicator matrix of shape (n_samples, n_labels)
+            Label indicators.
+
+        Returns
+        -------
+        self : LabelPowerset
+        """
+        Y = self._check_y(X, y)
+        self.label_sets_, codes = np.unique(Y, axis=0, return_inverse=True)
+        self.estimator_ = None
+        if len(self.label_sets_) > 1:
+            self.estimator_ = fit_estimator(self.estimator, X, codes.ravel(), {})
+        return self
+
+    def predict_proba(self, X: Any) -> Float64Array:
+        """Compute the probability of each label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Probabilities, which do not sum to one.
+        """
+        check_is_fitted(self)
+        if self.estimator_ is None:
+            n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+            return np.tile(self.label_sets_[0].astype(np.float64), (n_samples, 1))
+        return self._sum_label_sets(predict_proba(self.estimator_, X, self._set_codes))
+
+    def oof_proba(self, source: str, groups: ArrayLike | None = None) -> Float64Array:
+        """Return out-of-bag or leave-one-out probabilities of the training samples.
+
+        Parameters
+        ----------
+        source : {"oob", "loo"}
+            Which of them.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of related samples for leave-one-out predictions.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Probabilities; NaN for samples that were in every bootstrap sample.
+        """
+        check_is_fitted(self)
+        return self._sum_label_sets(
+            oob_or_loo_proba(self.estimator_, source, groups, self._set_codes)
+        )
+
+    @property
+    def _set_codes(self) -> NDArray[np.intp]:
+        return np.arange(len(self.label_sets_))
+
+    def _sum_label_sets(self, proba: Float64Array) -> Float64Array:
+        # Sums of rounded probabilities may exceed one by a rounding error.
+        return np.minimum(proba @ self.label_sets_.astype(np.float64), 1.0)
