@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from cordwood._results import OOFPredictions
 from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.class_words import explain_classes
 from cordwood.inspection.dataset_check import Finding, check_dataset
@@ -173,6 +174,7 @@ def summarize_model(
             "source": samples.source,
             "scores": _find_scores(model, samples, provenance),
             "n_unseen": samples.n_unseen,
+            "has_tuned_decision": isinstance(last, TunedDecisionClassifier),
             "by_class": summarize_classes(proba, y, labels),
             "confusion": summarize_confusion(proba, y, labels, samples.texts, samples.ids),
             "reliability": summarize_reliability(proba, y),
