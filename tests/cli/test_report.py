@@ -94,6 +94,29 @@ def test_train_writes_a_report(folder, capsys):
     assert all(word in page for word in ("training time", "peak memory", "seed", "fingerprint"))
 
 
+def test_report_of_a_model_of_a_table(folder):
+    with open(folder / "table.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "price", "label"])
+        for i in range(40):
+            writer.writerow([f"{'good' if i % 2 else 'bad'} thing {i % 7}", 10 * (i % 2), i % 2])
+    target = folder / "table.html"
+    arguments = ["train", folder / "table.csv", "--numeric", "price", "--text", "text"]
+    options = ["-o", folder / "table.cordwood", "--report", target, "--quiet", "--encoder", "none"]
+    assert main([*map(str, arguments), *map(str, options)]) == 0
+    assert 'id="explained"' in target.read_text(encoding="utf-8")
+
+
+def test_several_labels_per_sample_raise_before_training(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    rows = [{"text": f"{a} {b}", "labels": [a, b]} for a in "xyz" for b in "xyz" if a != b]
+    (folder / "many.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    arguments = ["train", "many.jsonl", "--label", "labels", "--report", "many.html"]
+    assert main(arguments) == 1
+    assert "--report requires one label per sample" in capsys.readouterr().err
+    assert not (folder / "many.cordwood").exists()
+
+
 def test_learning_curve_is_part_of_the_report(folder):
     target = folder / "curve.html"
     arguments = [folder / "things.cordwood", folder / "things.csv", "-o", target, "--curve", "-q"]

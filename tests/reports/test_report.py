@@ -293,6 +293,13 @@ def test_samples_of_unknown_classes_are_counted(model):
         model_report(model, replace(corpus, labels=["unknown"] * 30))
 
 
+def test_tuned_decision_is_mentioned(corpus):
+    model = api.train(corpus, recipe="nb", encoder=None, optimize="macro_f1")
+    report = model_report(model, data.make_corpus(30, seed=3))
+    assert report.to_dict()["has_tuned_decision"]
+    assert "its decision is tuned" in report.to_html()
+
+
 def test_arguments_are_checked(model):
     with pytest.raises(TypeError, match="labels is missing"):
         model_report(model, ["a text"])

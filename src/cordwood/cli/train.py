@@ -62,6 +62,8 @@ def train(args: Train) -> None:
     }
     table = read_table(source, args, console)
     samples, roles = table or (source.read(console, two_classes=True), None)
+    if reports is not None and samples.multilabel:
+        raise CordwoodError("--report requires one label per sample; omit it")
     if args.cost is not None:
         params["cost_matrix"] = read_cost_matrix(args.cost, _count_labels(samples))
     source.show(console, samples)

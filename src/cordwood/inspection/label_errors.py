@@ -60,7 +60,8 @@ def find_label_errors(oof: OOFPredictions) -> LabelErrors:
     another class is predicted, with at least the mean probability of that class over its own
     samples. This threshold depends on how easy the class is. As many of the samples for which
     another class is predicted are reported, those with the lowest probability of the given label,
-    the self-confidence. Of the scores in [2]_, it ranks planted errors highest; see docs/audit.md.
+    the self-confidence. Of the scores in [2]_, it ranks planted errors highest on average; see
+    docs/audit.md.
 
     References
     ----------

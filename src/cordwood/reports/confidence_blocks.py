@@ -113,6 +113,7 @@ def _abstention_chart(summary: Mapping[str, Any]) -> Chart:
         x_label="decided samples, %",
         y_label="correct among them, %",
         x_range=(0, 100),
+        y_range=(min(p.y for p in points) - 1, 100),
         markers=False,
     )
     half = min(curve, key=lambda p: abs(p["coverage"] - 0.5))

@@ -70,13 +70,13 @@ def _metadata(summary: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe(summary: Mapping[str, Any]) -> str:
     provenance = summary["provenance"]
-    recipe = f" (recipe `{provenance['recipe']}`)" if provenance["recipe"] else ""
+    recipe = f"recipe `{provenance['recipe']}`, " if provenance["recipe"] else ""
     n_train = f", trained on {provenance['n_train']:,} samples" if provenance["n_train"] else ""
     shown = ", ".join(map(_text, summary["classes"][:_MAX_CLASSES]))
     more = len(summary["classes"]) - _MAX_CLASSES
     return (
-        f"A {provenance['classifier']}{recipe} of the library cordwood{n_train}. Classes: {shown}"
-        + (f" and {more:,} more." if more > 0 else ".")
+        f"A classifier of the library cordwood ({recipe}class `{provenance['classifier']}`)"
+        f"{n_train}. Classes: {shown}" + (f" and {more:,} more." if more > 0 else ".")
     )
 
 

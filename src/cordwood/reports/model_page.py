@@ -131,6 +131,15 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
             "note",
         )
     )
+    if summary["has_tuned_decision"]:
+        blocks.append(
+            Prose(
+                "The model does not always predict the most probable class: its decision is tuned. "
+                "This report is about the most probable class; for the scores of the decision, use "
+                "cordwood evaluate.",
+                "warning",
+            )
+        )
     if summary["n_unseen"]:
         blocks.append(
             Prose(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from cordwood._results import OOFPredictions
 from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.class_words import explain_classes
 from cordwood.inspection.dataset_check import Finding, check_dataset
@@ -20,6 +22,7 @@ from cordwood.inspection.explainer import Explainer
 from cordwood.inspection.explanation import Explanation
 from cordwood.inspection.label_errors import find_label_errors
 from cordwood.inspection.learning_curve import LearningCurveEstimate
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.persist import ModelCard
 from cordwood.reports.confusion_summary import summarize_confusion
 from cordwood.reports.dataset_summary import finding_to_dict
@@ -95,6 +98,8 @@ class ScoredSamples:
         Codes of the true classes.
     texts : sequence of str, optional
     ids : sequence of str
+    data : Corpus, FeatureMatrix or None, default=None
+        The samples.
     groups : int ndarray of shape (n_samples,), optional
     n_unseen : int, default=0
         Number of further samples, whose class is unknown to the model.
@@ -105,6 +110,7 @@ class ScoredSamples:
     y: NDArray[np.intp]
     texts: Sequence[str] | None
     ids: Sequence[str]
+    data: Corpus | FeatureMatrix | None = None
     groups: NDArray[np.intp] | None = None
     n_unseen: int = 0
 
@@ -134,8 +140,12 @@ def summarize_model(
         Numbers, texts, lists and dicts; parts that cannot be computed are None or empty.
     """
     report = progress or (lambda *_: None)
-    if np.ndim(model.classes_) != 1 or (data is not None and data.multilabel):
-        raise CordwoodError("a report of a model requires one label per sample")
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, MultiLabelClassifier) or (data is not None and data.multilabel):
+        raise CordwoodError(
+            "the samples have several labels each; a report of a model requires one label per "
+            "sample"
+        )
     labels = [str(label) for label in model.classes_]
     report("predicting", 0, None)
     samples = score_samples(model, data, provenance.card)
@@ -164,6 +174,7 @@ def summarize_model(
             "source": samples.source,
             "scores": _find_scores(model, samples, provenance),
             "n_unseen": samples.n_unseen,
+            "has_tuned_decision": isinstance(last, TunedDecisionClassifier),
             "by_class": summarize_classes(proba, y, labels),
             "confusion": summarize_confusion(proba, y, labels, samples.texts, samples.ids),
             "reliability": summarize_reliability(proba, y),
@@ -204,7 +215,13 @@ def score_samples(
     )
     if is_training and oof is not None and np.array_equal(y, oof.y):
         return ScoredSamples(
-            source="oof", proba=oof.proba, y=y, texts=texts, ids=data.ids, groups=oof.groups
+            source="oof",
+            proba=oof.proba,
+            y=y,
+            texts=texts,
+            ids=data.ids,
+            data=data,
+            groups=oof.groups,
         )
     known = np.flatnonzero(y >= 0)
     if not len(known):
@@ -219,6 +236,7 @@ def score_samples(
         y=y[known],
         texts=selected.texts if isinstance(selected, Corpus) else None,
         ids=selected.ids,
+        data=selected,
         groups=groups,
         n_unseen=len(y) - len(known),
     )
@@ -282,7 +300,9 @@ def _explain(
     member_probas = find_member_probas(model) if samples.source == "oof" else {}
     found = []
     for kind, indices in chosen.items():
-        texts = [samples.texts[i][:_MAX_TEXT] for i in indices]
+        texts: Any = [samples.texts[i][:_MAX_TEXT] for i in indices]
+        if explainer.takes_table and samples.data is not None:
+            texts = samples.data.select(indices)
         for i, explanation in zip(indices, explainer.explain_each(texts), strict=True):
             predicted, label = int(samples.proba[i].argmax()), int(samples.y[i])
             # The final model has been trained on training texts, and does not repeat the errors
@@ -343,7 +363,7 @@ def _spread(order: NDArray[np.intp], y: NDArray[np.intp]) -> list[int]:
 def _list_segments(explanation: Explanation, column: int, is_explained: bool) -> list[list[Any]]:
     """Return the parts of a text with their contributions to a class, or with zeros."""
     if not is_explained:
-        return [[explanation.text, 0.0]]
+        return [[explanation.text[:_MAX_TEXT], 0.0]]
     segments: list[list[Any]] = []
     end = 0
     text = explanation.text
@@ -352,7 +372,13 @@ def _list_segments(explanation: Explanation, column: int, is_explained: bool) ->
         segments += [[text[end:start], 0.0], [text[start:stop], value]]
         end = stop
     segments.append([text[end:], 0.0])
-    return [segment for segment in segments if segment[0]]
+    # The texts of a table are explained in their whole length.
+    starts = accumulate((len(part) for part, _ in segments), initial=0)
+    return [
+        [part, value]
+        for start, (part, value) in zip(starts, segments, strict=False)
+        if part and start < _MAX_TEXT
+    ]
 
 
 def _list_contributions(explanation: Explanation, column: int) -> list[dict[str, Any]]:

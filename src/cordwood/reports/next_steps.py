@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+_MAX_INTERVAL = 0.1
 _SMALL_CLASS = 50
 _LOW_F1 = 0.7
 _MIN_PAIR_SHARE = 0.15
@@ -26,6 +27,12 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
     if summary["scores"] is None:
         return []
     steps = []
+    accuracy = summary["scores"]["scores"]["accuracy"]
+    if accuracy["high"] - accuracy["low"] > _MAX_INTERVAL:
+        steps.append(
+            f"Label more samples: from {summary['scores']['n_samples']:,}, the accuracy is only "
+            f"known to be between {100 * accuracy['low']:.0f} and {100 * accuracy['high']:.0f} %."
+        )
     suspects = summary["suspects"]
     if suspects["n"] and summary["source"] != "training":
         steps.append(
