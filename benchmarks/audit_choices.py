@@ -1,6 +1,6 @@
 """Why does an audit compare texts by character 4-grams, and outliers by two scores?
 
-    python dev.py bench audit_choices [--max-samples 2000]
+    python dev.py bench audit_choices [--max-samples 1000]
 
 Near-duplicates: 200 texts of each data set are edited: a typing error, a removed word, an added
 URL, an added user name. The table has the share of the edited texts whose cosine to their originals
@@ -132,5 +132,5 @@ def main(max_samples: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Compare the choices of an audit.")
-    parser.add_argument("--max-samples", type=at_least(300), default=2000)
+    parser.add_argument("--max-samples", type=at_least(300), default=1000)
     main(parser.parse_args().max_samples)

@@ -193,8 +193,8 @@ def test_groups_are_not_divided(command):
     train(command, "rows.csv", "--group", "author", recipe="rf")
     assert persist.load("model.cordwood").oof_.proba.shape == (24, 2)
     options = ("--group", "author", "--no-scores")
-    err = train(command, "rows.csv", *options, recipe="rf", code=1).err
-    assert "recipe 'rf' does not cross-validate, so that groups have no effect" in err
+    err = train(command, "rows.csv", *options, recipe="svm", code=1).err
+    assert "recipe 'svm' does not cross-validate, so that groups have no effect" in err
 
 
 def test_weights_are_used_to_fit_and_to_score(command):

@@ -259,6 +259,16 @@ def test_contributions_add_up_in_a_stack(text_views):
         assert located or text_views == "separate"
 
 
+@pytest.mark.parametrize("text_views", ["joined", "separate"])
+def test_other_classifiers_are_explained_by_removing_words(text_views):
+    model = recipes.make("lexicon", columns=ROLES, text_views=text_views)
+    for _, encoder, _ in model["preprocessor"].transformers[: 1 + (text_views == "separate")]:
+        encoder.lexicon = {"soup": 1.0, "tea": -1.0}
+    model.fit(TABLE, LABELS)
+    explanation = check_explanation(model, TABLE[:1].assign(title="soup", body="tea\nand soup"))
+    assert not explanation.members[0].is_exact
+
+
 def test_columns_are_named_with_their_values():
     row = pd.DataFrame(
         {"title": ["soup"], "body": [""], "kind": ["hot"], "price": [np.nan], "day": ["2024-05-11"]}

@@ -227,6 +227,14 @@ def test_printed_page_is_light_and_contains_everything(browser, pages):
         "return [s.backgroundColor, getComputedStyle(document.querySelector('nav')).display]"
     )
     assert style == ["rgb(255, 255, 255)", "none"]
+    # Unlike a screen, paper does not scroll: nothing may be wider than A4 within its margins.
+    size = {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    too_wide = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#classes table, svg, .heat'))"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth).length"
+    )
+    assert too_wide == 0
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
     assert base64.b64decode(printed["data"]).startswith(b"%PDF")
 

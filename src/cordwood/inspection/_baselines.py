@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._results import OOFPredictions
 from cordwood._temperature import HeldOutMargins, fit_temperature
 from cordwood.stacking._meta_features import Fold, align_columns, make_folds
@@ -44,6 +45,9 @@ def predict_linear(X: Any, oof: OOFPredictions, seed: int) -> dict[str, NDArray[
         folds = make_folds(_N_FOLDS, oof.y, oof.groups, seed)
     except ValueError:  # no word in any text, or no class of two samples
         return {}
+    if is_mostly_empty(features):
+        # The memory of liblinear is proportional to the number of features, and not bounded.
+        features = EmptyFeatureRemover().fit_transform(features)
     held_out = [_fit_fold(features, oof.y, fold, seed, is_text=is_text) for fold in folds]
     proba = np.zeros(oof.proba.shape)
     for number, ((_, test), (margins, known)) in enumerate(zip(folds, held_out, strict=True)):

@@ -30,7 +30,9 @@ class TableRow(NamedTuple):
     Parameters
     ----------
     text : str
-        Its texts, joined.
+        Its texts, joined by newlines.
+    n_texts : int
+        Number of texts.
     cells : object array of shape (n_columns,)
         Output of the `TableConverter`.
     values : dict of str to str
@@ -38,6 +40,7 @@ class TableRow(NamedTuple):
     """
 
     text: str
+    n_texts: int
     cells: NDArray[np.object_]
     values: dict[str, str]
 
@@ -51,7 +54,7 @@ def iter_rows(converter: TableConverter, table: Any) -> Iterator[TableRow]:
     shown = {name: list(map(_show, values)) for name, values in read_columns(table, names).items()}
     for i, row in enumerate(cells):
         values = {name: column[i] for name, column in shown.items()}
-        yield TableRow("\n".join(row[:n_texts]), row, values)
+        yield TableRow("\n".join(row[:n_texts]), n_texts, row, values)
 
 
 def _show(value: Any) -> str:
@@ -149,20 +152,24 @@ class RowClassifier:
     model : Pipeline
         Fitted classifier of rows.
     cells : object array of shape (n_columns,)
-        The row, whose first cell is replaced.
-    has_text : bool
-        Whether the first cell is the text.
+        The row, whose texts are replaced.
+    n_texts : int
+        Number of texts, which are the first cells and are joined by newlines.
     """
 
-    def __init__(self, model: Pipeline, cells: NDArray[np.object_], *, has_text: bool) -> None:
+    def __init__(self, model: Pipeline, cells: NDArray[np.object_], n_texts: int) -> None:
         self.classes_ = model.classes_
         self._model = model
         self._cells = cells
-        self._has_text = has_text
+        n_lines = [1 + text.count("\n") for text in cells[:n_texts]]
+        self._ends = np.cumsum(n_lines, dtype=np.intp).tolist()
 
     def predict_proba(self, texts: Sequence[str]) -> Any:
-        """Predict the row with each of the texts."""
+        """Predict the row with each of the texts, none of which has more lines than the row."""
         rows = np.tile(self._cells, (len(texts), 1))
-        if self._has_text:
-            rows[:, 0] = texts
+        for row, text in zip(rows, texts, strict=True):
+            lines, start = text.split("\n"), 0
+            for position, end in enumerate(self._ends):
+                row[position] = "\n".join(lines[start:end])
+                start = end
         return self._model.predict_proba(rows)

@@ -23,7 +23,7 @@ _MAX_DAMAGED_SHARE = 0.1
 
 # Shorter texts are not compressed, and not searched for encoded data.
 _MIN_CHARS = 200
-_MIN_COMPRESSION_RATIO = 0.12
+_MIN_COMPRESSION_RATIO = 0.08
 # Words are shorter, except in languages that are written without spaces; base64 has lines of 76.
 _LONG_TOKEN = re.compile(r"(?<!\S)[!-~]{41,}(?!\S)")
 _MAX_LONG_SHARE = 0.5

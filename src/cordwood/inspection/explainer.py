@@ -237,7 +237,7 @@ class Explainer:
         attributions = [
             member.attributor.attribute(features[member.locator])
             if member.attributor is not None
-            else occlude(self._to_text_classifier(member.model, row), text, words)
+            else occlude(_to_text_classifier(member.model, row), text, words)
             for member in self._members
         ]
         combination, output = self._combine(attributions)
@@ -321,11 +321,10 @@ class Explainer:
             name, classes, key, attributor, model, attributor.method, attributor.is_exact
         )
 
-    def _to_text_classifier(self, model: Any, row: TableRow | None) -> Any:
-        """Return a classifier of texts that keeps the other columns of a row."""
-        if row is None or self._converter is None:
-            return model
-        return RowClassifier(model, row.cells, has_text=bool(self._converter.columns_.text))
+
+def _to_text_classifier(model: Any, row: TableRow | None) -> Any:
+    """Return a classifier of texts that keeps the other columns of a row."""
+    return model if row is None else RowClassifier(model, row.cells, row.n_texts)
 
 
 class _Member(NamedTuple):

@@ -23,6 +23,7 @@ from cordwood.reports.blocks import (
 from cordwood.reports.charts import histogram
 
 _MAX_OPEN_EXAMPLES = 3
+_MIN_ACCURACY = 0.7
 
 # How the score suffers, by the kind of finding.
 _CONSEQUENCES = {
@@ -110,6 +111,11 @@ def _suspects(summary: Mapping[str, Any]) -> list[Block]:
             Prose(
                 f"{100 * audit['accuracy']:.1f} % of the labels are as the recipe "
                 f"{audit['recipe']} predicts them out of fold."
+                + (
+                    " The recipe is often wrong on these data, and so may be the label errors."
+                    if audit["accuracy"] < _MIN_ACCURACY
+                    else ""
+                )
             )
         )
     for kind, suspects in audit["suspects"].items():

@@ -81,9 +81,9 @@
   addEventListener("hashchange", unfold);
   unfold();
 
-  // Printed pages contain the folded parts.
+  // Printed pages contain the folded parts, except the numbers of figures.
   addEventListener("beforeprint", () => {
-    for (const node of document.querySelectorAll("details:not([open])")) {
+    for (const node of document.querySelectorAll("details:not([open], figure details)")) {
       node.open = true;
       node.dataset.folded = "";
     }
