@@ -211,20 +211,7 @@ def calibrate_sets(
            [ True,  True]])
     """
     check_choice("method", method, METHODS)
-    codes = np.asarray(y)
-    proba = np.asarray(oof_proba, np.float64)
-    if proba.ndim != 2 or codes.shape != proba.shape[:1]:
-        raise ValueError(
-            "oof_proba must have one row and y one class code per sample; got arrays of shape "
-            f"{proba.shape} and {codes.shape}"
-        )
-    n_classes = proba.shape[1]
-    if codes.dtype.kind not in "iu" or (
-        len(codes) and not 0 <= codes.min() <= codes.max() < n_classes
-    ):
-        raise ValueError(f"y must contain class codes from 0 to {n_classes - 1}")
-    is_known = ~np.isnan(proba).any(axis=1)
-    proba, codes = proba[is_known], codes[is_known].astype(np.intp)
+    proba, codes = check_oof(oof_proba, y)
     true = np.arange(len(codes)), codes
     scores = nonconformity(proba, method, np.zeros(len(codes)))[true][:, None]
     if method != "lac":
@@ -233,7 +220,7 @@ def calibrate_sets(
     return ConformalCalibration(
         scores=scores,
         y=codes,
-        n_classes=n_classes,
+        n_classes=proba.shape[1],
         method=method,
         class_conditional=class_conditional,
         random_state=random_state,
@@ -294,6 +281,21 @@ def conformal_quantile(scores: NDArray[np.float64], coverage: float) -> float:
         return math.inf
     last = rank * n_copies - 1
     return float(np.partition(scores, last, axis=None)[last])
+
+
+def check_oof(oof_proba: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Validate out-of-fold probabilities and class codes; drop samples with NaN."""
+    proba, codes = np.asarray(oof_proba, np.float64), np.asarray(y)
+    if proba.ndim != 2 or codes.shape != proba.shape[:1]:
+        raise ValueError(
+            "oof_proba must have one row and y one class code per sample; got arrays of shape "
+            f"{proba.shape} and {codes.shape}"
+        )
+    is_code = codes.dtype.kind in "iu" and ((codes >= 0) & (codes < proba.shape[1])).all()
+    if not is_code:
+        raise ValueError(f"y must contain class codes from 0 to {proba.shape[1] - 1}")
+    is_known = ~np.isnan(proba).any(axis=1)
+    return proba[is_known], codes[is_known].astype(np.intp)
 
 
 def check_coverage(coverage: Any) -> None:

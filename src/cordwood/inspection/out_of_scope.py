@@ -95,11 +95,8 @@ def fit_scope(
         is_known = _known_without_one(vectorizer, neighbors, X)
         measured["unknown_terms"] = _unknown_share(vectorizer, samples, is_known)
     values = np.sort(np.array(list(measured.values()), np.float32), axis=1)
-    reference = ScopeReference(signals=tuple(measured), values=values, scores=values[0])
-    scores = _combine(reference, measured)
-    return ScopeReference(
-        signals=reference.signals, values=values, scores=np.sort(scores).astype(np.float32)
-    )
+    scores = np.sort(_combine(values, measured))
+    return ScopeReference(signals=tuple(measured), values=values, scores=scores.astype(np.float32))
 
 
 def out_of_scope_score(
@@ -141,7 +138,7 @@ def out_of_scope_score(
             "scope_ was made for another model: it has the signals "
             f"{', '.join(reference.signals)}, but the model has {', '.join(measured)}; train again"
         )
-    return _combine(reference, measured)
+    return _combine(reference.values, {name: measured[name] for name in reference.signals})
 
 
 def scope_p_values(
@@ -186,12 +183,15 @@ def get_scope(model: Any) -> ScopeReference:
 
 
 def _combine(
-    reference: ScopeReference, measured: dict[str, NDArray[np.float64]]
+    reference: NDArray[np.float32], measured: dict[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the weighted sum of the negative logarithms of the p-values."""
+    """Return the weighted sum of the negative logarithms of the p-values.
+
+    `reference` has one row of sorted values for each signal in `measured`.
+    """
     terms = [
-        -WEIGHTS[signal] * np.log(_upper_tail(values, measured[signal]))
-        for signal, values in zip(reference.signals, reference.values, strict=True)
+        -WEIGHTS[signal] * np.log(_upper_tail(row, values))
+        for row, (signal, values) in zip(reference, measured.items(), strict=True)
     ]
     return np.asarray(np.sum(terms, axis=0))
 
@@ -276,12 +276,9 @@ def _find_vectorizer(model: Any) -> TextVectorizer | None:
     if neighbors is not None and neighbors[0]:
         first_steps.insert(0, neighbors[0][0])
     for step in first_steps:
-        parts = [each for _, each in step.transformer_list] if _is_union(step) else [step]
+        is_union = isinstance(step, FeatureUnion)
+        parts = [each for _, each in step.transformer_list] if is_union else [step]
         for part in parts:
             if isinstance(part, TextVectorizer) and part.resolved_params_.analyzer == "word":
                 return part
     return None
-
-
-def _is_union(step: Any) -> bool:
-    return isinstance(step, FeatureUnion)

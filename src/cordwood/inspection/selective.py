@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 from cordwood.exceptions import DataError
+from cordwood.inspection.conformal import check_oof
 
 # Candidate thresholds, and how many of them start a sequence of tests.
 _N_CANDIDATES = 100
@@ -104,14 +105,7 @@ def choose_confidence(
     for name, value in (("max_error", max_error), ("delta", delta)):
         if not 0 < value < 1:
             raise ValueError(f"{name} must be between 0 and 1, such as 0.05; got {value!r}")
-    proba, codes = np.asarray(oof_proba, np.float64), np.asarray(y)
-    if proba.ndim != 2 or codes.shape != proba.shape[:1]:
-        raise ValueError(
-            "oof_proba must have one row and y one class code per sample; got arrays of shape "
-            f"{proba.shape} and {codes.shape}"
-        )
-    is_known = ~np.isnan(proba).any(axis=1)
-    proba, codes = proba[is_known], codes[is_known]
+    proba, codes = check_oof(oof_proba, y)
     confidence = proba.max(axis=1, initial=0.0)
     order = np.argsort(-confidence, kind="stable")
     confidence = confidence[order]
