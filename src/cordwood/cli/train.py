@@ -98,7 +98,7 @@ def train(args: Train) -> None:
     members = getattr(model[-1], "estimator_weights_", None) if is_stack else None
     if members is not None and recipes.find(args.recipe).members:
         console.field("members", _format_members(members, getattr(model[-1], "pruned_", ())))
-    elif members is not None:
+    elif members is not None and not samples.multilabel:
         temperature = 1 / max(members[args.recipe], 1e-9)
         console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
     n_jobs = effective_n_jobs(params["n_jobs"])
