@@ -460,7 +460,7 @@ def test_data_may_be_a_named_data_set(command, data_dir):
         "--text does not apply to dataset:single; omit it"
         in command("train", "dataset:single", "--text", "t", *where, code=2).err
     )
-    assert "any number of labels each" in command("train", "dataset:several", *where).out
+    assert "3 labels, 2.0 per sample" in command("train", "dataset:several", *where).out
     assert "sklearn:wine" in command("train", "dataset:wine", code=1).err
 
 

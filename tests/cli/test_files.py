@@ -274,12 +274,17 @@ def test_svmlight_rows_of_the_training_data_are_found(command):
 
 
 def test_label_separator_reads_lists_of_labels(command):
-    frame = pd.DataFrame(ROWS).assign(topic=lambda frame: frame["topic"] + ";all")
+    frame = pd.DataFrame(ROWS)
+    frame["topic"] = [
+        f"{row['topic']};new" if n % 3 else row["topic"] for n, row in enumerate(ROWS)
+    ]
     frame.to_csv("many.csv", index=False)
-    corpus = read_dataset("many.csv", text="body", label="topic", label_separator=";")
-    assert corpus.labels[0] == ("food", "all")
     # Without the option, a row has one label.
-    assert "2 classes of 12" in train(command, "many.csv").out
+    assert "4 classes" in train(command, "many.csv").out
+    assert "3 labels" in train(command, "many.csv", "--label-separator", ";", recipe="nb").out
+    assert persist.read_model_card("model.cordwood").columns["label_separator"] == ";"
+    # The separator is read from the model file.
+    assert "3 labels" in command("evaluate", "model.cordwood", "many.csv").out
 
 
 def test_the_installed_command_reads_excel(here):
