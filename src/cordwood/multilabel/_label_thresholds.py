@@ -41,8 +41,8 @@ def choose_thresholds(
     The best threshold of a label with two positive samples is a poor one for new samples. Before F1
     is computed, true positives, false positives and false negatives at each candidate threshold are
     therefore increased by those of labels of similar frequency, scaled to `prior_strength` positive
-    pseudo-samples. A label of frequency :math:`n_j` takes part in this sum for label :math:`k` with the
-    weight :math:`\exp(-(\log n_j - \log n_k)^2 / (2 h^2))`.
+    pseudo-samples. A label of frequency :math:`n_j` takes part in this sum for label :math:`k` with
+    the weight :math:`\exp(-(\log n_j - \log n_k)^2 / (2 h^2))`.
 
     References
     ----------

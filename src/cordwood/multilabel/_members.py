@@ -129,8 +129,8 @@ def fit_members(
             oof_proba[i] = member.oof_proba(source)
     for (i, test), proba in zip(refits, results[len(full_fits) :], strict=True):
         oof_proba[i, test] = proba
-    # Samples that were in every bootstrap sample have no out-of-bag prediction, and there is none if
-    # all samples have the same labels.
+    # Samples that were in every bootstrap sample have no out-of-bag prediction. If all samples have
+    # the same labels, there is none at all.
     oof_proba = np.where(np.isnan(oof_proba), Y.mean(axis=0), oof_proba)
     return FittedMembers(fitted, sources, oof_proba)
 

@@ -20,8 +20,8 @@ from cordwood._param_validation import (
 )
 from cordwood.multilabel._indicators import BoolArray, assign_label_folds, check_indicators
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
-from cordwood.multilabel._members import fit_members, predict_label_proba
 from cordwood.multilabel._label_thresholds import choose_thresholds
+from cordwood.multilabel._members import fit_members, predict_label_proba
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
