@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import cordwood
-from cordwood.inspection import OOFPredictions, compute_oof, oof_evaluation
+from cordwood.inspection import OOFPredictions, _resampled_scores, compute_oof, oof_evaluation
 from cordwood.inspection._baselines import MAJORITY, SVM, TFIDF_SVM, predict_linear
 from cordwood.inspection._resampled_scores import compute_scores, resample_scores
 
@@ -111,6 +111,23 @@ def test_perfect_predictions_have_an_interval():
     assert evaluation.scores.accuracy.high == 1
     assert evaluation.scores.macro_f1.low == pytest.approx(0.025**0.1)
     assert evaluation.classes[0].f1.low == pytest.approx(0.025**0.1)
+
+
+def test_class_that_is_always_wrong_has_an_interval():
+    y = np.array([0, 1] * 10 + [2] * 3)
+    proba = np.where(np.minimum(y, 1)[:, None] == [0, 1, 2], 0.9, 0.05)
+    oof = OOFPredictions(proba=proba, y=y, classes=np.array(list("abc")), sources={"rf": "oob"})
+    weakest = oof_evaluation(oof).classes[0]
+    assert weakest.label == "c"
+    # None of 3 correct: the limit of Clopper and Pearson is 1 - 0.025 ** (1 / 3).
+    assert (weakest.f1.low, weakest.f1.high) == (0, pytest.approx(0.7076, abs=1e-4))
+
+
+def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch):
+    oof = make_oof()
+    expected = oof_evaluation(oof)
+    monkeypatch.setattr(_resampled_scores, "_MAX_WEIGHTS", 1000)
+    assert oof_evaluation(oof) == expected
 
 
 def test_weakest_classes_come_first():

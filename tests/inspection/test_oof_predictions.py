@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import cordwood
 from cordwood import RandomForestClassifier, recipes
-from cordwood.inspection import OOFPredictions, compute_oof
+from cordwood.inspection import OOFPredictions, compute_oof, oof_predictions
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +21,13 @@ def samples():
     return X, np.array(["ant", "bee", "cat"])[codes]
 
 
-def test_cross_validation_matches_cross_val_predict(samples):
+@pytest.mark.parametrize("n_folds", [5, 10])
+def test_cross_validation_matches_cross_val_predict(samples, n_folds, monkeypatch):
     X, y = samples
+    monkeypatch.setattr(oof_predictions, "_FEW", 240 if n_folds == 10 else 239)
     model = make_pipeline(StandardScaler(), LogisticRegression())
     oof = compute_oof(model, X, y, random_state=3)
-    folds = StratifiedKFold(5, shuffle=True, random_state=3)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=3)
     expected = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
     np.testing.assert_allclose(oof.proba, expected)
     assert oof.sources == {"logisticregression": "cv"}

@@ -176,8 +176,8 @@ class Train(options.LabelledReadOptions):
         typer.Option(
             "--scores/--no-scores",
             help="Estimate the scores on new samples from the training data, without a test set. "
-            "Recipes that are not stacks are cross-validated for it unless they have out-of-bag or "
-            "leave-one-out predictions, which takes about five times as long.",
+            "Recipes that are not stacks are cross-validated for it, in 5 or 10 folds, unless they "
+            "have out-of-bag or leave-one-out predictions.",
         ),
     ] = True
     baseline: Annotated[

@@ -61,7 +61,7 @@ def fit_power_laws(
     --------
     >>> sizes = np.array([100.0, 200.0, 400.0, 800.0])
     >>> laws = fit_power_laws(sizes, (0.1 + 2 * sizes**-0.5)[None], np.ones(4) * 1e-8, np.zeros(1))
-    >>> laws.predict(1600).round(3), round(0.1 + 2 * 1600**-0.5, 3)
+    >>> laws.predict(1600).round(2), round(0.1 + 2 * 1600**-0.5, 2)
     (array([0.15]), 0.15)
     """
     weights = 1 / variances
@@ -81,13 +81,13 @@ def fit_power_laws(
 
 
 def _fit_line(basis: Floats, losses: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the non-negative intercepts and slopes of weighted least squares."""
+    """Return the non-negative intercepts and coefficients of weighted least squares."""
     total = weights.sum()
     x_mean, y_mean = weights @ basis / total, losses @ weights / total
     centered = basis - x_mean
-    slope = (losses - y_mean[:, None]) @ (weights * centered) / (weights @ centered**2)
-    intercept = y_mean - slope * x_mean
+    coef = (losses - y_mean[:, None]) @ (weights * centered) / (weights @ centered**2)
+    intercept = y_mean - coef * x_mean
     through_origin = losses @ (weights * basis) / (weights @ basis**2)
-    slope = np.where(intercept < 0, through_origin, slope)
-    intercept = np.where(slope < 0, y_mean, np.maximum(intercept, 0))
-    return intercept, np.maximum(slope, 0)
+    coef = np.where(intercept < 0, through_origin, coef)
+    intercept = np.where(coef < 0, y_mean, np.maximum(intercept, 0))
+    return intercept, np.maximum(coef, 0)

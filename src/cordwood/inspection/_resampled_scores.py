@@ -19,12 +19,12 @@ N_BINS = 15
 # model files.
 MIN_PROBA = 1e-7
 
-# Resamples that are computed at once, to limit the memory.
-_BLOCK = 64
+# Resamples that are computed at once, and weights in them, to limit the memory.
+_BLOCK, _MAX_WEIGHTS = 64, 2**23
 
 
 class ResampledScores(NamedTuple):
-    """Scores of samples, or of several resamples: arrays with one more dimension, the resamples.
+    """Scores of several resamples.
 
     Parameters
     ----------
@@ -72,9 +72,10 @@ def resample_scores(
     """Return the scores of bootstrap resamples of the samples, or of whole groups."""
     matrix = _sum_matrix(proba, y)
     n_units = len(y) if groups is None else int(groups.max()) + 1
+    block = max(1, min(_BLOCK, _MAX_WEIGHTS // len(y)))
     blocks = []
-    for start in range(0, n_resamples, _BLOCK):
-        n_drawn = min(_BLOCK, n_resamples - start)
+    for start in range(0, n_resamples, block):
+        n_drawn = min(block, n_resamples - start)
         drawn = rng.integers(0, n_units, size=(n_drawn, n_units), dtype=np.int64)
         drawn += n_units * np.arange(n_drawn)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=n_drawn * n_units)

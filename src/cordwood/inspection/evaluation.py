@@ -227,8 +227,8 @@ def oof_evaluation(
     -----
     The intervals are percentiles of bootstrap resamples of the samples, or of the groups if there
     are any [1]_. They cover the score on an infinitely large test set; the score on a small test
-    set varies more. If all predictions are correct, all resamples are equal, and the lower limit is
-    that of Clopper and Pearson.
+    set varies more. If all predictions are correct, or all of a class wrong, all resamples are
+    equal, and the limit is that of Clopper and Pearson.
 
     The expected calibration error is the mean absolute difference of accuracy and confidence in 15
     bins [2]_ of equally many samples [3]_. The error of resamples is larger than that of the
@@ -250,7 +250,7 @@ def oof_evaluation(
     >>> oof = compute_oof(RandomForestClassifier(random_state=0), X, y)
     >>> evaluation = oof_evaluation(oof)
     >>> print(evaluation.scores.accuracy)
-    0.953 (0.920 to 0.987)
+    0.953 (0.913 to 0.987)
     """
     oof = model if isinstance(model, OOFPredictions) else getattr(model, "oof_", None)
     if oof is None:
@@ -269,10 +269,11 @@ def oof_evaluation(
             )
         baselines = {**predict_linear(X, oof, random_state), MAJORITY: predict_majority(oof)}
 
+    n_groups = None if oof.groups is None else len(np.unique(oof.groups))
+
     def evaluate(proba: NDArray[np.float64]) -> tuple[Scores, list[ScoreInterval]]:
         rng = np.random.default_rng(random_state)
         resampled = resample_scores(proba, oof.y, oof.groups, n_resamples, rng)
-        n_groups = None if oof.groups is None else len(np.unique(oof.groups))
         return _find_intervals(
             compute_scores(proba, oof.y), resampled, oof.y, n_groups, 1 - confidence_level
         )
@@ -289,7 +290,7 @@ def oof_evaluation(
         baselines={name: evaluate(proba)[0] for name, proba in baselines.items()},
         sources=dict(oof.sources),
         n_samples=len(oof),
-        n_groups=None if oof.groups is None else len(np.unique(oof.groups)),
+        n_groups=n_groups,
         confidence_level=confidence_level,
     )
 
@@ -309,19 +310,22 @@ def _find_intervals(
         low, high = np.quantile(getattr(resampled, name), quantiles).tolist()
         return ScoreInterval(value, low, high)
 
-    # A perfect score has no variance in the bootstrap: use the limit of Clopper and Pearson.
+    # F1 of 0 or 1 has no variance in the bootstrap: use the limits of Clopper and Pearson.
     support = np.bincount(y, minlength=len(point.class_f1))
     if n_groups is not None:
         support = np.minimum(support, n_groups)
-    class_f1 = [
-        ScoreInterval(float(value), float(min(low, lowest)), float(high))
-        for value, low, high, lowest in zip(
-            point.class_f1[:, 0],
-            *np.nanquantile(resampled.class_f1, quantiles, axis=1),
-            np.where(point.class_f1[:, 0] == 1, _perfect_limit(support, alpha), 1.0),
-            strict=True,
-        )
-    ]
+    class_f1 = []
+    for value, low, high, limit in zip(
+        point.class_f1[:, 0].tolist(),
+        *np.nanquantile(resampled.class_f1, quantiles, axis=1).tolist(),
+        _perfect_limit(support, alpha).tolist(),
+        strict=True,
+    ):
+        if value == 1:
+            low = min(low, limit)
+        if value == 0:
+            high = max(high, 1 - limit)
+        class_f1.append(ScoreInterval(value, low, high))
     accuracy, macro_f1 = interval("accuracy"), interval("macro_f1")
     if accuracy.value == 1:
         n_units = len(y) if n_groups is None else n_groups
