@@ -24,10 +24,10 @@ def command(capsys, tmp_path, monkeypatch):
     return run
 
 
-def make_rows(n_rows=60):
+def make_samples(n_samples=60):
     rng = np.random.default_rng(0)
     rows = []
-    for _ in range(n_rows):
+    for _ in range(n_samples):
         labels = rng.choice([*WORDS], rng.integers(1, 3), replace=False).tolist()
         words = [rng.choice(WORDS[label]) for label in labels for _ in range(3)]
         rows.append((" ".join([*words, *rng.choice(["said", "week", "today"], 4)]), labels))
@@ -40,7 +40,7 @@ def write_csv(name, rows):
 
 
 def test_several_labels_from_csv_to_predictions(command):
-    rows = make_rows()
+    rows = make_samples()
     write_csv("news.csv", [(text, ";".join(labels)) for text, labels in rows])
     with open("news.jsonl", "w") as file:
         file.writelines(json.dumps({"text": t, "label": labels}) + "\n" for t, labels in rows)
@@ -69,7 +69,7 @@ def test_several_labels_from_csv_to_predictions(command):
 
 def test_lists_train_without_a_separator(command):
     with open("news.jsonl", "w") as file:
-        for text, labels in make_rows():
+        for text, labels in make_samples():
             file.write(json.dumps({"text": text, "label": labels}) + "\n")
     report = json.loads(command("train", "news.jsonl", "--recipe", "nb", "--json").out)
     assert set(report["classes"]) == {"gas", "grain", "oil"}
