@@ -178,6 +178,7 @@ def test_text_and_numeric_models_are_distinguished(model):
             "all 7 samples of the training set have the label 'fruit'",
         ),
         (replace(CORPUS, labels=None), "the Corpus has no labels"),
+        (replace(CORPUS, labels=(("a", "b"),) * 7), "all 7 samples .* have the same labels"),
         (CORPUS.select([]), "the training set has no samples"),
     ],
 )
@@ -211,7 +212,7 @@ def test_labels_are_required_once(model):
         (pd.Series([*LABELS[:-1], None]), r"labels\[6\] is (None|nan)"),
         (pd.Series([*LABELS[:-1], pd.NA], dtype="string"), r"labels\[6\] is <NA>"),
         (np.array([1.0, np.nan, 2, 1, 2, 1, 2]), r"labels\[1\] is .*nan"),
-        ([[LABELS[0]], *LABELS[1:]], r"labels\[1\] is of type str, but labels\[0\] of type list"),
+        ([*LABELS[:-1], ["auto"]], r"labels\[6\] is of type list, but labels\[0\] of type str"),
         (np.array([LABELS]).T, r"labels\[0\] is of type ndarray; give one label per text"),
         ([*LABELS, "auto"], "labels has 8 entries for 7 texts"),
     ],

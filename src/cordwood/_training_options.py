@@ -145,6 +145,11 @@ def make_multilabel(
         raise DataError("the labels have different types; convert all to str") from error
     if not classes:
         raise DataError("the training set has no labels; at least one sample must have one")
+    if len({frozenset(labels) for labels in y}) == 1:
+        raise DataError(
+            f"all {len(y)} samples of the training set have the same labels; at least two samples "
+            "must differ"
+        )
     columns = {label: column for column, label in enumerate(classes)}
     indicators = np.zeros((len(y), len(classes)), np.int64)
     for i, labels in enumerate(y):

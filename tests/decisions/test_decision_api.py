@@ -42,9 +42,9 @@ def test_a_stack_is_tuned_on_its_own_out_of_fold_predictions():
 
 
 def test_costs_and_the_positive_class_are_passed_on():
-    cheap = train(TEXTS, LABELS, recipe="nb", optimize="cost", cost_matrix=[[0, 50], [1, 0]])
-    dear = train(TEXTS, LABELS, recipe="nb", optimize="cost", cost_matrix=[[0, 1], [50, 0]])
-    n_spam = [(predict(model, TEXTS).labels == "spam").sum() for model in (cheap, dear)]
+    few_spam = train(TEXTS, LABELS, recipe="nb", optimize="cost", cost_matrix=[[0, 50], [1, 0]])
+    much_spam = train(TEXTS, LABELS, recipe="nb", optimize="cost", cost_matrix=[[0, 1], [50, 0]])
+    n_spam = [(predict(model, TEXTS).labels == "spam").sum() for model in (few_spam, much_spam)]
     assert n_spam[0] < sum(SPAM) < n_spam[1]
     other = train(TEXTS, LABELS, recipe="nb", optimize="precision=0.6", pos_label="ham")
     assert other[-1].positive_class_ == "ham"

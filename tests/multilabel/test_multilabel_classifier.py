@@ -95,6 +95,11 @@ def test_one_label_and_labels_without_or_with_all_samples():
     assert predicted[:, 2].all()
 
 
+def test_the_same_labels_for_all_samples():
+    model = make().fit(X[TRAIN], np.tile([1, 0], (200, 1)))
+    assert np.array_equal(model.predict(X[TEST]), np.tile([1, 0], (100, 1)))
+
+
 def test_min_labels():
     rare = make("svm", threshold=0.999, min_labels=2).fit(X[TRAIN], Y[TRAIN])
     proba = rare.predict_proba(X[TEST])

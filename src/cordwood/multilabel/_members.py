@@ -125,11 +125,12 @@ def fit_members(
     fitted = results[: len(full_fits)]
     oof_proba = np.full((len(members), *Y.shape), np.nan)
     for i, (member, source) in enumerate(zip(fitted, sources, strict=True)):
-        if source != "cv":
+        if source != "cv" and member.estimator_ is not None:
             oof_proba[i] = member.oof_proba(source)
     for (i, test), proba in zip(refits, results[len(full_fits) :], strict=True):
         oof_proba[i, test] = proba
-    # Samples that were in every bootstrap sample have no out-of-bag prediction.
+    # Samples that were in every bootstrap sample have no out-of-bag prediction. If all samples have
+    # the same labels, there is none at all.
     oof_proba = np.where(np.isnan(oof_proba), Y.mean(axis=0), oof_proba)
     return FittedMembers(fitted, sources, oof_proba)
 
