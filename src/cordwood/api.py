@@ -41,7 +41,7 @@ from cordwood.columns.roles import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.inspection.decisions import DecisionRule, make_decision_rule
+from cordwood.inspection.decision_rule import DecisionRule, make_decision_rule
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier

@@ -8,7 +8,7 @@ from cordwood._results import SET_SEPARATOR, MultiLabelPredictions, Predictions
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
 from cordwood.exceptions import CordwoodError
-from cordwood.inspection.decisions import DecisionRule, make_decision_rule
+from cordwood.inspection.decision_rule import DecisionRule, make_decision_rule
 
 
 def make_rule(args: Predict, model: Any) -> DecisionRule:

@@ -24,7 +24,7 @@ from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_ta
 from cordwood.cli.table_columns import card_roles
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.inspection.decisions import DecisionRule
+from cordwood.inspection.decision_rule import DecisionRule
 
 BATCH_SIZE = 1000
 DECIMALS = 6

@@ -8,7 +8,7 @@ from cordwood.inspection.class_words import ClassWord, ClassWords, explain_class
 from cordwood.inspection.conformal import ConformalCalibration, calibrate_sets
 from cordwood.inspection.dataset_audit import DatasetAudit, Fix
 from cordwood.inspection.dataset_check import DatasetCheck, Finding, check_dataset
-from cordwood.inspection.decisions import DecisionRule, make_decision_rule
+from cordwood.inspection.decision_rule import DecisionRule, make_decision_rule
 from cordwood.inspection.evaluation import (
     ClassEvaluation,
     OOFEvaluation,
