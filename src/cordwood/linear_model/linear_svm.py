@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._base_classifier import (
@@ -241,8 +242,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             Fitted estimator.
         """
         self._validate_params()
-        check_classification_labels(y)
-        self.multilabel_ = type_of_target(y) == "multilabel-indicator"
+        self.multilabel_ = _is_indicator_matrix(y)
+        if not self.multilabel_:
+            check_classification_labels(y)
         X, y = validate_data(
             self,
             check_sparse(X),
@@ -545,3 +547,15 @@ def _merge_weights(
     sums = np.zeros(len(y))
     sums[first] = np.bincount(merged, weights)
     return sums
+
+
+def _is_indicator_matrix(y: Any) -> bool:
+    """Return whether labels are indicators of several labels per sample, in any container."""
+    if sp.issparse(y):
+        return True
+    try:
+        array = np.asarray(y)
+    except ValueError:  # lists of different lengths
+        return False
+    is_matrix = array.ndim == 2 and array.shape[1] > 1 and array.dtype.kind in "biuf"
+    return is_matrix and bool(np.isin(array, (0, 1)).all())
