@@ -51,11 +51,16 @@ def list_metadata(
     return metadata
 
 
-def _check_weights_supported(classifier: Any, recipe: str) -> None:
-    """Raise an error that names the members whose `fit` has no `sample_weight`."""
+def _split_by_weights(classifier: Any, recipe: str) -> tuple[list[str], list[str]]:
+    """Return the members whose `fit` has `sample_weight`, and the others."""
     members = dict(getattr(classifier, "estimators", None) or {recipe: classifier})
     able = [name for name, each in members.items() if select_fit_params(each, {"sample_weight": 0})]
-    unable = [name for name in members if name not in able]
+    return able, [name for name in members if name not in able]
+
+
+def _check_weights_supported(classifier: Any, recipe: str) -> None:
+    """Raise an error that names the members whose `fit` has no `sample_weight`."""
+    able, unable = _split_by_weights(classifier, recipe)
     if unable == [recipe]:
         raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
     if unable:
@@ -114,25 +119,23 @@ def balance_classes(
         raise CordwoodError(f"class_weight must be 'balanced'; got {class_weight!r}")
     last = model.steps[-1][1]
     if isinstance(last, OOBStackingClassifier):
-        unsupported = [
-            name
-            for name, member in last.estimators
-            if not select_fit_params(member, {"sample_weight": None})
-        ]
-        if unsupported:
+        _, unable = _split_by_weights(last, recipe)
+        if not unable:
+            return np.asarray(compute_sample_weight("balanced", y))
+        if unable != [recipe]:
             raise CordwoodError(
-                f"class_weight is not supported by the members {', '.join(unsupported)} of recipe "
+                f"class_weight is not supported by the members {', '.join(unable)} of recipe "
                 f"{recipe!r}; choose other members, or optimize='macro_f1', which needs no weights"
             )
-        return np.asarray(compute_sample_weight("balanced", y))
-    names = [name for name in last.get_params() if name.rpartition("__")[2] == "class_weight"]
-    if not names:
-        raise CordwoodError(
-            f"class_weight is not supported by recipe {recipe!r}; omit it, or set "
-            "optimize='macro_f1', which needs no weights"
-        )
-    last.set_params(**{names[0]: "balanced"})
-    return None
+    else:
+        names = [name for name in last.get_params() if name.rpartition("__")[2] == "class_weight"]
+        if names:
+            last.set_params(**{names[0]: "balanced"})
+            return None
+    raise CordwoodError(
+        f"class_weight is not supported by recipe {recipe!r}; omit it, or set "
+        "optimize='macro_f1', which needs no weights"
+    )
 
 
 def make_multilabel(
