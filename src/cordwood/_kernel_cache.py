@@ -51,6 +51,7 @@ _SOURCES = (
     "encoders/_activations.py",
     "ensemble/_tree_engine/*.py",
     "inspection/_lazy_paths.py",
+    "inspection/_set_join.py",
     "inspection/_tree_shap.py",
     "linear_model/_dual_solver.py",
     "neighbors/_knn.py",

@@ -55,10 +55,11 @@ def test_several_labels_from_csv_to_predictions(command):
         assert set(scores) >= {"macro_f1", "samples_f1", "subset_accuracy", "ranking_precision"}
     assert "sample F1 " in command("evaluate", "news.cordwood", "news.csv").out
 
-    command("predict", "news.cordwood", "news.csv", "-o", "found.csv")
+    predict = ("predict", "news.cordwood", "news.csv", "--no-keep-columns")
+    command(*predict, "-o", "found.csv")
     with open("found.csv") as file:
         table = [*csv.DictReader(file)]
-    command("predict", "news.cordwood", "news.csv", "--all-probabilities", "-o", "found.jsonl")
+    command(*predict, "--all-probabilities", "-o", "found.jsonl")
     with open("found.jsonl") as file:
         records = [*map(json.loads, file)]
     for row, record in zip(table, records, strict=True):
@@ -95,7 +96,7 @@ def test_optimized_decisions_are_stored_and_applied(command):
         file.write("true,ham,spam\nham,0,1e9\nspam,1,0\n")
     command(*train, "--optimize", "cost", "--cost", "costs.csv")
     found = command("predict", "mails.cordwood", "mails.csv", "--json").out.splitlines()
-    assert {json.loads(line)["label"] for line in found} == {"ham"}
+    assert {json.loads(line)["predicted_label"] for line in found} == {"ham"}
 
 
 @pytest.mark.parametrize(

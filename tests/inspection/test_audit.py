@@ -195,7 +195,7 @@ def test_model_is_used_instead_of_a_recipe():
     audit = audit_dataset(data, model=model)
     assert audit.accuracy == np.mean(model.oof_.y_pred == model.oof_.y_true)
     assert audit.recipe is None
-    for other in (train(data, recipe="nb"), train(data.select(range(40)), recipe="nb", oof=True)):
+    for other in (train(data, recipe="svm"), train(data.select(range(40)), recipe="nb", oof=True)):
         with pytest.raises(CordwoodError, match="out-of-fold predictions of the samples"):
             audit_dataset(data, model=other)
 
