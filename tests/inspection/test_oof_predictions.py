@@ -67,7 +67,7 @@ def test_groups_are_never_split(recipe):
     leaking = compute_oof(model, X, y)
     grouped = compute_oof(model, X, y, groups=np.repeat(np.arange(60), 5))
     assert np.mean(leaking.y_pred == y) > 0.9
-    assert np.mean(grouped.y_pred == y) < 0.7
+    assert np.mean(grouped.y_pred == y) < 0.75
     assert grouped.groups is not None
     assert len(np.unique(grouped.groups)) == 60
 

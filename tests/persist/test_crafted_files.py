@@ -547,6 +547,18 @@ def test_invalid_arrays_are_rejected(entry, saved, tmp_path):
     load_error(rewrite(saved, tmp_path / "model", tree=change, arrays=b"\xff" * 8))
 
 
+@pytest.mark.parametrize("recipe", ["svm", "adauboost"])
+def test_classifiers_cannot_be_declared_multilabel(recipe, tmp_path):
+    file = save(recipes.make(recipe, random_state=0).fit(TEXTS, LABELS), tmp_path / "model")
+
+    def change(tree):
+        tree["model"]["nested"]["steps"][-1][1]["fitted"]["multilabel_"] = True
+
+    assert "whose classes_ are not indices" in load_error(
+        rewrite(file, tmp_path / "changed", tree=change)
+    )
+
+
 @pytest.mark.parametrize(
     "model",
     [

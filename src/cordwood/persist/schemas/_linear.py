@@ -31,9 +31,20 @@ from cordwood.persist._nested import Estimator, EstimatorList
 _RELATIVE_STEP = 4 * 0.0005 / (5 * np.sqrt(2 / 12))
 
 
+def check_label_indices(model: Any) -> None:
+    """Raise unless the classes of a multilabel classifier are the indices of its labels.
+
+    Otherwise a file could declare a classifier of one label per sample as a multilabel one, whose
+    probabilities do not sum to one.
+    """
+    if not np.array_equal(model.classes_, np.arange(len(model.classes_))):
+        raise Rejected(f"has a multilabel {type(model).__name__} whose classes_ are not indices")
+
+
 def _check_rows(model: Any, interface_of: InterfaceOf) -> None:
     n_classes = len(model.classes_)
     if getattr(model, "multilabel_", False):
+        check_label_indices(model)
         n_problems, n_min = n_classes, 1
     else:
         n_problems, n_min = (1 if n_classes == 2 else n_classes), 2

@@ -16,6 +16,7 @@ from cordwood.persist._fields import (
     Sizes,
     choice,
 )
+from cordwood.persist.schemas._linear import check_label_indices
 from cordwood.rules._records import RuleSet, check_rules
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 
@@ -99,6 +100,8 @@ _DTYPES = {"feature": "int32", "present": "float64", "absent": "float64", "weigh
 def _check_problems(model: Any, interface_of: InterfaceOf) -> None:
     n_classes = len(model.classes_)
     n_problems = 1 if n_classes == 2 and not model.multilabel_ else n_classes
+    if model.multilabel_:
+        check_label_indices(model)
     if {len(model._rule_sets), len(model._stages), len(model.temperatures_)} != {n_problems}:
         raise Rejected(f"has a {type(model).__name__} without one list of rules for each class")
 
