@@ -29,12 +29,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from cordwood import persist, recipes
+from cordwood.api import train
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError, ModelFileError
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope, scope_p_values
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from model_file_mutations import KINDS, mutate
 from options import at_least
 
@@ -145,6 +148,10 @@ SMALL_PARAMS: dict[str, dict[str, Any]] = {
         }
         for name in ("svm", "rf", "quick")
     },
+    # Arguments of `cordwood.train`.
+    "svm decision": {"optimize": "macro_f1"},
+    "rf decision": {"optimize": "macro_f1", "n_estimators": 3},
+    **{f"{name} multilabel": {} for name in ("svm", "nb", "knn", "rf", "lpuboost", "quick")},
 }
 
 
@@ -172,10 +179,15 @@ def make_models(names: Sequence[str]) -> list[Model]:
                 X = texts
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = recipes.make(recipe, random_state=0, **params)
-                if isinstance(X, Corpus):
-                    model.fit(X, labels)
+                if name.endswith(("decision", "multilabel")):
+                    y: Any = labels
+                    if name.endswith("multilabel"):
+                        y = [[label, *("dog" for _ in range(i % 2))] for i, label in enumerate(y)]
+                    model = train(X, y, recipe=recipe, encoder=None, **params)
+                elif isinstance(X, Corpus):
+                    model = recipes.make(recipe, random_state=0, **params).fit(X, labels)
                 else:
+                    model = recipes.make(recipe, random_state=0, **params)
                     model.oof_ = fit_with_oof(model, X, labels)
                     model.scope_ = fit_scope(model, X, model.oof_.proba)
             file = persist.save(model, Path(folder, "model.cordwood"), recipe=recipe)
@@ -301,7 +313,11 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
         return "other valid model" if is_valid else "DataError at prediction"
     except BaseException as error:
         return f"{type(error).__name__} at prediction: {str(error)[:200]!r}"
-    if problem := find_invalid(probabilities, labels, classes, len(model.inputs)):
+    if isinstance(loaded, Pipeline) and isinstance(loaded[-1], MultiLabelClassifier):
+        problem = find_invalid_indicators(probabilities, labels, classes, len(model.inputs))
+    else:
+        problem = find_invalid(probabilities, labels, classes, len(model.inputs))
+    if problem:
         return problem
     oof = getattr(loaded, "oof_", None)
     if oof is not None and (problem := find_invalid(oof.proba, oof.y_true, classes, len(oof.y))):
@@ -347,6 +363,20 @@ def find_invalid(probabilities: Any, labels: Any, classes: list[Any], n_samples:
         return f"invalid probabilities {probabilities[0]}"
     if len(set(classes)) < len(classes) or not set(labels) <= set(classes):
         return f"predicted labels are not among the classes {classes[:5]}"
+    return ""
+
+
+def find_invalid_indicators(
+    probabilities: Any, indicators: Any, classes: list[Any], n_samples: int
+) -> str:
+    """Describe what is wrong with predictions of several labels; empty if nothing is."""
+    shape = (n_samples, len(classes))
+    if np.shape(probabilities) != shape or np.shape(indicators) != shape:
+        return f"shapes {np.shape(probabilities)} and {np.shape(indicators)} instead of {shape}"
+    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-9)).all():
+        return f"invalid probabilities {probabilities[0]}"
+    if not np.isin(indicators, (0, 1)).all() or len(set(classes)) < len(classes):
+        return f"invalid indicators {indicators[0]} of the classes {classes[:5]}"
     return ""
 
 
