@@ -107,7 +107,9 @@ def _check_multilabel(model: Any, interface_of: InterfaceOf) -> None:
     if len(inputs) > 1:
         raise Rejected("has a MultiLabelClassifier whose members take different features")
     n_features = getattr(model, "n_features_in_", None)
-    if n_features is not None and inputs - {(n_features, False)}:
+    # Without a number of features, the samples are texts.
+    takes_other = any((n_features is None) != takes_text for _, takes_text in inputs)
+    if takes_other or (n_features is not None and inputs - {(n_features, False)}):
         raise Rejected("has a MultiLabelClassifier whose members take other features")
 
 
