@@ -250,6 +250,8 @@ def _list_estimators(model: Any) -> list[tuple[str, Any, Any]]:
 
 
 def _check_transformer(model: Any, interface_of: InterfaceOf) -> None:
+    if model.n_features_in_ > _MAX_COLUMNS:
+        raise Rejected(f"has a ColumnTransformer of more than {_MAX_COLUMNS:,} columns")
     named = {name: columns for name, _, columns in model.transformers}
     fitted = _list_estimators(model)
     if not fitted or [name for name, _, _ in fitted] != list(named):
