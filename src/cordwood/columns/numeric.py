@@ -15,6 +15,9 @@ from cordwood.columns._cells import MISSING
 # Quantiles of the training values; between two of them, ranks are interpolated.
 _N_QUANTILES = 101
 
+# Magnitudes that are distinguished; smaller numbers are zero.
+_SMALLEST, _LARGEST = 1e-290, 1e300
+
 
 class NumericEncoder(ParamValidationMixin, TransformerMixin, BaseEstimator):
     r"""Encode numbers by their rank among the training values; missing values are allowed.
@@ -184,9 +187,17 @@ def _rank(values: NDArray[np.float64], quantiles: NDArray[np.float64]) -> NDArra
 
     Of equal quantiles, the first and the last are averaged, as in `QuantileTransformer`.
     """
+    values, quantiles = _limit_range(values), _limit_range(quantiles)
     levels = np.linspace(0, 1, len(quantiles))
     lowest = np.interp(-values, -quantiles[::-1], -levels[::-1])
     return np.asarray(0.5 * (np.interp(values, quantiles, levels) - lowest))
+
+
+def _limit_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Limit the magnitudes, so that differences and their quotients do not overflow."""
+    limited: NDArray[np.float64] = np.clip(values, -_LARGEST, _LARGEST)
+    limited[np.abs(limited) < _SMALLEST] = 0.0
+    return limited
 
 
 def _encode_splines(
