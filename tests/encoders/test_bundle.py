@@ -63,7 +63,7 @@ def test_model_predicts_without_the_folder(name, make_static, tmp_path):
     np.testing.assert_allclose(loaded.predict_proba(TEXTS), expected, atol=1e-3)
     restored = pickle.loads(pickle.dumps(loaded))
     np.testing.assert_array_equal(restored.predict_proba(TEXTS), loaded.predict_proba(TEXTS))
-    # A loaded model is saved with its encoder, without being told again.
+    # A loaded model is saved with its encoder by default.
     again = cordwood.load(cordwood.save(loaded, tmp_path / "again.cordwood"))
     np.testing.assert_array_equal(again.predict_proba(TEXTS), loaded.predict_proba(TEXTS))
 

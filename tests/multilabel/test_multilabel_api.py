@@ -12,7 +12,7 @@ from sklearn.metrics import (
 )
 
 from cordwood.api import MultiLabelPredictions, evaluate, predict, score_multilabel, train
-from cordwood.datasets.corpus import Corpus, FeatureMatrix, split_labels
+from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.persist import load_with_card, save
 
@@ -181,8 +181,8 @@ def test_out_of_fold_predictions_require_one_label():
 
 def test_split_labels():
     corpus = Corpus(texts=["a", "b", "c"], ids=[*"123"], labels=["oil| gas", "oil|oil", "|"])
-    assert split_labels(corpus, "|").labels == (("oil", "gas"), ("oil",), ())
+    assert with_split_labels(corpus, "|").labels == (("oil", "gas"), ("oil",), ())
     with pytest.raises(DataError, match="lists already"):
-        split_labels(CORPUS, "|")
+        with_split_labels(CORPUS, "|")
     with pytest.raises(CordwoodError, match="separator"):
-        split_labels(corpus, "")
+        with_split_labels(corpus, "")

@@ -17,7 +17,7 @@ from cordwood.datasets._file_source import expand_folders
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets._rows import RowStream
 from cordwood.datasets._values import InvalidValue, TimeParser
-from cordwood.datasets.corpus import Corpus, FeatureMatrix, split_labels
+from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
 from cordwood.datasets.registry import load_dataset
 from cordwood.exceptions import DataError
 
@@ -142,7 +142,7 @@ class Source:
                 samples = replace(samples, skipped=stream.skipped, notes=stream.notes)
         separator = getattr(self.options, "label_separator", None)
         if separator is not None and not samples.multilabel:
-            samples = split_labels(samples, separator)
+            samples = with_split_labels(samples, separator)
         samples = self._select_times(samples)
         if self.subset is None:
             return samples

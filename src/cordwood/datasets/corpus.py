@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cordwood._labels import is_missing
-from cordwood.datasets._values import to_list
+from cordwood.datasets._values import split_labels, to_list
 from cordwood.exceptions import CordwoodError, DataError
 
 _MAX_SHOWN_CLASSES = 5
@@ -414,7 +414,7 @@ def with_groups(dataset: AnyDataset, pattern: str) -> AnyDataset:
     return replace(dataset, groups=tuple(groups))
 
 
-def split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
+def with_split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
     """Split the label of each sample into a tuple of labels.
 
     Parameters
@@ -437,7 +437,7 @@ def split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
     Examples
     --------
     >>> corpus = Corpus(texts=["a", "b"], ids=["1", "2"], labels=["oil; gas", "oil"])
-    >>> split_labels(corpus, ";").labels
+    >>> with_split_labels(corpus, ";").labels
     (('oil', 'gas'), ('oil',))
     """
     if not separator:
@@ -446,10 +446,7 @@ def split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
         raise DataError("there are no labels to split; read the data with a label column")
     if dataset.multilabel:
         raise DataError("the labels are lists already; omit the separator")
-    parts = (str(label).split(separator) for label in dataset.labels)
-    labels = tuple(
-        tuple(dict.fromkeys(part.strip() for part in each if part.strip())) for each in parts
-    )
+    labels = tuple(split_labels(str(label), separator) for label in dataset.labels)
     return replace(dataset, labels=labels)
 
 
