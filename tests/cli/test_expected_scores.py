@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -97,3 +98,7 @@ def test_curve_errors_are_one_sentence(run):
     pd.read_csv("rows.csv")[:20].to_csv("few.csv", index=False)
     err = run("curve", "few.csv", "--recipe", "nb", code=1).err
     assert "learning curve of recipe 'nb': A learning curve needs at least 3 sizes" in err
+    several = '{"text": "a", "labels": ["x", "y"]}\n{"text": "b", "labels": ["x"]}\n'
+    Path("labels.jsonl").write_text(several * 10, encoding="utf-8")
+    err = run("curve", "labels.jsonl", "--label", "labels", "--recipe", "nb", code=1).err
+    assert err.endswith("a learning curve requires one label per sample\n")

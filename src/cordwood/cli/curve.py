@@ -27,6 +27,10 @@ def curve(args: Curve) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
+    if samples.multilabel:
+        raise CordwoodError(
+            "the samples have a list of labels each; a learning curve requires one label per sample"
+        )
     X = samples.texts if isinstance(samples, Corpus) else samples.X
     model = _make_model(args, X)
     start = time.perf_counter()
