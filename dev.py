@@ -4,7 +4,7 @@ python dev.py demo     train and evaluate on text that every Python installation
 python dev.py test     run all tests
 python dev.py lint     run ruff, mypy and the import contracts
 python dev.py docs     regenerate docs/cli.md from the commands
-python dev.py results  regenerate docs/results.md from the plans and ledgers of the reproduction
+python dev.py results  regenerate docs/results.md and docs/claims.md from plans and ledgers
 python dev.py bench    run a benchmark by name, such as: python dev.py bench vectorizer_speed
 python dev.py build    build the distributions in dist/ and check them
 python dev.py lock     resolve the dependencies again: requirements/minimum.txt and newest.txt

@@ -1,16 +1,19 @@
-"""Write docs/results.md from the plans and ledgers of the reproduction: python dev.py results.
+"""Write docs/results.md and docs/claims.md from the plans and ledgers: python dev.py results.
 
 Needs no data; results that the ledgers lack are marked as not run.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from cordwood import _atomic as atomic
-from reproduction.results_page import Page, make_page, write_pictures
+from reproduction.claims_page import make_claims_page
+from reproduction.results_page import Page, Section, make_page, write_pictures
 
 FOLDER = Path(__file__).resolve().parent / "reproduction"
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "results.md"
+CLAIMS = TARGET.with_name("claims.md")
 
 HEAD = """\
 # Results
@@ -27,17 +30,38 @@ python ../../dev.py results
 ```
 """
 
+CLAIMS_HEAD = """\
+# What the papers claim and what we found
+
+The claims of the three papers whose algorithms cordwood implements, in our words, and what our own
+runs show. Figures are computed from the ledgers in `benchmarks/reproduction/ledgers` by
+`python dev.py results`; the sentences and verdicts are written by hand, in
+`benchmarks/reproduction/claims`. [Results](results.md) has all scores and how they were obtained,
+the [glossary](glossary.md) the names of the algorithms.
+
+Two figures with a slash are micro-F1 and macro-F1. A difference is in percentage points, with its
+95 % confidence interval: on one data set by the t-test that is corrected for overlapping training
+sets, over several data sets with the data sets as the sample. *Not tested*: we lack the data, or
+the claim has no experiment. The tables of SIGIR 2015 and ICML 2003 are missing in the copies that
+were available; their claims are from the text.
+"""
+
 
 def make_results_page() -> Page:
     return make_page(HEAD, FOLDER, links="../benchmarks/reproduction/plans")
 
 
+def make_page_of_claims(sections: Sequence[Section]) -> str:
+    return make_claims_page(CLAIMS_HEAD, FOLDER, sections)
+
+
 def main() -> None:
     page = make_results_page()
-    with atomic.write(TARGET, newline="\n") as file:
-        file.write(page.text)
+    for target, text in ((TARGET, page.text), (CLAIMS, make_page_of_claims(page.sections))):
+        with atomic.write(target, newline="\n") as file:
+            file.write(text)
     n_pictures = len(write_pictures(page.sections, TARGET.parent / "pictures"))
-    print(f"wrote {TARGET} and {n_pictures} plots")
+    print(f"wrote {TARGET}, {CLAIMS} and {n_pictures} plots")
     print(f"large differences without explanation: {page.n_open}")
     for explanation in page.unused:
         print(f"explanations.toml: not used: {explanation.selectors}", file=sys.stderr)

@@ -368,14 +368,14 @@ def _effect_grid(section: Section) -> Table:
                 (
                     TableCell(dataset),
                     TableCell(metric_name(metric)),
-                    *(TableCell(_format_effect(effect)) for effect in found.effects),
+                    *(TableCell(format_effect(effect)) for effect in found.effects),
                     TableCell(f"{found.error_fraction:.0%}"),
                 )
             )
     return Table("", tuple(header), tuple(rows), n_index_columns=2)
 
 
-def _format_effect(effect: Effect) -> str:
+def format_effect(effect: Effect) -> str:
     """Format the explained variation, and the change of the score in points."""
     points = [100 * 2 * value for value in (effect.effect, effect.high - effect.effect)]
     change = f"{points[0]:+.2f} ± {points[1]:.2f}".replace("-", _MINUS)

@@ -22,7 +22,7 @@ from reproduction.factorial import factorial_effects
 from reproduction.published import find_figure
 from reproduction.results_page import (
     _category_grid,
-    _format_effect,
+    format_effect,
     list_pictures,
     make_page,
     write_pictures,
@@ -267,15 +267,26 @@ def test_page_without_differences(tmp_path):
     assert make_page("# Head", tmp_path, links="").text.endswith("There are none.\n")
 
 
-def test_results_page_is_current(monkeypatch):
+@pytest.fixture(scope="module")
+def current():
+    """Return the page of all plans of the repository."""
     if not (REPRODUCTION / "ledgers").exists():
         pytest.skip("a source distribution has no ledgers")
-    monkeypatch.delenv("CORDWOOD_DATA", raising=False)
-    # Plans compare with packages that not every computer has; the page must not depend on them.
-    monkeypatch.setattr("cordwood.recipes._table.import_module", fail_to_import)
-    page = results.make_results_page()
-    assert page.text == results.TARGET.read_text(encoding="utf-8"), "run: python dev.py results"
-    assert page.unused == ()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CORDWOOD_DATA", raising=False)
+        # Plans compare with packages that not every computer has; the page must not depend on them.
+        patch.setattr("cordwood.recipes._table.import_module", fail_to_import)
+        return results.make_results_page()
+
+
+def test_results_page_is_current(current):
+    assert current.text == results.TARGET.read_text(encoding="utf-8"), "run: python dev.py results"
+    assert current.unused == ()
+
+
+def test_page_of_claims_is_current(current):
+    page = results.make_page_of_claims(current.sections)
+    assert page == results.CLAIMS.read_text(encoding="utf-8"), "run: python dev.py results"
 
 
 def fail_to_import(module):
@@ -360,7 +371,7 @@ def test_page_without_curves_has_no_plots(page):
 def test_effects_are_shown_as_fractions_and_points():
     # Jain's example has the mean 40 and the effects 20, 10 and 5.
     found = factorial_effects([[[15], [25]], [[45], [75]]], ["memory", "cache"])
-    shown = [_format_effect(replace(e, low=e.effect - 1, high=e.effect + 1)) for e in found.effects]
+    shown = [format_effect(replace(e, low=e.effect - 1, high=e.effect + 1)) for e in found.effects]
     assert shown == ["76% (+4000.00 ± 200.00)", "19% (+2000.00 ± 200.00)", "5% (+1000.00 ± 200.00)"]
     worse = replace(found.effects[0], effect=-0.01, low=-0.015, high=-0.005)
-    assert _format_effect(worse) == "76% (\N{MINUS SIGN}2.00 ± 1.00)"
+    assert format_effect(worse) == "76% (\N{MINUS SIGN}2.00 ± 1.00)"
