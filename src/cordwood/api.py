@@ -265,6 +265,8 @@ def train(
         inner_oof = fit_with_oof(
             inner, rows, y, n_jobs=n_jobs, random_state=random_state, **metadata
         )
+        # Computed now, because a stack of a model file has no meta-features.
+        getattr(inner[-1], "ablation_", None)
         scope = fit_scope(inner, rows, inner_oof.proba)
         model.steps[-len(inner.steps) :] = inner.steps
         model.oof_, model.scope_ = inner_oof, scope
