@@ -17,12 +17,11 @@ from cordwood import recipes
 from cordwood._api_inputs import check_fitted, check_inputs, select_features
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
-from cordwood._results import (
+from cordwood._prediction_records import MultiLabelPredictions, Predictions
+from cordwood._scoring import (
     ClassScores,
     Evaluation,
     MultiLabelEvaluation,
-    MultiLabelPredictions,
-    Predictions,
     score,
     score_multilabel,
 )
