@@ -17,12 +17,11 @@ from cordwood import recipes
 from cordwood._api_inputs import check_fitted, check_inputs, select_features
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
-from cordwood._results import (
+from cordwood._prediction_records import MultiLabelPredictions, Predictions
+from cordwood._scoring import (
     ClassScores,
     Evaluation,
     MultiLabelEvaluation,
-    MultiLabelPredictions,
-    Predictions,
     score,
     score_multilabel,
 )
@@ -265,6 +264,8 @@ def train(
         inner_oof = fit_with_oof(
             inner, rows, y, n_jobs=n_jobs, random_state=random_state, **metadata
         )
+        # Computed now, because a stack of a model file has no meta-features.
+        getattr(inner[-1], "ablation_", None)
         scope = fit_scope(inner, rows, inner_oof.proba)
         model.steps[-len(inner.steps) :] = inner.steps
         model.oof_, model.scope_ = inner_oof, scope

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from cordwood import api, persist
-from cordwood._results import Predictions
+from cordwood._prediction_records import Predictions
 from cordwood.exceptions import DataError
 from cordwood.inspection import calibrate_sets, choose_confidence, make_decision_rule
 from synthetic_data import make_counts

@@ -207,6 +207,12 @@ STATES = [
     (fit_stack, "estimators_", lambda model: [fit(StandardScaler(with_mean=False))] * 2),
     (fit_stack, "estimators_", lambda model: [LinearSVMClassifier()] * 2),
     (fit_stack, "classes_", lambda model: np.array(["a", "b", "c"])),
+    (fit_stack, "oof_source_", lambda model: dict.fromkeys(model.oof_source_, "unknown")),
+    (fit_stack, "oof_scores_", lambda model: {"svm": model.oof_scores_["svm"]}),
+    (fit_stack, "oof_scores_", lambda model: dict.fromkeys(model.oof_scores_, {"accuracy": 2.0})),
+    (fit_stack, "oof_disagreement_", lambda model: np.zeros((3, 3))),
+    (fit_stack, "_ablation", lambda model: {"svm": {"accuracy": float("nan"), "log_loss": 0.0}}),
+    (fit_stack, "fit_times_", lambda model: dict.fromkeys(model.fit_times_, "soon")),
     (fit_stack, "n_features_in_", lambda model: 4),
 ]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from cordwood import persist, recipes
-from cordwood._results import OOFPredictions
+from cordwood._prediction_records import OOFPredictions
 from cordwood.exceptions import ModelFileError
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.persist import _oof_field

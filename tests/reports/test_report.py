@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import report_data as data
-from cordwood import FeatureMatrix, api, recipes
+from cordwood import FeatureMatrix, api, load, recipes, save
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection import audit_dataset, check_dataset, find_label_errors
 from cordwood.reports import Report, comparison_report, dataset_report, model_report
@@ -319,7 +319,17 @@ def test_members_of_a_stack_are_listed_with_their_scores(model, corpus, reports)
         row = next(row for row in members["members"] if row["name"] == name)
         block = stack.meta_features_[:, i * n_classes : (i + 1) * n_classes]
         assert row["accuracy"] == pytest.approx((block.argmax(axis=1) == y).mean())
-        assert "accuracy_loss" in row
+        assert row["log_loss_change"] == stack.ablation_[name]["log_loss"]
+    text = Page(reports["oof"].to_html()).text
+    assert "accuracy without it" in text and "fit, seconds" in text and "Diversity" in text
+
+
+def test_members_of_a_model_file_have_the_same_scores(model, corpus, reports, tmp_path):
+    save(model, tmp_path / "model.cordwood")
+    found = model_report(load(tmp_path / "model.cordwood"), corpus).to_dict()["members"]
+    expected = reports["oof"].to_dict()["members"]
+    assert without_measured_times(found) == without_measured_times(expected)
+    assert all(row["fit_seconds"] > 0 for row in found["members"])
 
 
 def test_hub_card_has_a_model_index(reports):
@@ -359,10 +369,15 @@ def test_links_of_the_documentation_exist():
     assert links and all((folder / link).exists() for link in links)
 
 
+def without_measured_times(members):
+    rows = [{**row, "predict_seconds": None} for row in members["members"]]
+    return {**members, "members": rows}
+
+
 def test_report_is_reproducible(model, corpus, reports):
     again = model_report(model, corpus, name=f"name {data.MARKUP}", data_name=data.MARKUP)
-    found, first = again.to_dict(), reports["oof"].to_dict()
-    for summary in (found, first):
-        for row in summary["members"]["members"]:
-            row.pop("predict_seconds", None)  # measured
+    summaries = [each.to_dict() for each in (again, reports["oof"])]
+    found, first = (
+        {**summary, "members": without_measured_times(summary["members"])} for summary in summaries
+    )
     assert found == first

@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-from cordwood._results import SET_SEPARATOR, MultiLabelPredictions, Predictions
+from cordwood._prediction_records import SET_SEPARATOR, MultiLabelPredictions, Predictions
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
 from cordwood.exceptions import CordwoodError

@@ -20,7 +20,7 @@ from typing import IO, Any
 import typer
 
 from cordwood import _atomic as atomic
-from cordwood._results import join_labels
+from cordwood._prediction_records import join_labels
 from cordwood.exceptions import CordwoodError
 
 JSON_LINES = (".jsonl", ".ndjson")

@@ -12,7 +12,7 @@ from cordwood import recipes
 from cordwood._duplicates import number_duplicates
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
-from cordwood._results import OOFPredictions
+from cordwood._prediction_records import OOFPredictions
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection._confused_classes import ConfusedClasses, find_confused_classes

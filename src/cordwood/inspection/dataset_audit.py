@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from cordwood._results import _html_table, _import_pandas
+from cordwood._display import html_table, import_pandas
 from cordwood.exceptions import CordwoodError
 from cordwood.inspection._confused_classes import ConfusedClasses
 from cordwood.inspection._revealing_words import RevealingWord
@@ -157,7 +157,7 @@ class DatasetAudit:
                 f"table must be one of {', '.join(map(repr, kinds))}; got {table!r}"
             )
         columns = [field.name for field in fields(kinds[table])]
-        return _import_pandas().DataFrame(map(asdict, getattr(self, table)), columns=columns)
+        return import_pandas().DataFrame(map(asdict, getattr(self, table)), columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to built-in types that `json.dumps` accepts.
@@ -196,7 +196,7 @@ class DatasetAudit:
         notes += [describe_word(word) for word in self.revealing_words]
         rows = [(kind, f"{n:,}", describe(self.select(kind)[0])) for kind, n in self.counts.items()]
         items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
-        table = _html_table(title, ("problem", "samples", "example"), rows)
+        table = html_table(title, ("problem", "samples", "example"), rows)
         return table + (f"<ul>{items}</ul>" if notes else "")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._results import OOFPredictions
+from cordwood._prediction_records import OOFPredictions
 from cordwood.inspection._baselines import MAJORITY, predict_linear, predict_majority
 from cordwood.inspection._resampled_scores import (
     ResampledScores,

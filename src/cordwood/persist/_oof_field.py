@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._results import OOFPredictions
+from cordwood._prediction_records import OOFPredictions
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Sizes
 

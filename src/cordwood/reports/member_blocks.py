@@ -1,15 +1,16 @@
 """Blocks of a report: the members of a stack."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from cordwood.compare.report.rendering import format_seconds
 from cordwood.reports.blocks import (
     Block,
+    ColumnKind,
     DataTable,
     Entry,
     HeatMap,
     TableColumn,
-    percent,
 )
 
 _OOF_SOURCES = {
@@ -26,66 +27,116 @@ def member_blocks(summary: Mapping[str, Any]) -> list[Block]:
     if found is None:
         return []
     rows = found["members"]
-    has_scores = any("accuracy" in row for row in rows)
-    has_sources = any(row["oof_source"] for row in rows)
-    has_times = any("predict_seconds" in row for row in rows)
-    has_loss = any("accuracy_loss" in row for row in rows)
-    weights = [row["weight"] for row in rows if row["weight"] is not None]
-    largest = max(map(abs, weights), default=1.0) or 1.0
-    columns = [
-        TableColumn("member"),
-        *([TableColumn("weight", "bar", "in the final estimator")] if weights else []),
-        *([TableColumn("accuracy", "number"), TableColumn("macro F1", "number")] * has_scores),
-        *(
-            [
-                TableColumn("accuracy lost without it", "number", "percentage points"),
-                TableColumn("log loss added without it", "number"),
-            ]
-            * has_loss
-        ),
-        *([TableColumn("CPU ms per prediction", "number")] * has_times),
-        *([TableColumn("predictions for the stack")] * has_sources),
+    columns = [column for column in _COLUMNS if any(row[column.key] is not None for row in rows)]
+    largest = max((abs(row["weight"]) for row in rows if row["weight"] is not None), default=0.0)
+    entries = [
+        [
+            Entry(row["name"], mark="dropped" if row["is_pruned"] else ""),
+            *(_to_entry(column, row[column.key], largest) for column in columns),
+        ]
+        for row in rows
     ]
-    entries = []
-    for row in rows:
-        entry = [Entry(row["name"], mark="dropped" if row["is_pruned"] else "")]
-        if weights:
-            entry.append(Entry(f"{row['weight']:.2f}", row["weight"], abs(row["weight"]) / largest))
-        if has_scores:
-            entry += [percent(row.get("accuracy")), percent(row.get("macro_f1"))]
-        if has_loss:
-            entry += [
-                _change(row.get("accuracy_loss"), 100),
-                _change(row.get("log_loss_increase"), 1),
-            ]
-        if has_times:
-            seconds = row.get("predict_seconds")
-            entry.append(
-                Entry("–", "") if seconds is None else Entry(f"{1e3 * seconds:.2f}", seconds)
-            )
-        if has_sources:
-            entry.append(Entry(_OOF_SOURCES.get(row["oof_source"], "")))
-        entries.append(entry)
-    blocks: list[Block] = [
-        DataTable(
-            caption=f"Members, combined by {found['combiner']}",
-            columns=columns,
-            rows=entries,
-            note="Predictions for the stack: how the predictions on which the final estimator was "
-            "trained were obtained."
-            + (" Accuracy and F1 are out-of-fold." if has_scores else "")
-            + (
-                " What the stack would lose without a member is measured by fitting the final "
-                "estimator to the others, on up to 2,000 samples in two folds; differences below "
-                "half a percentage point are noise."
-                if has_loss
-                else ""
-            ),
-        )
-    ]
-    if found["disagreement"]:
-        blocks.append(_diversity(found))
-    return blocks
+    table = DataTable(
+        caption=f"Members, combined by {found['combiner']}",
+        columns=[
+            TableColumn("member"),
+            *(TableColumn(column.name, column.kind, column.help) for column in columns),
+        ],
+        rows=entries,
+        note=_explain(rows, columns),
+    )
+    return [table, *([_diversity(found)] if found["disagreement"] else [])]
+
+
+class _Column(NamedTuple):
+    """A column of the table of members.
+
+    Parameters
+    ----------
+    key : str
+        Entry of the summary of a member.
+    name : str
+        Header.
+    format : callable
+        Converts a value to a text.
+    kind : {"number", "bar", "text"}, default="number"
+    help : str, default=""
+        Explanation of the header.
+    note : str, default=""
+        Sentence below the table.
+    """
+
+    key: str
+    name: str
+    format: Callable[[Any], str]
+    kind: ColumnKind = "number"
+    help: str = ""
+    note: str = ""
+
+
+_COLUMNS = (
+    _Column("weight", "weight", "{:.2f}".format, "bar", "in the final estimator"),
+    _Column(
+        "accuracy",
+        "accuracy",
+        lambda value: f"{100 * value:.1f} %",
+        note="Accuracy and F1 are out-of-fold.",
+    ),
+    _Column("macro_f1", "macro F1", lambda value: f"{100 * value:.1f} %"),
+    _Column(
+        "accuracy_change",
+        "accuracy without it",
+        lambda value: f"{100 * value:+.2f}",
+        help="change of the accuracy of the stack, percentage points",
+        note="Accuracy and log loss without it: changes of the scores of the stack, the accuracy "
+        "in percentage points, if the final estimator is fitted to the other members, on up to "
+        "2,000 samples in two folds; changes of the accuracy below half a percentage point are "
+        "noise.",
+    ),
+    _Column(
+        "log_loss_change",
+        "log loss without it",
+        "{:+.3f}".format,
+        help="change of the log loss of the stack",
+    ),
+    _Column(
+        "fit_seconds",
+        "fit, seconds",
+        format_seconds,
+        help="wall time of all fits",
+        note="Fit: wall time of the fits on all samples and in the folds, without vectorizers that "
+        "members share.",
+    ),
+    _Column(
+        "predict_seconds",
+        "predict, ms",
+        lambda value: f"{1e3 * value:.2f}",
+        help="CPU time per sample",
+        note="Predict: CPU time per sample, with the vectorizer.",
+    ),
+    _Column(
+        "oof_source",
+        "predictions for the stack",
+        lambda value: _OOF_SOURCES[value],
+        "text",
+        note="Predictions for the stack: how the predictions on which the final estimator was "
+        "trained were obtained.",
+    ),
+)
+
+
+def _to_entry(column: _Column, value: Any, largest: float) -> Entry:
+    if value is None:
+        return Entry("–", "")
+    bar = abs(value) / (largest or 1.0) if column.kind == "bar" else None
+    return Entry(column.format(value), value, bar)
+
+
+def _explain(rows: Sequence[Mapping[str, Any]], columns: Sequence[_Column]) -> str:
+    notes = [column.note for column in columns if column.note]
+    if any(row["is_pruned"] for row in rows):
+        notes.append("Dropped: members that hardly improved the log loss of the stack.")
+    return " ".join(notes)
 
 
 def _diversity(found: Mapping[str, Any]) -> HeatMap:
@@ -105,9 +156,3 @@ def _diversity(found: Mapping[str, Any]) -> HeatMap:
         entries=entries,
         note="The more two members disagree, the more a combination of them can gain.",
     )
-
-
-def _change(change: float | None, factor: float) -> Entry:
-    if change is None:
-        return Entry("–", "")
-    return Entry(f"{factor * change:+.{2 if factor == 100 else 3}f}", change)

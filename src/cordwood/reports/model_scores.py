@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import precision_recall_fscore_support
 
-from cordwood._results import OOFPredictions
+from cordwood._prediction_records import OOFPredictions
 from cordwood.exceptions import DataError
 from cordwood.inspection._baselines import MAJORITY, predict_majority
 from cordwood.inspection.conformal import calibrate_sets

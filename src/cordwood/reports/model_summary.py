@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from cordwood._results import OOFPredictions
+from cordwood._prediction_records import OOFPredictions
 from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier

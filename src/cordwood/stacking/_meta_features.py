@@ -4,6 +4,7 @@ Estimators that follow the protocol of `cordwood._base_classifier` provide them 
 fits; all others are fitted again in each fold of a cross-validation.
 """
 
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -53,11 +54,14 @@ class FittedEstimators(NamedTuple):
         How the out-of-fold probabilities were computed.
     oof_probas : list of ndarrays of shape (n_samples, n_classes)
         Out-of-fold probabilities; NaN for samples without one.
+    fit_times : list of float
+        Seconds that the fits and the out-of-fold predictions took.
     """
 
     estimators: list[Any]
     sources: list[str]
     oof_probas: list[NDArray[np.float64]]
+    fit_times: list[float]
 
 
 def make_folds(
@@ -167,17 +171,27 @@ def fit_with_oof(
     ]
     # Submit full fits and fold fits together to keep all threads busy.
     with callbacks.track("fit-base-estimators", [*full_fits, *fold_fits]) as tasks:
-        results = run_tasks(tasks, n_jobs)
-    fitted = results[: len(full_fits)]
-    oof_probas = [
-        own_proba(estimator, source, groups, classes)
-        if source != "cv"
-        else np.full((len(y), len(classes)), np.nan)
-        for estimator, source in zip(fitted, sources, strict=True)
-    ]
-    for (i, _, (_, test)), proba in zip(refits, results[len(full_fits) :], strict=True):
-        oof_probas[i][test] = proba
-    return FittedEstimators(fitted, sources, oof_probas)
+        timed = [task._replace(run=partial(_time, task.run)) for task in tasks]
+        results = run_tasks(timed, n_jobs)
+    fitted, fit_times = map(list, zip(*results[: len(full_fits)], strict=True))
+    oof_probas = []
+    for i, (estimator, source) in enumerate(zip(fitted, sources, strict=True)):
+        if source == "cv":
+            oof_probas.append(np.full((len(y), len(classes)), np.nan))
+            continue
+        proba, seconds = _time(partial(own_proba, estimator, source, groups, classes))
+        oof_probas.append(proba)
+        fit_times[i] += seconds
+    for (i, _, (_, test)), result in zip(refits, results[len(full_fits) :], strict=True):
+        oof_probas[i][test], seconds = result
+        fit_times[i] += seconds
+    return FittedEstimators(fitted, sources, oof_probas, fit_times)
+
+
+def _time(run: Callable[[], Any]) -> tuple[Any, float]:
+    """Return the result of a call, and the seconds that it took."""
+    start = time.perf_counter()
+    return run(), time.perf_counter() - start
 
 
 def fit_estimator(estimator: Any, X: Any, y: Any, fit_params: Mapping[str, Any]) -> Any:

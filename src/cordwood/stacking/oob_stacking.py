@@ -49,6 +49,7 @@ from cordwood.stacking._final_predictions import (
     cross_fit,
 )
 from cordwood.stacking._leakage import measure_oof_optimism
+from cordwood.stacking._member_scores import measure_ablation, predict_codes, score_members
 from cordwood.stacking._meta_features import (
     Fold,
     TrainingSet,
@@ -67,6 +68,7 @@ from cordwood.stacking._routing import (
 )
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
+from cordwood.stacking.diversity.pairwise import disagreement
 
 
 def _final_estimator_has(method: str) -> Callable[[Any], bool]:
@@ -185,6 +187,23 @@ class OOBStackingClassifier(
         Out-of-fold accuracy minus accuracy on new samples of each base estimator, measured on a
         subsample in which duplicates, near-duplicates and groups were kept together. Empty without
         `check_leakage`.
+    oof_scores_ : dict of str to dict of str to float
+        "accuracy" and "macro_f1" of the out-of-fold probabilities of each base estimator, pruned
+        ones included.
+    oof_disagreement_ : ndarray of shape (n_estimators, n_estimators)
+        Diversity: fraction of the samples of which exactly one of two base estimators predicts the
+        class correctly, out of fold.
+    ablation_ : dict of str to dict of str to float
+        How the "accuracy" and the "log_loss" of the stack change if a base estimator is removed:
+        the final estimator is cross-fitted on the out-of-fold probabilities of the others, in two
+        folds of at most 2,000 samples. Computed when it is first read. Empty with `passthrough`,
+        or if there is only one base estimator. A stack that was loaded from a model file has it if
+        it was computed before, as by `cordwood.train`.
+    fit_times_ : dict of str to float
+        Wall time in seconds that the fits of each base estimator took, pruned ones included: on all
+        samples and in the folds, with the out-of-fold predictions, but without shared transformers.
+        With several threads, fits take turns or run side by side, so that times may add up to
+        more than the time of `fit`. Empty if ``cv="prefit"``.
     n_features_in_ : int
         Number of features seen during `fit`. Not defined if `X` is not two-dimensional.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -247,7 +266,8 @@ class OOBStackingClassifier(
 
     classes_: NDArray[Any]
     _oof_proba: NDArray[np.float64] | None
-    _final_training_set: FinalTrainingSet | None  # None as soon as `_oof_proba` is computed
+    _final_training_set: FinalTrainingSet | None  # None with `passthrough`
+    _ablation: dict[str, dict[str, float]] | None
 
     # `estimators`, `final_estimator`, `cv` and `use_oob` depend on each other: see `_check_params`.
     _parameter_constraints = {
@@ -354,8 +374,22 @@ class OOBStackingClassifier(
             self._oof_proba = cross_fit(
                 self.final_estimator_, self._final_training_set, self.classes_
             )
-            self._final_training_set = None
         return self._oof_proba
+
+    @property
+    def ablation_(self) -> dict[str, dict[str, float]]:
+        """Change of the scores of the stack if a base estimator is removed."""
+        check_is_fitted(self)
+        if self.passthrough:
+            return {}
+        if self._ablation is None:
+            data = getattr(self, "_final_training_set", None)
+            if data is None:
+                raise AttributeError("ablation_ was not computed before the stack was saved.")
+            self._ablation = measure_ablation(
+                self.final_estimator_, data, self._names, self.classes_
+            )
+        return self._ablation
 
     @with_callbacks
     def fit(
@@ -409,20 +443,24 @@ class OOBStackingClassifier(
             self._fit_base_estimators(
                 members, X, data, [routed[name] for name, _ in members], prior, callbacks
             )
+        self.oof_scores_ = score_members(self._names, self.meta_features_, class_codes)
         self.pruned_: list[str] = []
         if self.prune_tol:
             self._prune(class_codes, weights, int(prune_seed))
+        predicted = predict_codes(self.meta_features_, len(self._names))
+        self.oof_disagreement_ = disagreement(predicted, class_codes)
         self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
         with callbacks.task("fit-final-estimator"):
             features = self._add_features(self.meta_features_, X)
             self.final_estimator_.fit(features, y, **routed["final_estimator"])
         folds_of_final = assign_final_folds(X, class_codes, groups, int(final_seed))
-        self._oof_proba = None
+        self._oof_proba = self._ablation = None
         self._final_training_set = FinalTrainingSet(
             features, self.meta_features_.shape[1], y, routed["final_estimator"], folds_of_final
         )
         if self.passthrough:
-            self._cross_fit_final()  # Now, in order not to keep the features.
+            self._cross_fit_final()
+            self._final_training_set = None  # in order not to keep the features
         self.oof_optimism_: dict[str, float] = {}
         if self.check_leakage and not isinstance(self.cv, str):
             with callbacks.task("check-leakage"):
@@ -689,7 +727,7 @@ class OOBStackingClassifier(
         cache = check_memory(self.memory).cache
         with callbacks.task("fit-shared-steps"):
             shared = fit_shared_steps([member for _, member in members], X, fit_params, cache)
-        fitted, sources, oof_probas = fit_with_oof(
+        fitted, sources, oof_probas, seconds = fit_with_oof(
             list(zip(self._names, shared.estimators, strict=True)),
             [shared.inputs[position] for position in shared.step_index],
             shared.fit_params,
@@ -712,6 +750,7 @@ class OOBStackingClassifier(
             shared.step_index,
         )
         self.oof_source_ = dict(zip(self._names, sources, strict=True))
+        self.fit_times_ = dict(zip(self._names, seconds, strict=True))
         prior = class_weight / class_weight.sum()
         imputed, counts = zip(*(impute_prior(proba, prior) for proba in oof_probas), strict=True)
         self.n_imputed_ = dict(zip(self._names, counts, strict=True))
@@ -728,6 +767,7 @@ class OOBStackingClassifier(
                 )
         self._set_estimators([member for _, member in members], [[]], [0] * len(members))
         self.oof_source_ = dict.fromkeys(self._names, "prefit")
+        self.fit_times_ = {}
         self.n_imputed_ = dict.fromkeys(self._names, 0)
         self.meta_features_ = self._predict_base_probas(X)
 

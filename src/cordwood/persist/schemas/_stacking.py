@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import (
+    MAX_NUMBER,
     Array,
     FeatureNames,
     Field,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _DEFAULT_CV = 5
+_SOURCES = ("oob", "loo", "cv", "prefit")
 
 
 class SharedStepsField(Field):
@@ -147,6 +149,8 @@ def _check_stack(model: Any, interface_of: InterfaceOf) -> None:
     lengths = {len(names), len(model.estimators_), len(model._step_index), len(model.stack_method_)}
     if len(lengths) > 1 or n_classes < 2:
         raise Rejected("has a stack without one name for each member")
+    if not {*names, *model.pruned_} == set(model.oof_source_) == set(model.oof_scores_):
+        raise Rejected("has a stack without scores of each member")
     inputs = {_check_member(member, classes, interface_of) for member in model.estimators_}
     _merge_kinds([interface_of(member) for member in model.estimators_])
     inputs.discard((None, False))
@@ -254,6 +258,28 @@ def _is_string_mapping(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
+def _is_source_mapping(value: Any) -> bool:
+    return _is_string_mapping(value) and all(each in _SOURCES for each in value.values())
+
+
+def _is_time_mapping(value: Any) -> bool:
+    return _is_string_mapping(value) and all(_is_number(each, 0) for each in value.values())
+
+
+def _are_scores(value: Any, keys: set[str], low: float, high: float) -> bool:
+    """Return whether a value contains the same scores of several members."""
+    return _is_string_mapping(value) and all(
+        isinstance(scores, dict)
+        and set(scores) == keys
+        and all(_is_number(each, low, high) for each in scores.values())
+        for scores in value.values()
+    )
+
+
+def _is_number(value: Any, low: float, high: float = MAX_NUMBER) -> bool:
+    return type(value) is float and low <= value <= high
+
+
 def _is_index_list(value: Any) -> bool:
     return isinstance(value, list) and all(type(each) is int for each in value)
 
@@ -274,6 +300,17 @@ _COMBINER = {
 }
 STRINGS = Plain("a list of strings", _is_string_list)
 MAPPING = Plain("a mapping of names", _is_string_mapping)
+_SOURCE_MAPPING = Plain("a mapping of names to sources of predictions", _is_source_mapping)
+_TIMES = Plain("a mapping of names to seconds", _is_time_mapping)
+_SCORES = Plain(
+    "a mapping of names to scores", lambda value: _are_scores(value, {"accuracy", "macro_f1"}, 0, 1)
+)
+_ABLATION = Plain(
+    "a mapping of names to changes of scores, or None",
+    lambda value: (
+        value is None or _are_scores(value, {"accuracy", "log_loss"}, -MAX_NUMBER, MAX_NUMBER)
+    ),
+)
 INDEX_LIST = Plain("a list of integers", _is_index_list)
 
 SCHEMAS = (
@@ -285,9 +322,14 @@ SCHEMAS = (
             "feature_names_in_": FeatureNames(),
             "_names": STRINGS,
             "stack_method_": STRINGS,
-            "oof_source_": MAPPING,
+            "pruned_": STRINGS,
+            "oof_source_": _SOURCE_MAPPING,
             "n_imputed_": MAPPING,
             "oof_optimism_": MAPPING,
+            "oof_scores_": _SCORES,
+            "oof_disagreement_": Array("float64", "n_members", "n_members", low=0, high=1),
+            "_ablation": _ABLATION,
+            "fit_times_": _TIMES,
             "_shared_steps": SharedStepsField(),
             "_step_index": INDEX_LIST,
             "estimators_": _Members(),
