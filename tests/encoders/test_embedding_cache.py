@@ -51,6 +51,18 @@ def assert_contains(cache, numbers, *, missing=()):
     np.testing.assert_array_equal(encoded.truncated, expected.truncated)
 
 
+def test_tables_of_another_version_are_replaced(tmp_path):
+    cache = open_cache(tmp_path)
+    cache.path.mkdir()
+    with closing(sqlite3.connect(cache.path / "vectors.sqlite")) as database:
+        # As many columns, in another order.
+        columns = "key INTEGER PRIMARY KEY, check_key, truncated, written, vector"
+        database.execute(f"CREATE TABLE vectors ({columns})")
+    assert_contains(cache, [], missing=[1, 2])
+    write(cache, [1, 2])
+    assert_contains(open_cache(tmp_path), [1, 2])
+
+
 def test_written_vectors_are_read(tmp_path):
     cache = open_cache(tmp_path)
     assert_contains(cache, [], missing=[1, 2])

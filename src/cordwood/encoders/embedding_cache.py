@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,19 +36,24 @@ _EVICTED_FRACTION = 0.25
 _ROW_BYTES = 80
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS vectors (
-    id INTEGER PRIMARY KEY,  -- increasing: deleting the oldest rows frees whole pages
+DROP TABLE IF EXISTS vectors;
+DROP TABLE IF EXISTS encoder;
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,  -- increasing, so that deleting the oldest rows frees whole pages
     key INTEGER NOT NULL UNIQUE,  -- first half of the digest of the text
     check_key INTEGER NOT NULL,  -- second half
     truncated INTEGER NOT NULL,
     vector BLOB NOT NULL  -- float16, little-endian
 );
-CREATE TABLE IF NOT EXISTS encoder (
+CREATE TABLE encoder (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     name TEXT NOT NULL, fingerprint TEXT NOT NULL, dimension INTEGER NOT NULL,
     max_tokens INTEGER NOT NULL
 );
 """
+
+# Changes with the schema, so that a database of another version of cordwood is not used.
+_SCHEMA_VERSION = crc32(_SCHEMA.encode()) % 2**31
 
 Key = tuple[int, int]
 
@@ -123,9 +129,7 @@ class EmbeddingCache:
         found: dict[int, tuple[int, bool, bytes]] = {}
         if self._is_usable and (self.path / _FILE).is_file():
             with self._report_errors("read"), self._connect() as database:
-                # Another process may just have created the file.
-                has_table = "SELECT 1 FROM sqlite_master WHERE name = 'vectors'"
-                n_keys = len(keys) if database.execute(has_table).fetchone() else 0
+                n_keys = len(keys) if _has_schema(database) else 0
                 for first in range(0, n_keys, _QUERY_SIZE):
                     numbers = [key for key, _ in keys[first : first + _QUERY_SIZE]]
                     query = (
@@ -178,14 +182,23 @@ class EmbeddingCache:
             yield database
 
     def _initialize(self, database: sqlite3.Connection) -> None:
+        """Create the tables, and replace those of another version of cordwood."""
+        if _has_schema(database):
+            return
         # Vectors have up to several kilobytes; with the default of 4 KB, a quarter is unused.
         database.execute("PRAGMA page_size = 16384")
-        database.executescript(_SCHEMA)
         encoder = self._encoder
-        database.execute(
-            "INSERT OR IGNORE INTO encoder VALUES (1, ?, ?, ?, ?)",
-            (encoder.name, encoder.fingerprint, encoder.dimension, encoder.max_tokens),
-        )
+        with database:
+            database.execute("BEGIN IMMEDIATE")
+            if _has_schema(database):  # Another process has created the tables in the meantime.
+                return
+            for statement in _SCHEMA.split(";"):
+                database.execute(statement)
+            database.execute(
+                "INSERT INTO encoder VALUES (1, ?, ?, ?, ?)",
+                (encoder.name, encoder.fingerprint, encoder.dimension, encoder.max_tokens),
+            )
+            database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
 
     def _make_space(self, database: sqlite3.Connection, n_bytes: int) -> None:
         """Delete the caches of other encoders, then vectors of this one, the oldest first."""
@@ -257,6 +270,12 @@ def delete_cache(path: Path) -> bool:
             file.unlink(missing_ok=True)
         path.rmdir()
     return not (path / _FILE).exists()
+
+
+def _has_schema(database: sqlite3.Connection) -> bool:
+    """Return whether the tables are those of this version of cordwood."""
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    return bool(version == _SCHEMA_VERSION)
 
 
 def _used_bytes(database: sqlite3.Connection) -> int:
