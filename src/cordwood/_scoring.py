@@ -182,9 +182,7 @@ def score(
         ) from error
     codes = {label: position for position, label in enumerate(labels)}
     pairs = np.array([[codes[label] for label in y_true], [codes[label] for label in y_pred]])
-    weights = np.ones(len(y_true)) if sample_weight is None else np.asarray(sample_weight, float)
-    if not weights.sum() > 0:
-        raise DataError("all sample weights are 0; at least one must be positive")
+    weights = _check_weights(sample_weight, len(y_true))
     precision, recall, f1, _ = precision_recall_fscore_support(
         *pairs, labels=range(len(labels)), sample_weight=weights, zero_division=0.0
     )
@@ -283,7 +281,9 @@ class MultiLabelEvaluation:
 
 
 def score_multilabel(
-    y_true: Sequence[Sequence[Any]], predictions: MultiLabelPredictions
+    y_true: Sequence[Sequence[Any]],
+    predictions: MultiLabelPredictions,
+    sample_weight: ArrayLike | None = None,
 ) -> MultiLabelEvaluation:
     """Score predictions of samples with any number of labels.
 
@@ -293,6 +293,8 @@ def score_multilabel(
         True labels of each sample.
     predictions : MultiLabelPredictions
         Predictions of the samples.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights of the scores. The support of labels counts samples.
 
     Returns
     -------
@@ -322,19 +324,24 @@ def score_multilabel(
     predicted = np.pad(predictions.indicators, padding)
     probabilities = np.pad(predictions.probabilities, padding)
     occurs = true.any(axis=0) | predicted.any(axis=0)
-    precision, recall, f1, support = precision_recall_fscore_support(
-        true, predicted, zero_division=0.0
+    weights = _check_weights(sample_weight, len(y_true))
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        true, predicted, sample_weight=weights, zero_division=0.0
     )
+    support = true.sum(axis=0)
     both = (true & predicted).sum(axis=1)
     sizes = true.sum(axis=1) + predicted.sum(axis=1)
-    n_pairs = sizes.sum()
+    n_pairs = weights @ sizes
+    samples_f1 = np.where(sizes > 0, 2 * both / np.maximum(sizes, 1), 1.0)
     return MultiLabelEvaluation(
         n_samples=len(y_true),
-        micro_f1=float(2 * both.sum() / n_pairs) if n_pairs else 1.0,
+        micro_f1=float(2 * (weights @ both) / n_pairs) if n_pairs else 1.0,
         macro_f1=float(f1[occurs].mean()) if occurs.any() else 1.0,
-        samples_f1=float(np.where(sizes > 0, 2 * both / np.maximum(sizes, 1), 1.0).mean()),
-        subset_accuracy=float((true == predicted).all(axis=1).mean()),
-        ranking_precision=float(label_ranking_average_precision_score(true, probabilities)),
+        samples_f1=float(np.average(samples_f1, weights=weights)),
+        subset_accuracy=float(np.average((true == predicted).all(axis=1), weights=weights)),
+        ranking_precision=float(
+            label_ranking_average_precision_score(true, probabilities, sample_weight=weights)
+        ),
         classes=tuple(
             ClassScores(
                 labels[i], float(precision[i]), float(recall[i]), float(f1[i]), int(support[i])
@@ -343,6 +350,14 @@ def score_multilabel(
         ),
         unseen_labels=dict(unseen.most_common()),
     )
+
+
+def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
+    """Return the sample weights as an array; ones if there are none."""
+    weights = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, float)
+    if not weights.sum() > 0:
+        raise DataError("all sample weights are 0; at least one must be positive")
+    return weights
 
 
 def _format_table(name: str, classes: Sequence[ClassScores]) -> list[str]:

@@ -16,9 +16,10 @@ from cordwood.columns.converter import TableConverter
 from cordwood.columns.detection import detect_columns
 from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.datasets.corpus import Corpus
-from cordwood.decisions.tuned_decision import OBJECTIVES
+from cordwood.decisions.tuned_decision import OBJECTIVES, TunedDecisionClassifier
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.multilabel._indicators import to_indicators
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
@@ -53,6 +54,9 @@ def list_metadata(
 
 def _split_by_weights(classifier: Any, recipe: str) -> tuple[list[str], list[str]]:
     """Return the members whose `fit` has `sample_weight`, and the others."""
+    while isinstance(classifier, MultiLabelClassifier | TunedDecisionClassifier | Pipeline):
+        is_pipeline = isinstance(classifier, Pipeline)
+        classifier = classifier.steps[-1][1] if is_pipeline else classifier.estimator
     members = dict(getattr(classifier, "estimators", None) or {recipe: classifier})
     able = [name for name, each in members.items() if select_fit_params(each, {"sample_weight": 0})]
     return able, [name for name in members if name not in able]
@@ -142,10 +146,7 @@ def make_multilabel(
     model: Pipeline, y: list[tuple[Any, ...]], **params: Any
 ) -> tuple[Pipeline, NDArray[np.int64]]:
     """Return a pipeline for several labels per sample, and the label indicators."""
-    try:
-        classes = sorted({label for labels in y for label in labels})
-    except TypeError as error:
-        raise DataError("the labels have different types; convert all to str") from error
+    classes, indicators = to_indicators(y)
     if not classes:
         raise DataError("the training set has no labels; at least one sample must have one")
     if len({frozenset(labels) for labels in y}) == 1:
@@ -153,10 +154,6 @@ def make_multilabel(
             f"all {len(y)} samples of the training set have the same labels; at least two samples "
             "must differ"
         )
-    columns = {label: column for column, label in enumerate(classes)}
-    indicators = np.zeros((len(y), len(classes)), np.int64)
-    for i, labels in enumerate(y):
-        indicators[i, [columns[label] for label in labels]] = 1
     cv = getattr(model[-1], "cv", None)
     if isinstance(cv, int):
         params["cv"] = cv

@@ -438,15 +438,15 @@ def evaluate(
     if not len(y_true):
         raise DataError("the test set has no samples; evaluation needs at least one")
     predictions = predict(model, data)
+    weights = getattr(data, "weights", None) if sample_weight is None else sample_weight
     if isinstance(predictions, MultiLabelPredictions):
         true_labels = y_true if isinstance(y_true, list) else [(each,) for each in y_true.tolist()]
-        return score_multilabel(true_labels, predictions)
+        return score_multilabel(true_labels, predictions, weights)
     if isinstance(y_true, list):
         raise DataError(
             "the test set has a list of labels per sample, but the model predicts one label per "
             "sample"
         )
-    weights = getattr(data, "weights", None) if sample_weight is None else sample_weight
     return score(
         y_true.tolist(), predictions.labels.tolist(), predictions.classes.tolist(), weights
     )

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV, cross_val_predict
 
-from cordwood import OOBStackingClassifier, RandomForestClassifier
+from cordwood import NeighborsClassifier, OOBStackingClassifier, RandomForestClassifier
 from cordwood.decisions import TunedDecisionClassifier
 from cordwood.decisions._search import (
     find_class_weights,
@@ -41,14 +41,21 @@ def noisy_probabilities(seed, n_samples=200, n_classes=3):
     return proba / proba.sum(axis=1, keepdims=True), codes
 
 
+def draw_weights(rng, n_samples, seed):
+    """Return equal weights for even seeds, else random ones."""
+    return np.ones(n_samples) if seed % 2 == 0 else rng.integers(0, 4, n_samples) / 2
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_f1_threshold_equals_an_exhaustive_search(seed):
     rng = np.random.default_rng(seed)
     is_positive = rng.random(150) < 0.2
     proba = (rng.random(150) + 0.4 * is_positive).round(2) / 1.5
-    threshold, found = find_f1_threshold(proba, is_positive)
-    assert found == pytest.approx(max(f1_score(is_positive, proba >= t) for t in proba))
-    assert found == pytest.approx(f1_score(is_positive, proba > threshold))
+    weights = draw_weights(rng, 150, seed)
+    threshold, found = find_f1_threshold(proba, is_positive, weights)
+    scores = [f1_score(is_positive, proba >= t, sample_weight=weights) for t in proba]
+    assert found == pytest.approx(max(scores))
+    assert found == pytest.approx(f1_score(is_positive, proba > threshold, sample_weight=weights))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -56,34 +63,38 @@ def test_precision_threshold_equals_an_exhaustive_search(seed):
     rng = np.random.default_rng(seed)
     is_positive = rng.random(150) < 0.3
     proba = (rng.random(150) + 0.5 * is_positive).round(2) / 1.5
-    threshold, recall = find_precision_threshold(proba, is_positive, 0.8)
+    weights = draw_weights(rng, 150, seed)
+    threshold, recall = find_precision_threshold(proba, is_positive, weights, 0.8)
 
     def smoothed_precision(predicted):
-        n_more, share = 2, is_positive.mean()
-        return ((is_positive & predicted).sum() + n_more * share) / (predicted.sum() + n_more)
+        n_more, share = 2, np.average(is_positive, weights=weights)
+        n_correct, n_predicted = weights @ (is_positive & predicted), weights @ predicted
+        return (n_correct + n_more * share) / (n_predicted + n_more)
 
     expected = max(
-        recall_score(is_positive, proba >= t)
+        recall_score(is_positive, proba >= t, sample_weight=weights)
         for t in proba
         if smoothed_precision(proba >= t) >= 0.8
     )
     assert recall == pytest.approx(expected)
-    assert precision_score(is_positive, proba > threshold) >= 0.8
+    assert precision_score(is_positive, proba > threshold, sample_weight=weights) >= 0.8
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_class_weights_are_nearly_as_good_as_an_exhaustive_search(seed):
     proba, codes = noisy_probabilities(seed)
-    weights, found = find_class_weights(proba, codes)
-    predicted = (proba * weights).argmax(axis=1)
-    assert found == pytest.approx(f1_score(codes, predicted, average="macro"))
+    sample_weight = draw_weights(np.random.default_rng(seed), len(codes), seed)
+    weights, found = find_class_weights(proba, codes, sample_weight)
+
+    def macro_f1(class_weights):
+        predicted = (proba * class_weights).argmax(axis=1)
+        return f1_score(codes, predicted, average="macro", sample_weight=sample_weight)
+
+    assert found == pytest.approx(macro_f1(weights))
     grid = np.exp(np.linspace(-3, 3, 21))
-    best = max(
-        f1_score(codes, (proba * [1.0, a, b]).argmax(axis=1), average="macro")
-        for a, b in product(grid, grid)
-    )
+    best = max(macro_f1([1.0, a, b]) for a, b in product(grid, grid))
     assert found > best - 0.015
-    assert found >= f1_score(codes, proba.argmax(axis=1), average="macro")
+    assert found >= macro_f1(np.ones(3))
 
 
 def test_the_threshold_is_at_least_as_good_as_that_of_scikit_learn():
@@ -91,7 +102,7 @@ def test_the_threshold_is_at_least_as_good_as_that_of_scikit_learn():
     seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)  # that of the folds
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     proba = cross_val_predict(LOGISTIC, X, y, cv=folds, method="predict_proba")[:, 1]
-    threshold, best = find_f1_threshold(proba, y == 1)
+    threshold, best = find_f1_threshold(proba, y == 1, np.ones(len(y)))
     reference = TunedThresholdClassifierCV(LOGISTIC, scoring="f1", cv=folds).fit(X, y)
     assert best >= f1_score(y, proba >= reference.best_threshold_)
     own = TunedDecisionClassifier(LOGISTIC, optimize="f1", random_state=0).fit(X, y)
@@ -121,11 +132,63 @@ def test_out_of_fold_predictions_of_forests_and_stacks_are_used():
     forest = RandomForestClassifier(50, random_state=0)
     tuned = TunedDecisionClassifier(forest, optimize="f1").fit(X[TRAIN], y[TRAIN])
     oob = tuned.estimator_.oob_decision_function_[:, 1]
-    assert tuned.best_score_ == find_f1_threshold(oob, y[TRAIN] == 1)[1]
+    assert tuned.best_score_ == find_f1_threshold(oob, y[TRAIN] == 1, np.ones(450))[1]
     stack = OOBStackingClassifier([("forest", forest), ("logistic", LOGISTIC)], random_state=0)
     tuned = TunedDecisionClassifier(stack, optimize="f1").fit(X[TRAIN], y[TRAIN])
     oof = tuned.estimator_.oof_proba_[:, 1]
-    assert tuned.best_score_ == find_f1_threshold(oof, y[TRAIN] == 1)[1]
+    assert tuned.best_score_ == find_f1_threshold(oof, y[TRAIN] == 1, np.ones(450))[1]
+
+
+@pytest.mark.parametrize("optimize", ["f1", "macro_f1", "cost"])
+def test_weights_count_in_fits_and_in_the_score(optimize):
+    """The folds and fits are those of scikit-learn with the same weights."""
+    weights = np.random.default_rng(0).integers(1, 4, 450).astype(float)
+    costs = np.array([[0.0, 1.0], [5.0, 0.0]])
+    tuned = TunedDecisionClassifier(
+        LOGISTIC,
+        optimize=optimize,
+        cost_matrix=costs if optimize == "cost" else None,
+        random_state=0,
+    ).fit(X[TRAIN], y[TRAIN], sample_weight=weights)
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)  # that of the folds
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    proba = np.empty((450, 2))
+    for train, test in folds.split(X[TRAIN], y[TRAIN]):
+        model = clone(LOGISTIC).fit(X[train], y[train], sample_weight=weights[train])
+        proba[test] = model.predict_proba(X[test])
+    predicted = tuned.decide(proba)
+    if optimize == "cost":
+        expected = -np.average(costs[y[TRAIN], predicted], weights=weights)
+    else:
+        average = "binary" if optimize == "f1" else "macro"
+        expected = f1_score(y[TRAIN], predicted, average=average, sample_weight=weights)
+    assert tuned.best_score_ == pytest.approx(expected)
+    whole = clone(LOGISTIC).fit(X[TRAIN], y[TRAIN], sample_weight=weights)
+    assert np.allclose(tuned.predict_proba(X[TEST]), whole.predict_proba(X[TEST]))
+
+
+def test_an_estimator_without_weights_is_named():
+    tuned = TunedDecisionClassifier(NeighborsClassifier(), optimize="f1")
+    with pytest.raises(ValueError, match="sample_weight is not supported by NeighborsClassifier"):
+        tuned.fit(X, y, sample_weight=np.ones(len(y)))
+
+
+@pytest.mark.parametrize(
+    "estimator", [LOGISTIC, RandomForestClassifier(30, random_state=0), NeighborsClassifier(1)]
+)
+def test_groups_are_not_divided(estimator):
+    """Each sample has a copy, and labels are noise that only a copy reveals."""
+    rng = np.random.default_rng(0)
+    points, noise = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    data, labels, groups = (
+        np.repeat(points, 2, axis=0),
+        np.repeat(noise, 2),
+        np.repeat(range(60), 2),
+    )
+    tuned = TunedDecisionClassifier(estimator, optimize="macro_f1", random_state=0)
+    assert tuned.fit(data, labels, groups=groups).best_score_ < 0.75
+    if estimator is not LOGISTIC:
+        assert tuned.fit(data, labels).best_score_ > 0.9
 
 
 def test_costs_are_minimized():

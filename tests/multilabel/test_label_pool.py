@@ -72,3 +72,12 @@ def test_a_subsample_of_pairs_is_nearly_equivalent(monkeypatch):
     part = fit_label_pool(probas[1:], Y, seed=0)
     assert not np.array_equal(part.coef, whole.coef)
     assert part.coef == pytest.approx(whole.coef, abs=0.02)
+
+
+def test_weights_of_a_pool_equal_repeated_samples():
+    probas, Y = make_members(200)
+    counts = np.random.default_rng(0).integers(0, 3, 200)
+    weighted = fit_label_pool(probas, Y, 0, counts.astype(float))
+    repeated = fit_label_pool(np.repeat(probas, counts, axis=1), np.repeat(Y, counts, axis=0), 0)
+    assert np.allclose(weighted.coef, repeated.coef, atol=1e-3)
+    assert np.allclose(weighted.intercept, repeated.intercept, atol=1e-3)

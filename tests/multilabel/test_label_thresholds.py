@@ -21,6 +21,10 @@ def brute_force(proba, y):
 def test_without_smoothing_f1_equals_that_of_an_exhaustive_search(seed):
     proba, Y = make_problem(seed)
     thresholds = choose_thresholds(proba, Y, prior_strength=0.0)
+    counts = np.random.default_rng(seed).integers(0, 3, len(Y))
+    weighted = choose_thresholds(proba, Y, counts.astype(float))
+    repeated = choose_thresholds(np.repeat(proba, counts, axis=0), np.repeat(Y, counts, axis=0))
+    assert np.array_equal(weighted, repeated)
     for label in range(Y.shape[1]):
         found = f1_score(Y[:, label], proba[:, label] >= thresholds[label])
         assert found == pytest.approx(brute_force(proba[:, label], Y[:, label]))

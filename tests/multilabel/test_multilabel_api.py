@@ -1,6 +1,7 @@
 """Several labels per sample in `train`, `predict`, `evaluate` and model files."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,21 +122,26 @@ def random_predictions(seed, n_samples=60, n_labels=5):
     ), rng.random((n_samples, n_labels)) < 0.3
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_scores_equal_those_of_scikit_learn(seed):
+def test_scores_equal_those_of_scikit_learn(seed, is_weighted):
     predictions, Y = random_predictions(seed)
     y_true = [tuple(predictions.classes[row]) for row in Y]
-    found = score_multilabel(y_true, predictions)
+    weights = np.random.default_rng(seed).random(len(Y)) if is_weighted else None
+    found = score_multilabel(y_true, predictions, weights)
     y_pred = predictions.indicators
-    assert found.micro_f1 == pytest.approx(f1_score(Y, y_pred, average="micro"))
-    assert found.macro_f1 == pytest.approx(f1_score(Y, y_pred, average="macro"))
-    expected = f1_score(Y, y_pred, average="samples", zero_division=1.0)
+    params = {"sample_weight": weights}
+    assert found.micro_f1 == pytest.approx(f1_score(Y, y_pred, average="micro", **params))
+    assert found.macro_f1 == pytest.approx(f1_score(Y, y_pred, average="macro", **params))
+    expected = f1_score(Y, y_pred, average="samples", zero_division=1.0, **params)
     assert found.samples_f1 == pytest.approx(expected)
-    assert found.subset_accuracy == accuracy_score(Y, y_pred)
-    ranking = label_ranking_average_precision_score(Y, predictions.probabilities)
+    assert found.subset_accuracy == pytest.approx(accuracy_score(Y, y_pred, **params))
+    ranking = label_ranking_average_precision_score(Y, predictions.probabilities, **params)
     assert found.ranking_precision == pytest.approx(ranking)
-    by_label = np.array(precision_recall_fscore_support(Y, y_pred, zero_division=0.0)).T
-    assert np.allclose([[*vars(each).values()][1:] for each in found.classes], by_label)
+    by_label = np.array(precision_recall_fscore_support(Y, y_pred, zero_division=0.0, **params))
+    shown = np.array([[*vars(each).values()][1:] for each in found.classes], float).T
+    assert np.allclose(shown[:3], by_label[:3])
+    assert np.array_equal(shown[3], Y.sum(axis=0))
 
 
 def test_labels_that_are_not_in_the_training_set_count_as_errors():
@@ -172,6 +178,21 @@ def test_a_model_of_one_label_rejects_lists_of_labels():
 def test_invalid_labels(labels, error, message):
     with pytest.raises(error, match=message):
         train(["x", "y", "z"], labels, recipe="svm")
+
+
+def test_weights_and_groups_of_a_corpus_are_used():
+    n_samples = len(CORPUS)
+    weights = np.where(["oil" in labels for labels in CORPUS.labels], 5.0, 1.0)
+    weighted = replace(CORPUS, weights=tuple(weights))
+    first = train(weighted, recipe="svm", groups=np.arange(n_samples) // 2)
+    second = train(CORPUS, recipe="svm", groups=np.arange(n_samples) // 2, sample_weight=weights)
+    proba = predict(first, TEST).probabilities
+    assert np.array_equal(proba, predict(second, TEST).probabilities)
+    assert not np.array_equal(proba, predict(train(CORPUS, recipe="svm"), TEST).probabilities)
+    test = replace(TEST, weights=(1.0,) * 20 + (0.0,) * 20)
+    assert evaluate(first, test).micro_f1 == evaluate(first, TEST.select(range(20))).micro_f1
+    with pytest.raises(CordwoodError, match="its members nb, knn cannot"):
+        train(weighted, encoder=None)
 
 
 def test_out_of_fold_predictions_require_one_label():

@@ -188,3 +188,61 @@ def test_estimators_that_are_not_classifiers_are_rejected():
 def test_prediction_requires_fit():
     with pytest.raises(NotFittedError):
         make("svm").predict(X)
+
+
+@pytest.mark.parametrize("name", ["svm", "rf", "adaboost"])
+def test_samples_of_weight_zero_have_no_influence(name):
+    """Their labels may be anything."""
+    weights = np.ones(200)
+    weights[::4] = 0
+    other = Y[TRAIN].copy()
+    other[::4] = 1 - other[::4]
+    # Folds are stratified by all labels, so that only the members are compared.
+    members = [
+        make(name, cv=2).fit(X[TRAIN], y, sample_weight=weights).estimators_[0]
+        for y in (Y[TRAIN], other)
+    ]
+    first, second = (each.predict_proba(X[TEST]) for each in members)
+    assert np.allclose(first, second, atol=0.1 if name == "rf" else 0.02)
+    plain = make(name, cv=2).fit(X[TRAIN], other).estimators_[0].predict_proba(X[TEST])
+    assert np.abs(first - plain).mean() > 3 * np.abs(first - second).mean()
+
+
+def test_weights_count_in_calibration_and_thresholds():
+    """With constant features, probabilities are the weighted shares of the labels."""
+    rng = np.random.default_rng(0)
+    labels = rng.random((300, 2)) < [0.5, 0.2]
+    weights = np.where(labels[:, 0], 3.0, 1.0)
+    model = MultiLabelClassifier(LogisticRegression(), random_state=0)
+    model.fit(np.ones((300, 1)), labels.astype(int), sample_weight=weights)
+    expected = np.average(labels, axis=0, weights=weights)
+    assert model.predict_proba(np.ones((1, 1)))[0] == pytest.approx(expected, abs=0.03)
+
+
+def test_members_without_weights_are_named():
+    with pytest.raises(ValueError, match="sample_weight is not supported by 'knn'"):
+        make().fit(X[TRAIN], Y[TRAIN], sample_weight=np.ones(200))
+
+
+@pytest.mark.parametrize("name", ["svm", "knn", "rf", "boosted_rf"])
+def test_groups_are_not_divided(name):
+    """Each sample has a copy, and labels are noise that only a copy reveals."""
+    rng = np.random.default_rng(0)
+    points, noise = rng.random((50, 30)), rng.integers(0, 2, (50, 2))
+    data, labels, groups = (np.repeat(each, 2, axis=0) for each in (points, noise, np.arange(50)))
+    small = {"boosted_rf": {"n_estimators": 2, "trees_per_round": 5}, "knn": {"n_neighbors": 1}}
+    inner = recipes.make(name, input="numeric", scale=False, random_state=0, **small.get(name, {}))
+    model = MultiLabelClassifier(inner, random_state=0).fit(data, labels, groups=groups)
+    with_groups = ((model.oof_proba_ > 0.5) == labels).mean()
+    assert with_groups < 0.65
+    if name != "svm":
+        model.fit(data, labels)
+        assert ((model.oof_proba_ > 0.5) == labels).mean() > with_groups + 0.2
+
+
+def test_groups_must_be_several_and_of_the_right_length():
+    model = make("svm")
+    with pytest.raises(ValueError, match="at least two groups"):
+        model.fit(X[TRAIN], Y[TRAIN], groups=np.zeros(200))
+    with pytest.raises(ValueError, match="groups has 3 entries"):
+        model.fit(X[TRAIN], Y[TRAIN], groups=[1, 2, 3])

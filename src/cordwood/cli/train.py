@@ -222,7 +222,7 @@ def _format_oof_scores(classifier: MultiLabelClassifier, samples: Corpus | Featu
         probabilities=classifier.oof_proba_,
         classes=classifier.classes_,
     )
-    evaluation = api.score_multilabel(cast(Any, samples.labels), predictions)
+    evaluation = api.score_multilabel(cast(Any, samples.labels), predictions, samples.weights)
     return (
         f"out of fold, micro F1 {evaluation.micro_f1:.3f}, macro F1 {evaluation.macro_f1:.3f}; "
         "slightly optimistic, because the thresholds were chosen on the same predictions"

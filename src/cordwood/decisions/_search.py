@@ -13,9 +13,13 @@ _MAX_LOG_WEIGHT = 7.0
 # Precision is estimated as if there were so many more predicted samples, of which the share of the
 # positive class is correct: three correct ones out of three do not show a precision of one.
 _PRIOR_SAMPLES = 2.0
+# In place of a denominator of zero.
+_TINY = 1e-300
 
 
-def find_f1_threshold(proba: Float64Array, is_positive: NDArray[np.bool_]) -> tuple[float, float]:
+def find_f1_threshold(
+    proba: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array
+) -> tuple[float, float]:
     """Return the threshold of highest F1, and that F1.
 
     Parameters
@@ -24,20 +28,22 @@ def find_f1_threshold(proba: Float64Array, is_positive: NDArray[np.bool_]) -> tu
         Probabilities of the positive class.
     is_positive : ndarray of shape (n_samples,)
         Whether samples are of the positive class.
+    weights : ndarray of shape (n_samples,)
+        Sample weights.
 
     Examples
     --------
-    >>> find_f1_threshold(np.array([0.1, 0.2, 0.6]), np.array([False, True, True]))
+    >>> find_f1_threshold(np.array([0.1, 0.2, 0.6]), np.array([False, True, True]), np.ones(3))
     (0.15000000000000002, 1.0)
     """
-    thresholds, true_positives, predicted = _list_thresholds(proba, is_positive)
-    f1 = 2 * true_positives / (predicted + is_positive.sum())
+    thresholds, true_positives, predicted = _list_thresholds(proba, is_positive, weights)
+    f1 = 2 * true_positives / np.maximum(predicted + weights @ is_positive, _TINY)
     best = int(f1.argmax())
     return float(thresholds[best]), float(f1[best])
 
 
 def find_precision_threshold(
-    proba: Float64Array, is_positive: NDArray[np.bool_], precision: float
+    proba: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array, precision: float
 ) -> tuple[float, float]:
     """Return the threshold of highest recall among those of sufficient precision, and that recall.
 
@@ -49,11 +55,12 @@ def find_precision_threshold(
     Examples
     --------
     >>> proba, is_positive = np.array([0.1, 0.3, 0.4, 0.6]), np.array([True, False, True, True])
-    >>> find_precision_threshold(proba, is_positive, precision=0.8)
+    >>> find_precision_threshold(proba, is_positive, np.ones(4), precision=0.8)
     (0.35, 0.6666666666666666)
     """
-    thresholds, true_positives, predicted = _list_thresholds(proba, is_positive)
-    prior = is_positive.mean()
+    thresholds, true_positives, predicted = _list_thresholds(proba, is_positive, weights)
+    n_positive = weights @ is_positive
+    prior = n_positive / weights.sum()
     found = (true_positives + _PRIOR_SAMPLES * prior) / (predicted + _PRIOR_SAMPLES)
     sufficient = np.flatnonzero(found >= precision)
     if not len(sufficient):
@@ -62,13 +69,13 @@ def find_precision_threshold(
             f"{found.max():.3f}, so require a lower precision"
         )
     best = int(sufficient[-1])  # the lowest threshold
-    return float(thresholds[best]), float(true_positives[best] / is_positive.sum())
+    return float(thresholds[best]), float(true_positives[best] / max(n_positive, _TINY))
 
 
 def _list_thresholds(
-    proba: Float64Array, is_positive: NDArray[np.bool_]
-) -> tuple[Float64Array, NDArray[np.int64], NDArray[np.int64]]:
-    """Return all distinct thresholds, from high to low, with true and predicted positives.
+    proba: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Return all distinct thresholds, from high to low, with weighted true and predicted positives.
 
     A threshold is the middle between two successive probabilities.
     """
@@ -76,10 +83,14 @@ def _list_thresholds(
     ranked = proba[order]
     last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
     following = np.append(ranked, 0.0)[last + 1]
-    return (ranked[last] + following) / 2, np.cumsum(is_positive[order])[last], last + 1
+    predicted = np.cumsum(weights[order])[last]
+    true_positives = np.cumsum((weights * is_positive)[order])[last]
+    return (ranked[last] + following) / 2, true_positives, predicted
 
 
-def find_class_weights(proba: Float64Array, codes: NDArray[np.intp]) -> tuple[Float64Array, float]:
+def find_class_weights(
+    proba: Float64Array, codes: NDArray[np.intp], sample_weight: Float64Array
+) -> tuple[Float64Array, float]:
     """Search the weights of classes for which the argmax of weighted probabilities is best.
 
     Coordinate ascent of macro F1: for one class after another, all weights that change a prediction
@@ -91,6 +102,8 @@ def find_class_weights(proba: Float64Array, codes: NDArray[np.intp]) -> tuple[Fl
         Class probabilities.
     codes : ndarray of shape (n_samples,)
         True classes, from 0.
+    sample_weight : ndarray of shape (n_samples,)
+        Sample weights.
 
     Returns
     -------
@@ -104,7 +117,7 @@ def find_class_weights(proba: Float64Array, codes: NDArray[np.intp]) -> tuple[Fl
     The second class is never the most probable one:
 
     >>> proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]])
-    >>> weights, macro_f1 = find_class_weights(proba, np.array([0, 0, 1, 1]))
+    >>> weights, macro_f1 = find_class_weights(proba, np.array([0, 0, 1, 1]), np.ones(4))
     >>> (proba * weights).argmax(axis=1).tolist(), macro_f1
     ([0, 0, 1, 1], 1.0)
     """
@@ -115,16 +128,20 @@ def find_class_weights(proba: Float64Array, codes: NDArray[np.intp]) -> tuple[Fl
     for _ in range(_MAX_SWEEPS):
         before = best
         for code in range(n_classes):
-            log_weights[code], best = _search_weight(logs, codes, log_weights, code)
+            log_weights[code], best = _search_weight(logs, codes, sample_weight, log_weights, code)
         if best <= before + 1e-9:
             break
     log_weights -= log_weights.mean()
     predicted = (logs + log_weights).argmax(axis=1)
-    return np.exp(log_weights), _macro_f1(codes, predicted, n_classes)
+    return np.exp(log_weights), _macro_f1(codes, predicted, sample_weight, n_classes)
 
 
 def _search_weight(
-    logs: Float64Array, codes: NDArray[np.intp], log_weights: Float64Array, code: int
+    logs: Float64Array,
+    codes: NDArray[np.intp],
+    sample_weight: Float64Array,
+    log_weights: Float64Array,
+    code: int,
 ) -> tuple[float, float]:
     """Return the best logarithm of one weight, given the others, and the penalized macro F1."""
     n_samples, n_classes = logs.shape
@@ -136,14 +153,15 @@ def _search_weight(
     order = np.argsort(needed, kind="stable")
     ranked = needed[order]
     # Entry i: the first i samples are predicted as the class, all others as their runner-up.
-    gained = np.eye(n_classes, dtype=np.int64)[runner_up[order]]
+    ordered = sample_weight[order]
+    gained = np.eye(n_classes)[runner_up[order]] * ordered[:, None]
     correct = gained * (runner_up == codes)[order][:, None]
-    predicted = _counts_after(gained)
-    true_positives = _counts_after(correct)
-    predicted[:, code] = np.arange(n_samples + 1)
-    true_positives[:, code] = np.append(0, np.cumsum(codes[order] == code))
-    support = np.bincount(codes, minlength=n_classes)
-    macro_f1 = (2 * true_positives / np.maximum(predicted + support, 1)).mean(axis=1)
+    predicted = _sums_after(gained)
+    true_positives = _sums_after(correct)
+    predicted[:, code] = np.append(0, np.cumsum(ordered))
+    true_positives[:, code] = np.append(0, np.cumsum(ordered * (codes[order] == code)))
+    support = np.bincount(codes, sample_weight, n_classes)
+    macro_f1 = (2 * true_positives / np.maximum(predicted + support, _TINY)).mean(axis=1)
     edges = np.concatenate([[ranked[0] - 1], (ranked[1:] + ranked[:-1]) / 2, [ranked[-1] + 1]])
     # The current weight is a candidate of its own: it is not among the middles.
     position = int(np.searchsorted(ranked, log_weights[code], side="left"))
@@ -158,13 +176,18 @@ def _search_weight(
     return float(candidates[best]), float(scores[best])
 
 
-def _counts_after(indicators: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sums_after(values: Float64Array) -> Float64Array:
     """Return the column sums of the rows from each row on, and zeros at the end."""
-    sums = indicators[::-1].cumsum(axis=0)[::-1]
-    return np.vstack([sums, np.zeros((1, indicators.shape[1]), np.int64)])
+    sums = values[::-1].cumsum(axis=0)[::-1]
+    return np.vstack([sums, np.zeros((1, values.shape[1]))])
 
 
-def _macro_f1(codes: NDArray[np.intp], predicted: NDArray[np.intp], n_classes: int) -> float:
-    correct = np.bincount(codes[codes == predicted], minlength=n_classes)
-    sizes = np.bincount(codes, minlength=n_classes) + np.bincount(predicted, minlength=n_classes)
-    return float((2 * correct / np.maximum(sizes, 1)).mean())
+def _macro_f1(
+    codes: NDArray[np.intp],
+    predicted: NDArray[np.intp],
+    sample_weight: Float64Array,
+    n_classes: int,
+) -> float:
+    correct = np.bincount(codes, sample_weight * (codes == predicted), n_classes)
+    sizes = sum(np.bincount(each, sample_weight, n_classes) for each in (codes, predicted))
+    return float((2 * correct / np.maximum(sizes, _TINY)).mean())

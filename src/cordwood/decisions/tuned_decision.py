@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
 from cordwood._param_validation import (
@@ -18,6 +18,7 @@ from cordwood._param_validation import (
     options,
     real,
 )
+from cordwood._sklearn import check_sample_weight
 from cordwood.decisions._search import (
     find_class_weights,
     find_f1_threshold,
@@ -33,6 +34,7 @@ from cordwood.stacking._meta_features import (
     predict_proba,
 )
 from cordwood.stacking._parallel import Task, run_tasks
+from cordwood.stacking._routing import select_fit_params
 
 Float64Array = NDArray[np.float64]
 
@@ -160,7 +162,13 @@ class TunedDecisionClassifier(
         negative = 1 - self._positive_code
         return float(weights[negative] / weights.sum())
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the estimator, and choose the decision on out-of-fold predictions.
 
         Parameters
@@ -169,6 +177,11 @@ class TunedDecisionClassifier(
             Training samples, of any type that the estimator accepts.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights of the fits and of the score. The estimator must accept them.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of related samples, such as duplicates. No sample is predicted out of fold by a
+            model that was fitted on samples of its group.
 
         Returns
         -------
@@ -182,19 +195,22 @@ class TunedDecisionClassifier(
         check_at_least_two_classes(self.classes_)
         costs = self._check_costs()
         self._positive_code = self._find_positive(codes)
-        self.estimator_ = fit_estimator(self.estimator, X, labels, {})
+        weights = check_sample_weight(sample_weight, labels)
+        params = self._list_fit_params(None if sample_weight is None else weights, groups)
+        self.estimator_ = fit_estimator(self.estimator, X, labels, params)
         if hasattr(self.estimator_, "n_features_in_"):
             self.n_features_in_ = self.estimator_.n_features_in_
-        proba = self._compute_oof(X, labels, codes)
+        proba = self._compute_oof(X, labels, codes, weights, groups, params)
         if costs is not None:
             self.decision_matrix_ = -costs
             predicted = (proba @ self.decision_matrix_).argmax(axis=1)
-            self.best_score_ = -float(costs[codes, predicted].mean())
+            self.best_score_ = -float(np.average(costs[codes, predicted], weights=weights))
         elif self.optimize == "macro_f1":
-            weights, self.best_score_ = find_class_weights(proba, codes)
-            self.decision_matrix_ = np.diag(weights)
+            class_weights, self.best_score_ = find_class_weights(proba, codes, weights)
+            self.decision_matrix_ = np.diag(class_weights)
         else:
-            self._tune_threshold(proba[:, self._positive_code], codes == self._positive_code)
+            is_positive = codes == self._positive_code
+            self._tune_threshold(proba[:, self._positive_code], is_positive, weights)
         return self
 
     def predict_proba(self, X: Any) -> Float64Array:
@@ -245,40 +261,71 @@ class TunedDecisionClassifier(
         scores = np.asarray(proba, np.float64) @ self.decision_matrix_
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
-    def _tune_threshold(self, proba: Float64Array, is_positive: NDArray[np.bool_]) -> None:
+    def _tune_threshold(
+        self, proba: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array
+    ) -> None:
         if self.optimize == "f1":
-            threshold, self.best_score_ = find_f1_threshold(proba, is_positive)
+            threshold, self.best_score_ = find_f1_threshold(proba, is_positive, weights)
         else:
             threshold, self.best_score_ = find_precision_threshold(
-                proba, is_positive, float(self.min_precision)
+                proba, is_positive, weights, float(self.min_precision)
             )
         # p (1 - t) > (1 - p) t if and only if p > t.
-        weights = np.full(2, threshold)
-        weights[self._positive_code] = 1 - threshold
-        self.decision_matrix_ = np.diag(weights)
+        class_weights = np.full(2, threshold)
+        class_weights[self._positive_code] = 1 - threshold
+        self.decision_matrix_ = np.diag(class_weights)
 
-    def _compute_oof(self, X: Any, y: NDArray[Any], codes: NDArray[np.intp]) -> Float64Array:
+    def _list_fit_params(
+        self, sample_weight: Float64Array | None, groups: ArrayLike | None
+    ) -> dict[str, Any]:
+        """Return the parameters of the estimator's `fit`."""
+        params: dict[str, Any] = {}
+        if sample_weight is not None:
+            params = select_fit_params(self.estimator, {"sample_weight": sample_weight})
+            if not params:
+                raise ValueError(
+                    f"sample_weight is not supported by {type(self.estimator).__name__}; use "
+                    "another estimator, or omit the weights"
+                )
+        if groups is not None:
+            params |= select_fit_params(self.estimator, {"groups": groups})
+        return params
+
+    def _compute_oof(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        codes: NDArray[np.intp],
+        weights: Float64Array,
+        groups: ArrayLike | None,
+        params: dict[str, Any],
+    ) -> Float64Array:
         """Return out-of-fold probabilities of the training samples."""
         if hasattr(self.estimator_, "oof_proba_"):  # a stack
             return np.asarray(self.estimator_.oof_proba_, np.float64)
-        source = choose_oof_source(self.estimator, "unbiased", has_groups=False)
+        source = choose_oof_source(
+            self.estimator,
+            "unbiased",
+            has_groups=groups is not None,
+            receives_groups=has_fit_parameter(self.estimator, "groups"),
+        )
         if source == "cv":
             proba = np.full((len(y), len(self.classes_)), np.nan)
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-            folds = make_folds(self.cv, codes, None, int(seed))
+            folds = make_folds(self.cv, codes, groups, int(seed))
             tasks = [
                 Task(
                     "fold",
                     self.estimator,
-                    partial(predict_fold, self.estimator, X, y, {}, fold, self.classes_),
+                    partial(predict_fold, self.estimator, X, y, params, fold, self.classes_),
                 )
                 for fold in folds
             ]
             for (_, test), found in zip(folds, run_tasks(tasks, self.n_jobs), strict=True):
                 proba[test] = found
         else:
-            proba = oob_or_loo_proba(self.estimator_, source, None, self.classes_)
-        return impute_prior(proba, np.bincount(codes) / len(codes))[0]
+            proba = oob_or_loo_proba(self.estimator_, source, groups, self.classes_)
+        return impute_prior(proba, np.bincount(codes, weights) / weights.sum())[0]
 
     def _check_costs(self) -> Float64Array | None:
         if self.optimize != "cost":

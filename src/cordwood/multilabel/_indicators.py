@@ -1,5 +1,6 @@
-"""Validation of label indicators, and folds that spread rare labels."""
+"""Label indicators: conversion, validation, and folds that spread rare labels."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from cordwood._duplicates import assign_folds
+from cordwood.exceptions import DataError
 
 BoolArray = NDArray[np.bool_]
 
@@ -40,8 +42,48 @@ convert lists of labels with sklearn.preprocessing.MultiLabelBinarizer
     return np.asarray(dense != 0)
 
 
-def assign_label_folds(Y: BoolArray, n_folds: int, seed: int) -> NDArray[np.intp]:
+def to_indicators(labels: Sequence[Sequence[Any]]) -> tuple[list[Any], NDArray[np.int64]]:
+    """Convert the labels of each sample to the sorted labels and an indicator matrix.
+
+    Examples
+    --------
+    >>> to_indicators([("oil", "gas"), (), ("oil",)])
+    (['gas', 'oil'], array([[1, 1],
+           [0, 0],
+           [0, 1]]))
+    """
+    try:
+        classes = sorted({label for each in labels for label in each})
+    except TypeError as error:
+        raise DataError("the labels have different types; convert all to str") from error
+    columns = {label: column for column, label in enumerate(classes)}
+    indicators = np.zeros((len(labels), len(classes)), np.int64)
+    for i, each in enumerate(labels):
+        indicators[i, [columns[label] for label in each]] = 1
+    return classes, indicators
+
+
+def find_rarest_labels(Y: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the column of the rarest label of each sample; n_labels for a sample without labels.
+
+    Examples
+    --------
+    >>> find_rarest_labels(np.array([[1, 1], [1, 0], [0, 0]], bool))
+    array([1, 0, 2])
+    """
+    by_frequency = np.argsort(Y.sum(axis=0), kind="stable")
+    if not len(by_frequency):
+        return np.zeros(len(Y), np.intp)
+    rarest = by_frequency[Y[:, by_frequency].argmax(axis=1)]
+    return np.where(Y.any(axis=1), rarest, len(by_frequency))
+
+
+def assign_label_folds(
+    Y: BoolArray, n_folds: int, seed: int, groups: NDArray[Any] | None = None
+) -> NDArray[np.intp]:
     """Assign samples to folds, stratified by the rarest label of each sample.
+
+    Samples of a group are in the same fold.
 
     Examples
     --------
@@ -52,9 +94,14 @@ def assign_label_folds(Y: BoolArray, n_folds: int, seed: int) -> NDArray[np.intp
     >>> bool(folds[0] != folds[2]), np.bincount(folds).tolist()
     (True, [2, 2])
     """
-    n_samples, n_labels = Y.shape
-    by_frequency = np.argsort(Y.sum(axis=0), kind="stable")
-    has_label = Y.any(axis=1)
-    rarest = np.where(has_label, by_frequency[Y[:, by_frequency].argmax(axis=1)], n_labels)
+    n_samples = len(Y)
+    codes = np.arange(n_samples)
+    if groups is not None:
+        codes = np.unique(groups, return_inverse=True)[1].ravel()
+        if not codes.any():
+            raise ValueError(
+                "Cross-validation requires at least two groups; all samples are of one."
+            )
     order = np.random.RandomState(seed).permutation(n_samples)
-    return assign_folds(rarest, np.arange(n_samples), min(n_folds, n_samples), order)
+    n_folds = min(n_folds, int(codes.max()) + 1)
+    return assign_folds(find_rarest_labels(Y), codes, n_folds, order)

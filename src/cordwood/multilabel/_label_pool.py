@@ -43,7 +43,12 @@ class LabelPool(NamedTuple):
         return np.asarray(expit(scores + self.intercept))
 
 
-def fit_label_pool(probas: Float64Array, Y: NDArray[np.bool_], seed: int) -> LabelPool:
+def fit_label_pool(
+    probas: Float64Array,
+    Y: NDArray[np.bool_],
+    seed: int,
+    sample_weight: Float64Array | None = None,
+) -> LabelPool:
     r"""Fit one logistic regression per label on the log-odds of the members.
 
     Parameters
@@ -55,6 +60,8 @@ def fit_label_pool(probas: Float64Array, Y: NDArray[np.bool_], seed: int) -> Lab
     seed : int
         Seed of the subsample on which the shared weights are fitted, if there are many samples
         and labels.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Sample weights; None means equal weights.
 
     Returns
     -------
@@ -69,19 +76,23 @@ def fit_label_pool(probas: Float64Array, Y: NDArray[np.bool_], seed: int) -> Lab
     """
     scores = _log_odds(probas)
     n_members, n_samples, n_labels = scores.shape
+    if sample_weight is None:
+        sample_weight = np.ones(n_samples)
     sample, label, weights = _draw_pairs(Y, seed)
     equal = np.append(np.full(n_members, 1 / n_members), 0.0)
     shared = _fit_logistic(
         scores[:, sample, label],
         Y[sample, label],
-        weights,
+        weights * sample_weight[sample],
         equal,
         np.append(np.full(n_members, _SHARED_ALPHA), 0.0),
     )
     alpha = np.append(np.full(n_members, _LABEL_ALPHA), _INTERCEPT_ALPHA)
-    ones = np.ones(n_samples)
     fitted = np.column_stack(
-        [_fit_logistic(scores[:, :, k], Y[:, k], ones, shared, alpha) for k in range(n_labels)]
+        [
+            _fit_logistic(scores[:, :, k], Y[:, k], sample_weight, shared, alpha)
+            for k in range(n_labels)
+        ]
     )
     return LabelPool(fitted[:-1], fitted[-1])
 

@@ -17,7 +17,10 @@ _BANDWIDTH = 0.5
 
 
 def choose_thresholds(
-    proba: Float64Array, Y: BoolArray, prior_strength: float = _PRIOR_STRENGTH
+    proba: Float64Array,
+    Y: BoolArray,
+    sample_weight: Float64Array | None = None,
+    prior_strength: float = _PRIOR_STRENGTH,
 ) -> Float64Array:
     r"""Choose the threshold of each label that maximizes its smoothed F1.
 
@@ -27,6 +30,8 @@ def choose_thresholds(
         Out-of-fold probabilities.
     Y : ndarray of shape (n_samples, n_labels)
         Label indicators.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Sample weights; None means equal weights.
     prior_strength : float
         Number of positive pseudo-samples; 0 maximizes the F1 of each label alone (SCut [1]_).
 
@@ -55,8 +60,10 @@ def choose_thresholds(
     >>> bool(0.1 < choose_thresholds(proba, Y)[0] <= 0.2)
     True
     """
-    n_positive = Y.sum(axis=0).astype(np.float64)
-    true_positives, predicted = _count(proba, Y)
+    if sample_weight is None:
+        sample_weight = np.ones(len(Y))
+    n_positive = sample_weight @ Y
+    true_positives, predicted = _count(proba, Y, sample_weight)
     logs = np.log(n_positive + 1)
     similarity = np.exp(-0.5 * np.square((logs[:, None] - logs) / _BANDWIDTH))
     factors = prior_strength * similarity / np.maximum(similarity @ n_positive, 1.0)[:, None]
@@ -66,21 +73,22 @@ def choose_thresholds(
     return np.where(n_positive > 0, _GRID[_middle_of_best(f1)], 1.0)
 
 
-def _count(proba: Float64Array, Y: BoolArray) -> tuple[Float64Array, Float64Array]:
-    """Return true positives and predicted positives, of shape (n_candidates, n_labels)."""
+def _count(
+    proba: Float64Array, Y: BoolArray, sample_weight: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Return weighted true and predicted positives, of shape (n_candidates, n_labels)."""
     n_labels = Y.shape[1]
     # Number of candidates that each probability reaches.
     reached = np.searchsorted(_GRID, proba, side="right")
     shape = (n_labels, len(_GRID) + 1)
     codes = np.arange(n_labels) * shape[1] + reached
+    weights = np.broadcast_to(sample_weight[:, None], Y.shape)
     counts = [
-        np.bincount(each, minlength=shape[0] * shape[1]).reshape(shape)
-        for each in (codes[Y], codes.ravel())
+        np.bincount(codes[each], weights[each], shape[0] * shape[1]).reshape(shape)
+        for each in (Y, np.ones_like(Y))
     ]
     # A probability that reaches i candidates is predicted at the first i of them.
-    true_positives, predicted = (
-        each[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:].T.astype(np.float64) for each in counts
-    )
+    true_positives, predicted = (each[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:].T for each in counts)
     return true_positives, predicted
 
 

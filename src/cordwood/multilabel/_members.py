@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from cordwood._base_classifier import BaseVotingClassifier
 from cordwood._sklearn import take_rows
@@ -74,6 +75,8 @@ def fit_members(
     Y: BoolArray,
     folds: NDArray[np.intp],
     *,
+    sample_weight: Float64Array | None,
+    groups: NDArray[Any] | None,
     use_oob: bool,
     n_jobs: int | None,
 ) -> FittedMembers:
@@ -91,6 +94,11 @@ def fit_members(
         Label indicators.
     folds : ndarray of shape (n_samples,)
         Fold of each sample, for members that are cross-validated.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Sample weights, which all members must accept.
+    groups : ndarray of shape (n_samples,) or None
+        Groups of related samples, which leave-one-out and out-of-bag predictions exclude as a
+        whole.
     use_oob : bool
         Whether to use out-of-bag and leave-one-out predictions if they are unbiased.
     n_jobs : int or None
@@ -101,10 +109,10 @@ def fit_members(
     FittedMembers
     """
     members = [make_multilabel(estimator, Y.shape[1], n_jobs) for estimator in estimators]
-    sources = [_choose_source(member, use_oob) for member in members]
-    indicators = Y.astype(np.int64)
+    sources = [_choose_source(member, use_oob, has_groups=groups is not None) for member in members]
+    data = _TrainingSet(Y.astype(np.int64), sample_weight, groups)
     full_fits = [
-        Task(name, _inner(member), partial(_fit, member, X, indicators))
+        Task(name, _inner(member), partial(_fit, member, X, data))
         for name, member, X in zip(names, members, inputs, strict=True)
     ]
     refits = [
@@ -117,7 +125,7 @@ def fit_members(
         Task(
             names[i],
             _inner(members[i]),
-            partial(_predict_fold, members[i], inputs[i], indicators, test),
+            partial(_predict_fold, members[i], inputs[i], data, test),
         )
         for i, test in refits
     ]
@@ -126,12 +134,13 @@ def fit_members(
     oof_proba = np.full((len(members), *Y.shape), np.nan)
     for i, (member, source) in enumerate(zip(fitted, sources, strict=True)):
         if source != "cv" and member.estimator_ is not None:
-            oof_proba[i] = member.oof_proba(source)
+            oof_proba[i] = member.oof_proba(source, groups)
     for (i, test), proba in zip(refits, results[len(full_fits) :], strict=True):
         oof_proba[i, test] = proba
     # Samples that were in every bootstrap sample have no out-of-bag prediction. If all samples have
     # the same labels, there is none at all.
-    oof_proba = np.where(np.isnan(oof_proba), Y.mean(axis=0), oof_proba)
+    prior = np.average(Y, axis=0, weights=sample_weight)
+    oof_proba = np.where(np.isnan(oof_proba), prior, oof_proba)
     return FittedMembers(fitted, sources, oof_proba)
 
 
@@ -149,10 +158,27 @@ def predict_label_proba(estimator: Any, X: Any) -> Float64Array:
     return np.asarray(proba, np.float64)
 
 
-def _choose_source(member: Any, use_oob: bool) -> str:
+class _TrainingSet(NamedTuple):
+    """Label indicators, weights and groups of the training samples."""
+
+    indicators: NDArray[np.int64]
+    sample_weight: Float64Array | None
+    groups: NDArray[Any] | None
+
+    def select(self, indices: NDArray[np.intp]) -> "_TrainingSet":
+        """Select samples by their indices."""
+        return _TrainingSet(*(None if each is None else each[indices] for each in self))
+
+
+def _choose_source(member: Any, use_oob: bool, *, has_groups: bool) -> str:
     if not isinstance(member, LabelPowerset) or not use_oob:
         return "cv"
-    return choose_oof_source(member.estimator, "unbiased", has_groups=False)
+    return choose_oof_source(
+        member.estimator,
+        "unbiased",
+        has_groups=has_groups,
+        receives_groups=has_fit_parameter(member.estimator, "groups"),
+    )
 
 
 def _inner(member: Any) -> Any:
@@ -160,14 +186,17 @@ def _inner(member: Any) -> Any:
     return member.estimator if isinstance(member, LabelPowerset) else member
 
 
-def _fit(member: Any, X: Any, indicators: NDArray[np.int64]) -> Any:
-    return clone(member).fit(X, indicators)
+def _fit(member: Any, X: Any, data: _TrainingSet) -> Any:
+    params: dict[str, Any] = {}
+    if data.sample_weight is not None:
+        params["sample_weight"] = data.sample_weight
+    if data.groups is not None and isinstance(member, LabelPowerset):
+        params["groups"] = data.groups
+    return clone(member).fit(X, data.indicators, **params)
 
 
-def _predict_fold(
-    member: Any, X: Any, indicators: NDArray[np.int64], test: BoolArray
-) -> Float64Array:
+def _predict_fold(member: Any, X: Any, data: _TrainingSet, test: BoolArray) -> Float64Array:
     """Fit a clone on the other folds and predict the samples of one fold."""
     train = np.flatnonzero(~test)
-    fitted = _fit(member, take_rows(X, train), indicators[train])
+    fitted = _fit(member, take_rows(X, train), data.select(train))
     return predict_label_proba(fitted, take_rows(X, np.flatnonzero(test)))

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags, check_random_state, column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._csr import check_sparse
 from cordwood._param_validation import (
@@ -18,6 +18,7 @@ from cordwood._param_validation import (
     options,
     real,
 )
+from cordwood._sklearn import check_sample_weight
 from cordwood.multilabel._indicators import BoolArray, assign_label_folds, check_indicators
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
 from cordwood.multilabel._label_thresholds import choose_thresholds
@@ -144,7 +145,13 @@ class MultiLabelClassifier(
         check_is_fitted(self)
         return dict(zip(self._names, self.coef_.mean(axis=1).tolist(), strict=True))
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the members, the logistic regressions and the thresholds.
 
         Parameters
@@ -153,6 +160,12 @@ class MultiLabelClassifier(
             Training samples, of any type that the estimator accepts.
         y : indicator matrix of shape (n_samples, n_labels)
             Label indicators: zeros and ones.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights of the members, the logistic regressions and the F1 of the thresholds.
+            All members must accept them.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of related samples, such as duplicates. No sample is predicted out of fold by a
+            model that was fitted on samples of its group.
 
         Returns
         -------
@@ -175,23 +188,30 @@ class MultiLabelClassifier(
         )
         self._names = [name for name, _ in members]
         shared = fit_shared_steps([member for _, member in members], X)
+        weights = np.ones(n_samples)
+        if sample_weight is not None:
+            _check_weights_accepted(dict(zip(self._names, shared.estimators, strict=True)))
+            weights = check_sample_weight(sample_weight, Y)
+        group_labels = None if groups is None else _check_groups(groups, n_samples)
         fitted = fit_members(
             self._names,
             shared.estimators,
             [shared.inputs[position] for position in shared.step_index],
             Y,
-            assign_label_folds(Y, self.cv, int(fold_seed)),
+            assign_label_folds(Y, self.cv, int(fold_seed), group_labels),
+            sample_weight=None if sample_weight is None else weights,
+            groups=group_labels,
             use_oob=use_oob,
             n_jobs=self.n_jobs,
         )
         self.estimators_ = fitted.estimators
         self._shared_steps, self._step_index = shared.steps, shared.step_index
         self.oof_source_ = dict(zip(self._names, fitted.sources, strict=True))
-        self.coef_, self.intercept_ = fit_label_pool(fitted.oof_proba, Y, int(pool_seed))
-        pool_folds = assign_label_folds(Y, self.cv, int(pool_fold_seed))
-        self.oof_proba_ = _cross_fit(fitted.oof_proba, Y, pool_folds, int(pool_seed))
+        self.coef_, self.intercept_ = fit_label_pool(fitted.oof_proba, Y, int(pool_seed), weights)
+        pool_folds = assign_label_folds(Y, self.cv, int(pool_fold_seed), group_labels)
+        self.oof_proba_ = _cross_fit(fitted.oof_proba, Y, pool_folds, int(pool_seed), weights)
         if isinstance(self.threshold, str):
-            self.thresholds_ = choose_thresholds(self.oof_proba_, Y)
+            self.thresholds_ = choose_thresholds(self.oof_proba_, Y, weights)
         else:
             self.thresholds_ = np.full(Y.shape[1], float(self.threshold))
         self.min_labels_ = (
@@ -309,13 +329,36 @@ class MultiLabelClassifier(
         return tags
 
 
+def _check_weights_accepted(members: dict[str, Any]) -> None:
+    """Raise an error that names the members whose `fit` has no `sample_weight`."""
+    unable = [
+        name for name, each in members.items() if not has_fit_parameter(each, "sample_weight")
+    ]
+    if unable:
+        raise ValueError(
+            f"sample_weight is not supported by {', '.join(map(repr, unable))}; use other "
+            "estimators, or omit the weights"
+        )
+
+
+def _check_groups(groups: ArrayLike, n_samples: int) -> NDArray[Any]:
+    labels = column_or_1d(groups)
+    if len(labels) != n_samples:
+        raise ValueError(f"X has {n_samples} samples, but groups has {len(labels)} entries")
+    return np.asarray(labels)
+
+
 def _cross_fit(
-    probas: Float64Array, Y: BoolArray, folds: NDArray[np.intp], seed: int
+    probas: Float64Array,
+    Y: BoolArray,
+    folds: NDArray[np.intp],
+    seed: int,
+    weights: Float64Array,
 ) -> Float64Array:
     """Predict each fold by logistic regressions that were fitted on the other folds."""
     found = np.empty(Y.shape)
     for fold in np.unique(folds):
         test = folds == fold
-        pool = fit_label_pool(probas[:, ~test], Y[~test], seed)
+        pool = fit_label_pool(probas[:, ~test], Y[~test], seed, weights[~test])
         found[test] = pool.predict_proba(probas[:, test])
     return found

@@ -7,9 +7,10 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._param_validation import N_JOBS, ParamValidationMixin
+from cordwood._sklearn import check_sample_weight
 from cordwood.multilabel._indicators import BoolArray, check_indicators
 from cordwood.stacking._meta_features import fit_estimator, oob_or_loo_proba, predict_proba
 
@@ -112,7 +113,7 @@ class BinaryRelevance(_ProblemTransformation):
         self.estimator = estimator
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit one classifier for each label.
 
         Parameters
@@ -121,18 +122,21 @@ class BinaryRelevance(_ProblemTransformation):
             Training samples.
         y : indicator matrix of shape (n_samples, n_labels)
             Label indicators.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights, which the estimator must accept.
 
         Returns
         -------
         self : BinaryRelevance
         """
         Y = self._check_y(X, y)
+        params = _list_fit_params(self.estimator, X, sample_weight, None)
         shares = Y.mean(axis=0)
         is_constant = (shares == 0) | (shares == 1)
         self.constant_proba_ = np.where(is_constant, shares, np.nan)
         self.fitted_labels_ = np.flatnonzero(~is_constant)
         self.estimators_ = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(clone(self.estimator).fit)(X, Y[:, label].astype(np.int64))
+            delayed(clone(self.estimator).fit)(X, Y[:, label].astype(np.int64), **params)
             for label in self.fitted_labels_
         )
         return self
@@ -207,7 +211,13 @@ class LabelPowerset(_ProblemTransformation):
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the classifier of label sets.
 
         Parameters
@@ -216,6 +226,10 @@ class LabelPowerset(_ProblemTransformation):
             Training samples.
         y : indicator matrix of shape (n_samples, n_labels)
             Label indicators.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights, which the estimator must accept.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of related samples, for an estimator that accepts them.
 
         Returns
         -------
@@ -225,7 +239,8 @@ class LabelPowerset(_ProblemTransformation):
         self.label_sets_, codes = np.unique(Y, axis=0, return_inverse=True)
         self.estimator_ = None
         if len(self.label_sets_) > 1:
-            self.estimator_ = fit_estimator(self.estimator, X, codes.ravel(), {})
+            params = _list_fit_params(self.estimator, X, sample_weight, groups)
+            self.estimator_ = fit_estimator(self.estimator, X, codes.ravel(), params)
         return self
 
     def predict_proba(self, X: Any) -> Float64Array:
@@ -274,3 +289,15 @@ class LabelPowerset(_ProblemTransformation):
     def _sum_label_sets(self, proba: Float64Array) -> Float64Array:
         # Sums of rounded probabilities may exceed one by a rounding error.
         return np.minimum(proba @ self.label_sets_.astype(np.float64), 1.0)
+
+
+def _list_fit_params(
+    estimator: Any, X: Any, sample_weight: ArrayLike | None, groups: ArrayLike | None
+) -> dict[str, Any]:
+    """Return the parameters of `fit`: the weights, and the groups if the estimator accepts them."""
+    params: dict[str, Any] = {}
+    if sample_weight is not None:
+        params["sample_weight"] = check_sample_weight(sample_weight, X)
+    if groups is not None and has_fit_parameter(estimator, "groups"):
+        params["groups"] = groups
+    return params
