@@ -15,8 +15,8 @@ An expression is the name of a figure and its arguments, separated by ``|``:
   significant at the 5 % level;
 - ``best | PLANS | DATASETS | LEARNER | LEARNERS | TEST [| METRIC]``: on how many data sets it is
   among the best of these learners by the test ``paired_t`` or ``corrected_t``;
-- ``enough | PLANS | DATASETS | LEARNER [| METRIC]``: smallest fraction of the training set whose
-  score is at least 95 % of that of the whole training set;
+- ``sufficient | PLANS | DATASETS | LEARNER [| METRIC]``: smallest fraction of the training set with
+  at least 95 % of the score of the whole training set;
 - ``effect | PLAN | DATASET | FACTORS [| METRIC]``: fraction of the variation that a factor of a
   design explains, and the change of the score in points;
 - ``rounds | PLAN | DATASET | LEARNER | ROUND | SET [| METRIC]``: score after a boosting round (a
@@ -60,11 +60,10 @@ from cordwood.exceptions import CordwoodError
 from reproduction.effects import estimate_effects
 from reproduction.methods_text import PHASES
 from reproduction.published import FIGURES
-from reproduction.results_page import Section, format_effect
+from reproduction.results_page import Section, format_effect, sufficient_size
 
 _MINUS = "\N{MINUS SIGN}"
 _LEVEL = 0.05
-_ENOUGH = 0.95
 
 
 class Figures:
@@ -91,7 +90,7 @@ class Figures:
             "wins": self._wins,
             "significant": self._significant,
             "best": self._best,
-            "enough": self._enough,
+            "sufficient": self._sufficient,
             "effect": self._effect,
             "rounds": self._rounds,
             "n_rounds": self._n_rounds,
@@ -246,7 +245,7 @@ class Figures:
 
         return self._for_metrics(plans, metric, count_best)
 
-    def _enough(self, plans: str, datasets: str, learner: str, metric: str = "") -> str:
+    def _sufficient(self, plans: str, datasets: str, learner: str, metric: str = "") -> str:
         def find_fraction(name: str) -> str:
             names = self._datasets(plans, datasets)
             sizes = sorted({key.train_size for key in self._index(plans).trials})
@@ -254,12 +253,7 @@ class Figures:
                 fmean(self._mean_score(plans, each, learner, name, size) for each in names)
                 for size in sizes
             ]
-            fraction = next(
-                size
-                for size, score in zip(sizes, curve, strict=True)
-                if score >= _ENOUGH * curve[-1]
-            )
-            return f"{fraction:.0%}"
+            return f"{sufficient_size(sizes, curve):.0%}"
 
         return self._for_metrics(plans, metric, find_fraction)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from cordwood.compare.config.plan import Plan, load_plan
 from cordwood.compare.config.protocol import read_toml
 from cordwood.compare.report._figure import save
@@ -51,6 +53,9 @@ from reproduction.published import list_figures
 LARGE = 2.0
 """Percentage points; a difference from a paper above it needs an explanation."""
 
+SUFFICIENT = 0.95
+"""Fraction of the score with the whole training set that a part of it should reach."""
+
 _MINUS = "\N{MINUS SIGN}"
 _LEGEND = f"""\
 Scores are percentages: mean ± standard deviation over the test sets. Bold: the best learner of a
@@ -65,6 +70,10 @@ _EFFECTS_LEGEND = """\
 Fraction of the variation of the scores that each parameter explains, alone and in interaction, and
 in brackets the change of the score in points if it is true, with its 95 % confidence interval; the
 rest is variation between the test sets."""
+
+_CURVES_LEGEND = f"""\
+Micro-F1 / macro-F1 by the fraction of the training set, and the smallest of these fractions that
+reaches {SUFFICIENT:.0%} of the score with the whole training set."""
 
 
 class Section(NamedTuple):
@@ -350,9 +359,47 @@ def _format_section(section: Section, links: str, pictures: str) -> str:
     )
     if any(len(summary.datasets) > 1 for summary in section.comparison.summaries.values()):
         blocks.append(format_markdown_table(_summary_grid(section.comparison)))
+    if len(section.plan.evaluation.train_fractions) > 1:
+        blocks += [_CURVES_LEGEND, format_markdown_table(_curve_grid(section))]
     if section.factors:
         blocks += [_EFFECTS_LEGEND, format_markdown_table(_effect_grid(section))]
     return "\n\n".join([*blocks, *shown])
+
+
+def sufficient_size(sizes: Sequence[float], scores: Sequence[float]) -> float:
+    """Return the smallest training set size with `SUFFICIENT` of the score of the largest one.
+
+    Examples
+    --------
+    >>> sufficient_size([0.1, 0.5, 1.0], [0.6, 0.78, 0.8])
+    0.5
+    """
+    return next(
+        size for size, score in zip(sizes, scores, strict=True) if score >= SUFFICIENT * scores[-1]
+    )
+
+
+def _curve_grid(section: Section) -> Table:
+    """Tabulate the learning curves: one row for each learner on each data set."""
+    comparison, metrics = section.comparison, section.comparison.metrics
+    fractions = section.plan.evaluation.train_fractions
+    header = ("data set", "learner", *(f"{size:.0%}" for size in fractions), "sufficient")
+    rows = []
+    for dataset in comparison.datasets:
+        for position, learner in enumerate(comparison.learners):
+            curves = [section.curves[metric][dataset, learner].points for metric in metrics]
+            means = [[point.mean for point in curve] for curve in curves]
+            cells = [
+                " / ".join("" if math.isnan(mean) else f"{100 * mean:.1f}" for mean in column)
+                for column in zip(*means, strict=True)
+            ]
+            if np.isfinite(means).all():
+                cells.append(" / ".join(f"{sufficient_size(fractions, m):.0%}" for m in means))
+            else:
+                cells.append("")
+            names = ("" if position else dataset, learner)
+            rows.append(tuple(map(TableCell, (*names, *cells))))
+    return Table("", header, tuple(rows), n_index_columns=2)
 
 
 def _effect_grid(section: Section) -> Table:

@@ -190,12 +190,12 @@ def test_gain_is_relative_and_names_the_data_set(figures, folder):
     assert found == f"{sign}{abs(gains[best]):.1f} % ({best})"
 
 
-def test_enough_training_data(figures, folder):
+def test_sufficient_training_data(figures, folder):
     half, full = (
         read_scores(folder, "webkb", "nb", fraction=fraction).mean() for fraction in (0.5, 1.0)
     )
     expected = "50%" if half >= 0.95 * full else "100%"
-    assert figures.format("enough | small | webkb | nb | micro_f1") == expected
+    assert figures.format("sufficient | small | webkb | nb | micro_f1") == expected
 
 
 def test_seconds_and_ratios(figures, folder):
@@ -311,3 +311,18 @@ def test_best_agrees_with_the_comparison_of_the_plan(figures, sections):
     n_best = sum(cell.mark in ("best", "tied", "undecided") for cell in cells)
     found = figures.format("best | small | * | nb | nb; nearest, 1 | paired_t | macro_f1")
     assert found == f"{n_best} of 2"
+
+
+def test_results_page_tabulates_learning_curves(folder, sections):
+    text = make_page("", folder, links="").text.partition("\n## Small\n")[2].partition("\n## ")[0]
+    row = next(
+        line for line in text.splitlines() if line.startswith("| yelp | nb |") and "%" in line
+    )
+    metrics = ("micro_f1", "macro_f1")
+    half, full = (
+        [100 * read_scores(folder, "yelp", "nb", metric, fraction).mean() for metric in metrics]
+        for fraction in (0.5, 1.0)
+    )
+    sufficient = ["50%" if a >= 0.95 * b else "100%" for a, b in zip(half, full, strict=True)]
+    expected = [*(" / ".join(f"{each:.1f}" for each in pair) for pair in (half, full))]
+    assert row == f"| yelp | nb | {' | '.join(expected)} | {' / '.join(sufficient)} |"
