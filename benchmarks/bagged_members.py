@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from threadpoolctl import threadpool_limits
 
@@ -40,6 +39,7 @@ from stopwatch import measure, print_head, print_row, print_run
 BAGGED = ("svm", "nb", "knn")
 BOOTSTRAPPED = (*BAGGED, "et")
 COMBINERS = ("class_pool", "rf")
+SUFFIXES = ("", ", bootstrap", ", bootstrap of et")
 
 Scores = tuple[float, float]
 Probas = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -52,22 +52,31 @@ def main(name: str, n_folds: int, n_bags: int, folder: Path) -> None:
     n_imputed = 0
     for number in range(n_folds):
         fits = fit_members(name, folder, number=number)
+        trial = find_trial(name, number)
+        samples = load_split(trial)
+        pipelines = make_members(trial, ())
         bagged: dict[str, Probas] = {}
         for i, member in enumerate(BOOTSTRAPPED):
             times = fits.members[member].seconds
             seconds["stack"][i] += times.fit + times.oof + times.predict
-            duration, (bagged[member], missing) = fit_bagged(name, number, member, n_bags, fits)
+            vectorizer, estimator = pipelines[member][:-1], pipelines[member][-1]
+            if member in BAGGED:
+                estimator = BaggingClassifier(estimator, n_bags, oob_score=True)
+            else:
+                estimator.set_params(bootstrap=True, oob_score=True)
+            estimator.set_params(random_state=trial.seed)
+            duration, bagged[member], missing = fit_bagged(vectorizer, estimator, *samples)
             seconds["bootstrap"][i] += duration
             n_imputed += missing
-        for title, found in score_fold(fits, bagged, find_trial(name, number).seed).items():
+        for title, found in score_fold(fits, bagged, trial.seed).items():
             scores.setdefault(title, []).append(found)
     means = {
         title: " / ".join(f"{100 * mean:.1f}" for mean in np.mean(found, axis=0))
         for title, found in scores.items()
     }
-    print_head("micro-F1 / macro-F1", "stack", "bootstrap")
-    for title in [title for title in means if not title.endswith(", bootstrap")]:
-        print_row(title, means[title], means[f"{title}, bootstrap"])
+    print_head("micro-F1 / macro-F1", "stack", "bootstrap", "bootstrap of et only")
+    for title in [title for title in means if "bootstrap" not in title]:
+        print_row(title, *(means[title + suffix] for suffix in SUFFIXES))
     figures = {
         "n_folds": n_folds,
         "n_bags": n_bags,
@@ -88,35 +97,36 @@ def main(name: str, n_folds: int, n_bags: int, folder: Path) -> None:
     print(f"bootstrap: {seconds['bootstrap'].sum() / seconds['stack'].sum():.2f} times the stack")
 
 
-def fit_bagged(
-    name: str, number: int, member: str, n_bags: int, fits: SplitFits
-) -> tuple[float, tuple[Probas, int]]:
-    """Fit a member with bootstrap samples; return its seconds, probabilities and missing rows."""
-    trial = find_trial(name, number)
-    train, test = load_split(trial)
-    pipeline = make_members(trial, ())[member]
-    vectorizer = clone(pipeline[:-1])
-    X, X_test = vectorizer.fit_transform(train.texts), vectorizer.transform(test.texts)
-    if member in BAGGED:
-        estimator = BaggingClassifier(pipeline[-1], n_bags, oob_score=True, random_state=trial.seed)
-    else:
-        estimator = clone(pipeline[-1]).set_params(bootstrap=True, oob_score=True)
-    classes, codes = np.unique(fits.y_train, return_inverse=True)
+def fit_bagged(vectorizer: Any, estimator: Any, train: Any, test: Any) -> tuple[float, Probas, int]:
+    """Fit an estimator with out-of-bag predictions.
 
-    def fit_and_predict() -> Probas:
+    Returns
+    -------
+    float
+        CPU seconds to fit and to predict.
+    tuple of two ndarrays
+        Probabilities of the training samples, with the class prior for those that were never out of
+        bag, and of the test samples.
+    int
+        Number of training samples that were never out of bag.
+    """
+    X, X_test = vectorizer.fit_transform(train.texts), vectorizer.transform(test.texts)
+    y = np.array(train.labels)
+    classes, codes = np.unique(y, return_inverse=True)
+
+    def fit_and_predict(rows: slice) -> Probas:
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-            estimator.fit(X, fits.y_train)
-        return (
-            align_columns(estimator.oob_decision_function_, estimator.classes_, classes),
-            align_columns(estimator.predict_proba(X_test), estimator.classes_, classes),
-        )
+            estimator.fit(X[rows], y[rows])
+        return estimator.oob_decision_function_, estimator.predict_proba(X_test[rows])
 
     with threadpool_limits(1):
-        duration, (oof, test_proba) = measure(fit_and_predict, clock=time.process_time)
+        fit_and_predict(slice(None, None, 20))  # compiles the kernels
+        seconds, probas = measure(fit_and_predict, slice(None), clock=time.process_time)
+    oof, test_proba = (align_columns(proba, estimator.classes_, classes) for proba in probas)
     oof[~(oof.sum(axis=1) > 0)] = np.nan
     oof, n_imputed = impute_prior(oof, np.bincount(codes) / len(codes))
-    return float(duration), ((oof, test_proba), n_imputed)
+    return float(seconds), (oof, test_proba), n_imputed
 
 
 def score_fold(fits: SplitFits, bagged: dict[str, Probas], seed: int) -> dict[str, Scores]:
@@ -129,7 +139,8 @@ def score_fold(fits: SplitFits, bagged: dict[str, Probas], seed: int) -> dict[st
         found = score(fits.y_test.tolist(), predicted.tolist(), classes=classes.tolist())
         return found.micro_f1, found.macro_f1
 
-    for suffix, members in (("", usual), (", bootstrap", {**usual, **bagged})):
+    variants = (usual, {**usual, **bagged}, {**usual, "et": bagged["et"]})
+    for suffix, members in zip(SUFFIXES, variants, strict=True):
         for member in BOOTSTRAPPED:
             predicted = classes[members[member][1].argmax(axis=1)]
             scores[member + suffix] = score_labels(predicted)

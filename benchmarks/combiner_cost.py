@@ -51,13 +51,18 @@ def main(name: str, number: int, folder: Path, seed: int) -> None:
         },
         "stack, voting": voting + combiners["voting"],
     }
-    strategies = compare_strategies(totals, STRATEGY_SECONDS.get(name, {}))
+    published = STRATEGY_SECONDS.get(name, {})
+    strategies = compare_strategies(totals, published)
     print_head("strategy", "CPU s (paper)", "ratio (paper)")
     for strategy, entry in strategies.items():
         print_row(strategy, entry["seconds"], entry["ratio"])
     figures = {
         "fold": number,
         "strategies": strategies,
+        "stack over voting": f"{totals['stack, rf'] / totals['stack, voting']:.1f}",
+        "stack over voting, paper": f"{published['stack, rf'] / published['stack, voting']:.1f}"
+        if published
+        else "",
         "combiners": {combiner: f"{seconds:.1f}" for combiner, seconds in combiners.items()},
         "members": {
             PAPER_NAMES[member]: {

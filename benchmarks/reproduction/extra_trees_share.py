@@ -16,6 +16,7 @@ from cordwood.compare.runner.ledger import Ledger
 
 LEDGERS = Path(__file__).parent / "ledgers"
 METRICS = {"micro_f1": "micro-F1", "macro_f1": "macro-F1"}
+_TITLES = {"20ng": "20 Newsgroups", "webkb": "WebKB"}
 _SHARES = {"boosted_rf": 0.0, "boosted_et": 1.0}
 
 
@@ -59,22 +60,35 @@ def read_shares(name: str, folder: Path = LEDGERS) -> list[ShareScore]:
     ]
 
 
+def read_all_shares(folder: Path = LEDGERS) -> dict[str, list[ShareScore]]:
+    """Return the scores of both data sets, by their names in the plot."""
+    return {title: read_shares(name, folder) for name, title in _TITLES.items()}
+
+
 def draw_shares(sets: Mapping[str, Sequence[ShareScore]]) -> Figure:
-    """Plot micro-F1 and macro-F1 against the share of extra-trees, one panel per data set."""
-    figure = canvas.new_figure(3.2 * len(sets), 2.8)
-    panels = figure.subplots(1, len(sets), squeeze=False)[0]
-    for axes, (name, scores) in zip(panels, sets.items(), strict=True):
-        canvas.style_axes(axes)
-        shares = [100 * score.share for score in scores]
-        for (metric, label), color, marker in zip(
-            METRICS.items(), canvas.COLORS, "os", strict=False
-        ):
+    """Plot micro-F1 and macro-F1 against the share of extra-trees: a column per data set.
+
+    All panels have the same scale, so that noise does not look like an effect.
+    """
+    figure = canvas.new_figure(3.2 * len(sets), 4.6)
+    grid = figure.subplots(len(METRICS), len(sets), squeeze=False)
+    spans = []
+    for row, (metric, label) in enumerate(METRICS.items()):
+        for axes, (name, scores) in zip(grid[row], sets.items(), strict=True):
+            canvas.style_axes(axes)
+            shares = [100 * score.share for score in scores]
             values = [100 * getattr(score, metric) for score in scores]
-            axes.plot(shares, values, marker + "-", color=color, markersize=4, label=label)
-        axes.set_title(f"{name}, mean of {scores[0].n_folds} folds", loc="left", fontsize=10)
-        axes.set_xlabel("rounds with extra-trees, %")
-        axes.set_ylabel("F1, %")
-        axes.set_xticks(shares)
-        axes.margins(0.06, 0.12)
-        axes.legend(fontsize=canvas.FONT_SIZE, frameon=False, loc="best")
+            axes.plot(shares, values, "o-", color=canvas.COLORS[0], markersize=4)
+            axes.set_ylabel(f"{label}, %")
+            axes.set_xticks(shares)
+            spans.append((axes, min(values), max(values)))
+            if row == 0:
+                n_folds = scores[0].n_folds
+                folds = "first fold" if n_folds == 1 else f"mean of {n_folds} folds"
+                axes.set_title(f"{name}, {folds}", loc="left", fontsize=10)
+            else:
+                axes.set_xlabel("rounds with extra-trees, %")
+    margin = 0.6 * max(high - low for _, low, high in spans)
+    for axes, low, high in spans:
+        axes.set_ylim((low + high) / 2 - margin, (low + high) / 2 + margin)
     return figure

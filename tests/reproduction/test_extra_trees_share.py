@@ -35,10 +35,10 @@ def test_means_are_over_common_folds(ledgers):
     assert {score.n_folds for score in found} == {2}
 
 
-def test_plot_has_a_line_per_metric(ledgers):
-    found = read_shares("webkb", ledgers)
-    (axes,) = draw_shares({"WebKB": found}).axes
-    micro, macro = axes.get_lines()
+def test_plot_has_a_panel_per_metric(ledgers):
+    figure = draw_shares({"WebKB": read_shares("webkb", ledgers)})
+    micro, macro = (axes.get_lines()[0] for axes in figure.axes)
     assert micro.get_xdata().tolist() == [0, 20, 100]
     assert micro.get_ydata().tolist() == pytest.approx([70, 73, 80])
     assert macro.get_ydata().tolist() == pytest.approx([35, 36.5, 40])
+    assert [axes.get_ylabel() for axes in figure.axes] == ["micro-F1, %", "macro-F1, %"]
