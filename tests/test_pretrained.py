@@ -65,6 +65,21 @@ def test_encoder_adds_members():
     assert made["lexicon"]["vectorizer"].lexicon == WORDS
 
 
+def test_encoder_that_does_not_help_is_dropped():
+    class Constant:
+        def encode(self, texts):
+            return [[1.0, 1.0] for _ in texts]
+
+    model = recipes.make("quick", encoder=[Letters(), Constant()], random_state=0)
+    assert model[-1].prune_tol.keys() == {"embeddings", "embeddings_2"}
+    stack = model.fit(TEXTS, LABELS)[-1]
+    assert "embeddings_2" in stack.pruned_
+    assert {"nbsvm", "nb", "knn", "rf"} <= stack.named_estimators_.keys()
+    kept = recipes.make("quick", encoder=Constant(), prune_tol=0.0, random_state=0)
+    assert "embeddings" in kept.fit(TEXTS, LABELS)[-1].named_estimators_
+    assert recipes.make("quick")[-1].prune_tol == 0.0
+
+
 def test_parameters_of_added_members():
     stack = recipes.make(
         "quick", encoder=["use", "minilm"], n_jobs=2, embeddings__C=1.0, embeddings_2__C=9.0

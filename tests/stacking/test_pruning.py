@@ -66,7 +66,8 @@ def test_choice_equals_backward_elimination_over_all_subsets(weighted):
         for subset in itertools.combinations(range(4), size)
     }
     tols = (0.005, 0.05, 0.15, 0.5)
-    chosen = [choose_estimators(probas, codes, weights, tol, seed=0) for tol in tols]
+    n = probas.shape[1]
+    chosen = [choose_estimators(probas, codes, weights, np.full(n, tol), seed=0) for tol in tols]
     assert chosen == [eliminate(losses, tol) for tol in tols]
     assert [len(kept) for kept in chosen] == [3, 2, 2, 1]
 
@@ -75,14 +76,24 @@ def test_one_estimator_is_kept_if_all_are_useless():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, 100)
     probas = np.full((100, 3, 2), 0.5)
-    assert len(choose_estimators(probas, codes, None, 0.01, seed=0)) == 1
+    assert len(choose_estimators(probas, codes, None, np.full(3, 0.01), seed=0)) == 1
+
+
+def test_negative_tolerance_keeps_an_estimator():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 300)
+    good, noise = draw_probas(codes, 1.0, rng), draw_probas(codes, 0.0, rng)
+    probas = np.stack([good, noise, noise], axis=1)
+    assert choose_estimators(probas, codes, None, np.array([0.05, 0.05, 0.05]), seed=0) == [0]
+    assert choose_estimators(probas, codes, None, np.array([-1, 0.05, -1]), seed=0) == [0, 2]
+    assert choose_estimators(probas, codes, None, np.array([0.05, -1, -1]), seed=0) == [0, 1, 2]
 
 
 def test_choice_on_subsample_is_reproducible():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, 5000)
     probas = np.stack([draw_probas(codes, s, rng) for s in (1.0, 0.1, 1.0)], axis=1)
-    chosen = [choose_estimators(probas, codes, None, 0.02, seed) for seed in (0, 0, 1)]
+    chosen = [choose_estimators(probas, codes, None, np.full(3, 0.02), seed) for seed in (0, 0, 1)]
     assert chosen == [[0, 2]] * 3
 
 
@@ -159,7 +170,24 @@ def test_single_remaining_estimator_decides_alone():
     assert len(np.unique(pool.coef_)) == 1 and pool.coef_[0, 0] > 0
 
 
-@pytest.mark.parametrize("prune_tol", [-0.1, np.nan, True, None, "auto"])
+@pytest.mark.parametrize(
+    ("prune_tol", "dropped"), [({"chance": 0.01}, ["chance"]), ({"bayes": 0.01}, []), ({}, [])]
+)
+def test_tolerance_by_name(prune_tol, dropped):
+    X, y = load_digits(return_X_y=True)
+    stack = OOBStackingClassifier(SEVERAL, prune_tol=prune_tol, cv=3, random_state=0)
+    assert stack.fit(X[:300], y[:300]).pruned_ == dropped
+
+
+def test_tolerance_of_unknown_name_raises():
+    X, y = load_digits(return_X_y=True)
+    with pytest.raises(ValueError, match="prune_tol has 'forrest', which is no name of an est"):
+        OOBStackingClassifier(SEVERAL, prune_tol={"forrest": 0.01}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "prune_tol", [-0.1, np.nan, True, None, "auto", {"forest": -0.1}, {"forest": None}]
+)
 def test_invalid_prune_tol_raises(prune_tol):
     X, y = load_digits(return_X_y=True)
     with pytest.raises(ValueError, match="^prune_tol must be .*; got"):

@@ -25,6 +25,11 @@ from cordwood.stacking.oob_stacking import OOBStackingClassifier
 # Parameters of a stack that are not parameters of `OOBStackingClassifier`.
 STACK_PARAMS = ("members", "combiner", "encoder", "lexicon")
 
+# Most of the time of a prediction is that of the encoder. So it must lower the out-of-fold log loss
+# by more than this fraction; where it lowered it less, it made the stack less accurate. See
+# docs/embeddings.md.
+_ENCODER_TOL = 0.015
+
 # Penalty of the inverse temperature of a calibrated recipe. The default of 1 keeps it near 1, which
 # is too weak a correction for AdaBoost.M2; less than 0.1 is worse with a hundred samples.
 _CALIBRATION_ALPHA = 0.1
@@ -52,6 +57,9 @@ def make_stack(
     for member, pipeline in stack.estimators:
         for param, value in pretrained.get(member, {}).items():
             pipeline.set_params(**dict.fromkeys(ending(step_params(pipeline), param), value))
+    encoded = [member for member in member_names if recipe_of(member) == EMBEDDINGS]
+    if encoded:
+        stack.prune_tol = dict.fromkeys(encoded, _ENCODER_TOL)
     if combiner is not None:
         if not isinstance(combiner, str) or combiner not in COMBINERS:
             suggestion = nearest(str(combiner), COMBINERS)

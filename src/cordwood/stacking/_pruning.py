@@ -19,13 +19,13 @@ def choose_estimators(
     probas: Float64Array,
     class_codes: NDArray[np.intp],
     weights: Float64Array | None,
-    tol: float,
+    tol: Float64Array,
     seed: int,
 ) -> list[int]:
     """Choose base estimators by backward elimination on the out-of-fold log loss.
 
-    In each step, the base estimator is dropped whose removal increases the log loss least, as long
-    as the increase is less than a fraction `tol` of the log loss.
+    In each step, of the base estimators whose removal increases the log loss by at most a fraction
+    `tol`, the one is dropped whose removal increases it least.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def choose_estimators(
         Classes of the samples, numbered from 0.
     weights : ndarray of shape (n_samples,) or None
         Sample weights.
-    tol : float
-        Fraction of the log loss.
+    tol : ndarray of shape (n_estimators,)
+        Fraction of the log loss; negative for base estimators that are not dropped in any case.
     seed : int
         Seed of the subsample if there are many samples.
 
@@ -60,7 +60,8 @@ def choose_estimators(
     >>> good = np.where(codes[:, None] == [0, 1], 0.7, 0.3)
     >>> good[:60] = good[:60, ::-1]
     >>> noise = rng.dirichlet([1, 1], 300)
-    >>> choose_estimators(np.stack([good, noise], axis=1), codes, None, tol=0.01, seed=0)
+    >>> probas = np.stack([good, noise], axis=1)
+    >>> choose_estimators(probas, codes, None, tol=np.array([0.01, 0.01]), seed=0)
     [0]
     """
     n_samples = len(class_codes)
@@ -74,17 +75,17 @@ def choose_estimators(
     coef, loss = _fit_pool(logs, class_codes, weights)
     while len(kept) > 1:
         candidates = []
-        for i in range(len(kept)):
+        for i in np.flatnonzero(tol[kept] >= 0):
             if coef[i] == 0:  # Without it, the pool is the same.
                 candidates = [(loss, i, np.delete(coef, i))]
                 break
             fitted, loss_without = _fit_pool(logs[:, np.delete(kept, i)], class_codes, weights)
-            candidates.append((loss_without, i, fitted))
-        loss_without, i, fitted = min(candidates, key=lambda candidate: candidate[0])
-        if loss_without > (1 + tol) * loss:
+            if loss_without <= (1 + tol[kept[i]]) * loss:
+                candidates.append((loss_without, i, fitted))
+        if not candidates:
             break
+        loss, i, coef = min(candidates, key=lambda candidate: candidate[0])
         del kept[i]
-        coef, loss = fitted, loss_without
     return kept
 
 

@@ -32,6 +32,7 @@ from cordwood._param_validation import (
     BOOLEAN,
     N_JOBS,
     RANDOM_STATE,
+    Constraint,
     ParamValidationMixin,
     check_number,
     real,
@@ -70,6 +71,8 @@ from cordwood.stacking._routing import (
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.diversity.pairwise import disagreement
+
+_PRUNE_TOL = real("[)", 0, np.inf)
 
 
 def _final_estimator_has(method: str) -> Callable[[Any], bool]:
@@ -138,10 +141,11 @@ class OOBStackingClassifier(
     check_leakage : bool, default=True
         Whether to measure on a subsample if out-of-fold predictions are more accurate than
         predictions of new samples, and to warn in this case; see `oof_optimism_`.
-    prune_tol : float, default=0.0
+    prune_tol : float or dict of str to float, default=0.0
         Drop base estimators that hardly contribute (ensemble pruning): one after another, as long
         as this increases the out-of-fold log loss by at most this fraction, e.g. 0.001. Dropped
-        base estimators take no time in prediction. 0.0 keeps all of them.
+        base estimators take no time in prediction. 0.0 keeps all of them. A dict has the fractions
+        of some base estimators by name, and all others are kept.
     memory : str or object with the joblib.Memory interface, default=None
         Cache of fitted base estimators and their predictions. A stack with another final estimator
         or with additional base estimators is then fitted without fitting the others again. By
@@ -275,7 +279,8 @@ class OOBStackingClassifier(
     _parameter_constraints = {
         "passthrough": BOOLEAN,
         "check_leakage": BOOLEAN,
-        "prune_tol": real("[)", 0, np.inf),
+        "prune_tol": _PRUNE_TOL
+        | Constraint("a dict of names to such numbers", lambda value: _is_prune_tol_dict(value)),
         "n_jobs": N_JOBS,
         "random_state": RANDOM_STATE,
     }
@@ -289,7 +294,7 @@ class OOBStackingClassifier(
         use_oob: bool | Iterable[str] = True,
         passthrough: bool = False,
         check_leakage: bool = True,
-        prune_tol: float = 0.0,
+        prune_tol: float | Mapping[str, float] = 0.0,
         memory: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -645,6 +650,13 @@ class OOBStackingClassifier(
                 f"got {self.estimators!r}."
             )
         self._validate_names([name for name, _ in self.estimators])
+        if isinstance(self.prune_tol, Mapping) and (
+            unknown := set(self.prune_tol) - {name for name, _ in self.estimators}
+        ):
+            raise ValueError(
+                f"prune_tol has {', '.join(map(repr, sorted(unknown)))}, which is no name of an "
+                f"estimator; names are {', '.join(name for name, _ in self.estimators)}."
+            )
         members = [(name, member) for name, member in self.estimators if member != "drop"]
         if not members:
             raise ValueError("All estimators are dropped; at least one is required.")
@@ -786,7 +798,12 @@ class OOBStackingClassifier(
         """Drop the base estimators that hardly improve the out-of-fold log loss."""
         shape = len(class_codes), len(self._names), len(self.classes_)
         probas = self.meta_features_.reshape(shape)
-        kept = choose_estimators(probas, class_codes, weights, float(self.prune_tol), seed)
+        tol = (
+            [self.prune_tol.get(name, -1.0) for name in self._names]
+            if isinstance(self.prune_tol, Mapping)
+            else [self.prune_tol] * len(self._names)
+        )
+        kept = choose_estimators(probas, class_codes, weights, np.array(tol, np.float64), seed)
         self.pruned_ = [name for i, name in enumerate(self._names) if i not in kept]
         if not self.pruned_:
             return
@@ -851,6 +868,12 @@ class OOBStackingClassifier(
         tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
         tags.input_tags.positive_only = any(member.input_tags.positive_only for member in members)
         return tags
+
+
+def _is_prune_tol_dict(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and _PRUNE_TOL.accepts(tol) for name, tol in value.items()
+    )
 
 
 def _has_features(X: Any) -> bool:
