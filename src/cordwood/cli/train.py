@@ -124,6 +124,8 @@ def train(args: Train) -> None:
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None
+    if samples.weights is not None:
+        console.field("weights", "used in training; expected scores are not weighted")
     if has_scores:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
