@@ -52,8 +52,14 @@ def list_metadata(
     return metadata
 
 
-def _split_by_weights(classifier: Any, recipe: str) -> tuple[list[str], list[str]]:
-    """Return the members whose `fit` has `sample_weight`, and the others."""
+def split_by_weights(classifier: Any, recipe: str) -> tuple[list[str], list[str]]:
+    """Return the members whose `fit` has `sample_weight`, and the others.
+
+    Examples
+    --------
+    >>> split_by_weights(recipes.make("quick", members=["svm", "nb"])[-1], "quick")
+    (['svm'], ['nb'])
+    """
     while isinstance(classifier, MultiLabelClassifier | TunedDecisionClassifier | Pipeline):
         is_pipeline = isinstance(classifier, Pipeline)
         classifier = classifier.steps[-1][1] if is_pipeline else classifier.estimator
@@ -64,7 +70,7 @@ def _split_by_weights(classifier: Any, recipe: str) -> tuple[list[str], list[str
 
 def _check_weights_supported(classifier: Any, recipe: str) -> None:
     """Raise an error that names the members whose `fit` has no `sample_weight`."""
-    able, unable = _split_by_weights(classifier, recipe)
+    able, unable = split_by_weights(classifier, recipe)
     if unable == [recipe]:
         raise CordwoodError(f"recipe {recipe!r} cannot use sample weights; choose another recipe")
     if unable:
@@ -123,7 +129,7 @@ def balance_classes(
         raise CordwoodError(f"class_weight must be 'balanced'; got {class_weight!r}")
     last = model.steps[-1][1]
     if isinstance(last, OOBStackingClassifier):
-        _, unable = _split_by_weights(last, recipe)
+        _, unable = split_by_weights(last, recipe)
         if not unable:
             return np.asarray(compute_sample_weight("balanced", y))
         if unable != [recipe]:
@@ -154,12 +160,16 @@ def make_multilabel(
             f"all {len(y)} samples of the training set have the same labels; at least two samples "
             "must differ"
         )
-    cv = getattr(model[-1], "cv", None)
-    if isinstance(cv, int):
+    classifier = wrap_multilabel(model, classes=classes, **params)
+    return Pipeline([("classifier", classifier)]), indicators
+
+
+def wrap_multilabel(model: Any, **params: Any) -> MultiLabelClassifier:
+    """Return a classifier of several labels per sample, with the number of folds of a stack."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(cv := getattr(last, "cv", None), int):
         params["cv"] = cv
-    return Pipeline(
-        [("classifier", MultiLabelClassifier(model, classes=classes, **params))]
-    ), indicators
+    return MultiLabelClassifier(model, **params)
 
 
 def list_pretrained(

@@ -240,7 +240,11 @@ def test_quick_accepts_a_named_data_set(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        ([], 2, "give either a PLAN, or a data file"),
+        ([], 2, "give either a PLAN, or --quick and data files"),
+        (["--quick"], 2, "give either a PLAN, or --quick and data files"),
+        (["{plan}", "{plan}"], 2, "give one PLAN; several data files require --quick"),
+        (["--quick", "{folder}/things.csv", "dataset:sklearn:wine"], 2, "cannot be combined"),
+        (["{plan}", "--label-separator", ";"], 2, "--label-separator requires --quick"),
         (["nowhere.toml"], 1, "nowhere.toml"),
         (["{plan}", "--text", "body"], 2, "--text requires --quick; a plan contains"),
         (["{plan}", "-o", "{folder}/table.doc"], 2, ".md, .csv or .tex"),
@@ -281,13 +285,86 @@ def test_quick_comparisons_by_time_with_weights(folder, capsys):
             [*row, f"2024-{n // 28 + 1:02}-{n % 28 + 1:02}", 1 + n % 2]
             for n, row in enumerate(rows)
         )
-    options = ("--text", "body", "--label", "topic", "--time", "day", "--weight", "w", "--json")
+    options = ("--text", "body", "--label", "topic", "--time", "day", "--weight", "w")
     assert main(["compare", "--quick", str(folder / "dated.csv"), *options]) == 0
-    found = json.loads(capsys.readouterr().out)
-    # Three of the seven recipes have no sample weights.
-    assert (found["n_trials"], found["n_failed"]) == (21, 9)
+    shown = capsys.readouterr().out
+    assert "omitted   quick: its members nb, knn have no sample weights" in shown
+    assert "omitted   knn: it has no sample weights" in shown
+    assert "12 of 12 trials run" in shown
     assert main(["compare", "--quick", "x.csv", "--time", "day", "--group", "topic"]) != 0
     capsys.readouterr()
+
+
+def write_news(folder):
+    """Write samples with no, one or two topics: two CSV files, and one JSON lines file."""
+    rows = []
+    for number in range(60):
+        topics = list(WORDS)[number % 3 :][: number % 4 % 3]
+        words = [word for topic in topics for word in WORDS[topic].split()[:2]]
+        rows.append((" ".join([*words, f"news {number % 5}"]), topics))
+    (folder / "parts").mkdir()
+    for name, part in (("first.csv", rows[:30]), ("parts/second.csv", rows[30:])):
+        lines = [f"{text}|{';'.join(topics)}|{i // 2}\n" for i, (text, topics) in enumerate(part)]
+        (folder / name).write_text("".join(lines))
+    with open(folder / "news.jsonl", "w") as file:
+        file.writelines(json.dumps({"text": t, "label": topics}) + "\n" for t, topics in rows)
+
+
+def test_quick_reads_several_files_and_labels_as_train_does(folder, capsys, monkeypatch):
+    monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
+    write_news(folder)
+    data = [str(folder / "first.csv"), str(folder / "parts")]
+    options = ["--no-header", "--delimiter", "|", "--text", "1", "--label", "2", "--group", "3"]
+    quick = ["compare", "--quick", *data, *options, "--label-separator", ";"]
+    assert main([*quick, "--report", str(folder / "report.html")]) == 0
+    out = capsys.readouterr().out
+    assert "first.csv and 1 more file: 60 texts, 3 labels, " in out
+    for metric in ("micro-F1", "macro-F1", "sample-F1", "subset accuracy", "ranking precision"):
+        assert metric in out
+        assert metric in (folder / "report.html").read_text(encoding="utf-8")
+    # The same rows in one file with lists of labels; groups would change the folds.
+    ungrouped = [each for each in quick if each not in ("--group", "3")]
+    cells = []
+    for arguments in (ungrouped, ["compare", "--quick", str(folder / "news.jsonl")]):
+        assert main([*arguments, "--json"]) == 0
+        record = json.loads(capsys.readouterr().out)
+        cells.append({(c["metric"], c["learner"]): c["mean"] for c in record["cells"]})
+    assert cells[0] == cells[1]
+    assert {metric for metric, _ in cells[0]} >= {"samples_f1", "ranking_precision"}
+
+
+def test_plans_with_several_labels_show_their_results_without_the_data(folder, capsys):
+    write_news(folder)
+    (folder / "plan.toml").write_text(
+        """
+        metric = "samples_f1"
+        [evaluation]
+        folds = 2
+        [tuning]
+        folds = 2
+        [[datasets]]
+        name = "news"
+        path = ["first.csv", "parts"]
+        header = false
+        delimiter = "|"
+        text = "1"
+        label = "2"
+        label_separator = ";"
+        [[learners]]
+        recipe = "svm"
+        grid = {C = [0.1, 1.0]}
+        """
+    )
+    plan = str(folder / "plan.toml")
+    assert main(["compare", plan, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert (first["n_done"], first["n_failed"]) == (2, 0)
+    assert "subset_accuracy" in first["metrics"]
+    (folder / "first.csv").unlink()
+    target = folder / "table.csv"
+    assert main(["compare", plan, "--show", "--json", "-o", str(target)]) == 0
+    assert json.loads(capsys.readouterr().out)["cells"] == first["cells"]
+    assert "\nranking_precision,news,svm," in target.read_text()
 
 
 def test_plans_split_by_time(folder, capsys):

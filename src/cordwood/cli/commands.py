@@ -67,7 +67,7 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(options.LabelledReadOptions):
+class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
     """Train a classifier and write a model file.
 
     The model file stores the names of the columns; `predict` and `evaluate` read the same columns
@@ -319,7 +319,7 @@ class Predict(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(options.LabelledReadOptions):
+class Evaluate(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
     """Evaluate a model on labelled samples.
 
     Prints micro F1 (with one label per sample, the accuracy), macro F1, precision, recall and F1
@@ -413,7 +413,7 @@ class Explain(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakeReport(options.LabelledReadOptions):
+class MakeReport(options.LabelledReadOptions, options.GroupOption):
     """Write a report of a model or a data set as one HTML page.
 
     The page needs neither a network nor other files. The report of a model shows its scores, the
@@ -477,7 +477,7 @@ class MakeReport(options.LabelledReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(options.LabelledReadOptions):
+class Audit(options.LabelledReadOptions, options.GroupOption):
     """Look for wrong labels and bad samples in labelled data.
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
@@ -553,7 +553,7 @@ class Audit(options.LabelledReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(options.LabelledReadOptions):
+class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
     """Compare learners on data sets with significance tests.
 
     Interrupted comparisons resume from the ledger, the file of results. Several processes may
@@ -562,24 +562,24 @@ class Compare(options.LabelledReadOptions):
     Example: cordwood compare --quick reviews.csv --text body --label topic
     """
 
-    plan: Annotated[
-        Path | None,
+    inputs: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="PLAN",
-            help="TOML file that defines learners, data sets and evaluation.",
+            metavar="PLAN|DATA",
+            help="TOML file that defines learners, data sets and evaluation; with --quick, "
+            "labelled samples, as for `cordwood train`.",
             show_default=False,
         ),
     ] = None
     quick: Annotated[
-        str | None,
+        bool,
         typer.Option(
             "--quick",
-            metavar="DATA",
-            help="Compare a fixed list of recipes on this file, directory or dataset:NAME, without "
-            "a plan. The reading options apply to this file only; a plan contains its own.",
-            show_default=False,
+            help="Compare a fixed list of recipes on DATA, one or several files, directories or "
+            "dataset:NAME, without a plan. The reading options require it; a plan contains its "
+            "own.",
         ),
-    ] = None
+    ] = False
     language: options.Language = None
     ledger: Annotated[
         Path | None,
@@ -665,7 +665,7 @@ class Metric(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve(options.LabelledReadOptions):
+class Curve(options.LabelledReadOptions, options.GroupOption):
     """Estimate what more labelled samples would bring.
 
     Trains a classifier on shares of the samples, tests it on others, and extrapolates the scores

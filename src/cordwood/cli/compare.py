@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +20,7 @@ from cordwood.cli.progress import show_progress
 from cordwood.cli.report import check_report_target
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
+from cordwood.compare.runner.data_conflicts import find_conflicts
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import RunSummary, collect, run
 from cordwood.compare.stats.comparison import Comparison, Curves, learning_curves
@@ -43,6 +44,7 @@ WRITERS = {
 _READ_KEYS = (
     "text",
     "label",
+    "label_separator",
     "group",
     "weight",
     "time",
@@ -68,13 +70,14 @@ def compare(args: Compare) -> None:
         check_target(output)
         if output.suffix.lower() not in WRITERS:
             raise typer.BadParameter(f"{output.name!r} must end in .md, .csv or .tex")
+    path = _get_plan_path(args)
     if args.report is not None:
-        check_report_target(args.report, inputs=[] if args.plan is None else [args.plan])
+        check_report_target(args.report, inputs=args.inputs or ())
     check_jobs(args.jobs)
     plot_module = None if plots is None else _import_plots(plots)
-    plan = _make_plan(console, args)
+    plan = _make_quick_plan(console, args) if path is None else _load_plan(path, args)
     start = time.perf_counter()
-    with _open_ledger(args) as ledger:
+    with _open_ledger(path, args) as ledger:
         summary = collect(plan, ledger) if args.show else _run(console, plan, ledger, args)
     comparison = tabulate(summary.records, summary.planned, test=args.test.value)
     _show(console, comparison, summary, time.perf_counter() - start)
@@ -101,48 +104,67 @@ def compare(args: Compare) -> None:
     )
 
 
-def _make_plan(console: Console, args: Compare) -> Plan:
-    if (args.plan is None) == (args.quick is None):
-        raise typer.BadParameter("give either a PLAN, or a data file with --quick DATA")
-    # Options that differ from their default.
+def _get_plan_path(args: Compare) -> Path | None:
+    """Return the path of the plan; None with --quick."""
+    if not args.inputs:
+        raise typer.BadParameter("give either a PLAN, or --quick and data files")
+    if args.quick:
+        return None
+    if len(args.inputs) > 1:
+        raise typer.BadParameter("give one PLAN; several data files require --quick")
+    return Path(args.inputs[0])
+
+
+def _list_read_options(args: Compare) -> dict[str, Any]:
+    """Return the reading options that differ from their default, by the keys of a plan."""
     defaults = ReadOptions()
     given = {
         key: value
         for key in _READ_KEYS
         if (value := getattr(args, key)) != getattr(defaults, key, None)
     }
-    if args.no_header:
-        given["header"] = False
-    if args.language is not None:
-        given["language"] = args.language
-    if args.plan is not None:
-        if given:
-            option = "--" + next(iter(given)).replace("_", "-").replace("header", "no-header")
-            raise typer.BadParameter(
-                f"{option} requires --quick; a plan contains the options of its data sets"
-            )
-        return load_plan(args.plan, data_dir=args.data_dir, lookup_only=args.show)
-    if args.label_separator is not None:
-        raise typer.BadParameter("--label-separator does not apply to compare; omit it")
-    source = Source(data=str(args.quick), options=args)
+    return given | ({"header": False} if args.no_header else {})
+
+
+def _load_plan(path: Path, args: Compare) -> Plan:
+    given = [*_list_read_options(args), *(["language"] if args.language is not None else [])]
+    if given:
+        option = "--" + given[0].replace("_", "-").replace("header", "no-header")
+        raise typer.BadParameter(
+            f"{option} requires --quick; a plan contains the options of its data sets"
+        )
+    return load_plan(path, data_dir=args.data_dir, lookup_only=args.show)
+
+
+def _make_quick_plan(console: Console, args: Compare) -> Plan:
+    kind = _choose_split(args)
+    source = Source(data=args.inputs or (), options=args)
     if source.paths == [STANDARD_INPUT]:
         raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
     samples = source.read(console, two_classes=True)
     if args.language is not None and isinstance(samples, FeatureMatrix):
         raise typer.BadParameter("--language requires texts, but the samples are numeric; omit it")
     source.show(console, samples)
-    dataset = {"path": source.name} if source.dataset is None else {"name": source.dataset}
-    vectorizer = {"language": given.pop("language")} if "language" in given else {}
-    return parse_plan(
+    dataset = {"path": source.paths} if source.dataset is None else {"name": source.dataset}
+    plan = parse_plan(
         {
             "name": "quick",
-            "evaluation": {"kind": _choose_split(args), "folds": QUICK_FOLDS},
-            "vectorizer": vectorizer,
-            "datasets": [{**dataset, **given}],
+            "evaluation": {"kind": kind, "folds": QUICK_FOLDS},
+            "vectorizer": {} if args.language is None else {"language": args.language},
+            "datasets": [{**dataset, **_list_read_options(args)}],
             "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
         },
         data_dir=args.data_dir,
     )
+    return _omit_learners(console, plan, find_conflicts(plan, plan.datasets[0], samples))
+
+
+def _omit_learners(console: Console, plan: Plan, conflicts: Mapping[str, str]) -> Plan:
+    """Remove learners that cannot run on the data, and print why."""
+    for learner, reason in conflicts.items():
+        console.field("omitted", f"{learner}: {reason}")
+    kept = tuple(learner for learner in plan.learners if learner.name not in conflicts)
+    return plan.model_copy(update={"learners": kept})
 
 
 def _choose_split(args: Compare) -> str:
@@ -153,13 +175,13 @@ def _choose_split(args: Compare) -> str:
 
 
 @contextmanager
-def _open_ledger(args: Compare) -> Iterator[Ledger]:
+def _open_ledger(plan: Path | None, args: Compare) -> Iterator[Ledger]:
     path = args.ledger
-    if path is None and args.plan is not None:
-        path = args.plan.with_suffix(".jsonl")
+    if path is None and plan is not None:
+        path = plan.with_suffix(".jsonl")
     if path is not None:
         if not args.show:
-            check_target(path, inputs=[] if args.plan is None else [args.plan])
+            check_target(path, inputs=args.inputs or ())
         yield Ledger(path)
         return
     with tempfile.TemporaryDirectory(prefix="cordwood-") as folder:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import typer
 from joblib import parallel_config
 
 from cordwood import api
@@ -23,6 +24,8 @@ from cordwood.persist.sample_hashes import SampleHashes
 def evaluate(args: Evaluate) -> None:
     """Print the scores of a model on labelled samples."""
     console = Console(as_json=args.json)
+    if args.group is not None:
+        raise typer.BadParameter("--group has no effect: evaluate neither splits nor fits; omit it")
     source = Source(data=args.data, options=args, subset=args.subset)
     model, card = load_model(args.model)
     roles = card_roles(card.columns)

@@ -217,6 +217,11 @@ class Source:
             if (value := getattr(self.options, name, None)) is not None
         }
         if not limits:
+            if hasattr(self.options, "before") and samples.times is not None:
+                raise typer.BadParameter(
+                    "--time requires --before or --since; `cordwood compare --quick --time` trains "
+                    "on the past and tests on the future"
+                )
             return samples
         if samples.times is None:
             raise typer.BadParameter(f"--{min(limits)} requires --time COLUMN")

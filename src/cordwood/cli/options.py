@@ -298,6 +298,12 @@ class LabelledReadOptions(ReadOptions):
             show_default=False,
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupOption:
+    """Column that keeps related samples together."""
+
     group: Annotated[
         str | None,
         typer.Option(
@@ -308,6 +314,12 @@ class LabelledReadOptions(ReadOptions):
             show_default=False,
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightAndTimeOptions:
+    """Columns of sample weights and times, for commands that use them."""
+
     weight: Annotated[
         str | None,
         typer.Option(

@@ -30,6 +30,8 @@ def report(args: MakeReport) -> None:
     console = Console(as_json=args.json, quiet=args.quiet)
     inputs = [args.model, *([args.data] if args.data else [])]
     check_report_target(args.output, inputs=inputs)
+    if args.group is not None and not args.curve:
+        raise typer.BadParameter("--group requires --curve: nothing else is split; omit it")
     if args.card is not None:
         check_target(args.card, inputs=inputs)
     made = (_report_model if _is_model(args.model) else _report_data)(console, args)

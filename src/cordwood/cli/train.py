@@ -130,6 +130,8 @@ def train(args: Train) -> None:
         console.field("decision", _format_decision(model[-1]))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
+    if samples.weights is not None:
+        console.field("weights", "used in training; expected scores are not weighted")
     evaluation = model.evaluation_ if has_scores else None
     if evaluation is not None:
         show_expected_scores(console, evaluation)

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -17,6 +18,8 @@ from cordwood.multilabel._indicators import BoolArray
 from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
 from cordwood.stacking._meta_features import choose_oof_source
 from cordwood.stacking._parallel import Task, run_tasks
+from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 Float64Array = NDArray[np.float64]
 
@@ -66,6 +69,50 @@ def make_multilabel(estimator: Any, n_labels: int, n_jobs: int | None = None) ->
     if isinstance(estimator, BaseVotingClassifier):
         return LabelPowerset(clone(estimator))
     return BinaryRelevance(clone(estimator), n_jobs=n_jobs)
+
+
+def list_members(estimator: Any) -> tuple[list[tuple[str, Any]], bool]:
+    """Return the members of a stack, or the estimator itself, by name, and whether to use OOB.
+
+    Parameters
+    ----------
+    estimator : classifier or Pipeline
+        A stack must be the only step of its pipeline.
+
+    Returns
+    -------
+    members : list of (str, estimator)
+        Unfitted.
+    use_oob : bool
+        Whether to use out-of-bag and leave-one-out predictions.
+
+    Raises
+    ------
+    ValueError
+        If the estimator is not a classifier, or a stack that cannot have several labels.
+    """
+    if not hasattr(estimator, "fit") or not is_classifier(estimator):
+        raise ValueError(f"estimator must be a classifier; got {estimator!r}")
+    last = estimator
+    if isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+        if not isinstance(last, OOBStackingClassifier):
+            return [(estimator.steps[-1][0], estimator)], True
+    if not isinstance(last, OOBStackingClassifier):
+        return [("classifier", last)], True
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        raise ValueError("a stack must be the only step of its pipeline")
+    if last.passthrough or not isinstance(last.final_estimator, LogarithmicPool | None):
+        raise ValueError(
+            "the labels of a stack are combined by logistic regressions, so that its "
+            "final_estimator and passthrough must have their defaults"
+        )
+    if not isinstance(last.use_oob, bool | np.bool_):
+        raise ValueError("use_oob of a stack must be True or False for several labels")
+    members = [(name, member) for name, member in last.estimators if member != "drop"]
+    if not members:
+        raise ValueError("all estimators of the stack are dropped; at least one is required")
+    return members, bool(last.use_oob)
 
 
 def fit_members(
@@ -167,7 +214,11 @@ class _TrainingSet(NamedTuple):
 
     def select(self, indices: NDArray[np.intp]) -> "_TrainingSet":
         """Select samples by their indices."""
-        return _TrainingSet(*(None if each is None else each[indices] for each in self))
+        return _TrainingSet(
+            self.indicators[indices],
+            None if self.sample_weight is None else self.sample_weight[indices],
+            None if self.groups is None else self.groups[indices],
+        )
 
 
 def _choose_source(member: Any, use_oob: bool, *, has_groups: bool) -> str:

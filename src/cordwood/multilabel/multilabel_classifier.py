@@ -4,8 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_classifier
-from sklearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -22,10 +21,8 @@ from cordwood._sklearn import check_sample_weight
 from cordwood.multilabel._indicators import BoolArray, assign_label_folds, check_indicators
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
 from cordwood.multilabel._label_thresholds import choose_thresholds
-from cordwood.multilabel._members import fit_members, predict_label_proba
+from cordwood.multilabel._members import fit_members, list_members, predict_label_proba
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
-from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
-from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 Float64Array = NDArray[np.float64]
 
@@ -172,7 +169,7 @@ class MultiLabelClassifier(
         self : MultiLabelClassifier
         """
         self._validate_params()
-        members, use_oob = self._list_members()
+        members, use_oob = list_members(self.estimator)
         Y = check_indicators(y)
         X = check_sparse(X)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -292,31 +289,6 @@ class MultiLabelClassifier(
         if len(np.unique(classes)) < n_labels or (np.sort(classes) != classes).any():
             raise ValueError("classes must be sorted and without duplicates")
         return classes
-
-    def _list_members(self) -> tuple[list[tuple[str, Any]], bool]:
-        """Return the members by name, and whether to use out-of-bag predictions."""
-        if not hasattr(self.estimator, "fit") or not is_classifier(self.estimator):
-            raise ValueError(f"estimator must be a classifier; got {self.estimator!r}")
-        last = self.estimator
-        if isinstance(last, Pipeline):
-            last = last.steps[-1][1]
-            if not isinstance(last, OOBStackingClassifier):
-                return [(self.estimator.steps[-1][0], self.estimator)], True
-        if not isinstance(last, OOBStackingClassifier):
-            return [("classifier", last)], True
-        if isinstance(self.estimator, Pipeline) and len(self.estimator.steps) > 1:
-            raise ValueError("a stack must be the only step of its pipeline")
-        if last.passthrough or not isinstance(last.final_estimator, LogarithmicPool | None):
-            raise ValueError(
-                "the labels of a stack are combined by logistic regressions, so that its "
-                "final_estimator and passthrough must have their defaults"
-            )
-        if not isinstance(last.use_oob, bool | np.bool_):
-            raise ValueError("use_oob of a stack must be True or False for several labels")
-        members = [(name, member) for name, member in last.estimators if member != "drop"]
-        if not members:
-            raise ValueError("all estimators of the stack are dropped; at least one is required")
-        return members, bool(last.use_oob)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

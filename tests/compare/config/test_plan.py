@@ -185,6 +185,22 @@ def test_file_may_have_text_columns_and_vectorizer_params(tmp_path):
         assert found.text == ((columns,) if isinstance(columns, str) else tuple(columns))
 
 
+def test_files_of_a_list_are_concatenated(tmp_path):
+    for name, label in (("a", "x;y"), ("b", "x")):
+        (tmp_path / f"{name}.csv").write_text(f"text,label\none,{label}\ntwo,\n")
+    (found,) = parse_plan(
+        {
+            "datasets": [{"path": ["a.csv", "b.csv"], "label_separator": ";"}],
+            "learners": [{"recipe": "svm"}],
+        },
+        folder=tmp_path,
+    ).datasets
+    assert found.name == "a and 1 more"
+    loaded = found.load()
+    assert loaded.labels == (("x", "y"), (), ("x",), ())
+    assert loaded.texts == ("one", "two") * 2
+
+
 def test_group_pattern_groups_samples_by_id(tmp_path):
     rows = {"id": ["1:a", "1:b", "2:a"], "text": list("xyz"), "label": list("aba")}
     pd.DataFrame(rows).to_csv(tmp_path / "d.csv", index=False)
@@ -417,7 +433,7 @@ def test_invalid_evaluation_raises(evaluation, sentence):
         ({"protocol": "absent.toml"}, "the protocol absent.toml cannot be read: No such file"),
         ({"protocol": 17}, "protocol must be a string; got 17"),
         ({"seed": -1}, "seed must be greater than or equal to 0; got -1"),
-        ({"metric": "micro"}, "metric must be 'micro_f1', 'macro_f1' or 'f1'; got 'micro'"),
+        ({"metric": "micro"}, "metric must be 'micro_f1', 'macro_f1', 'f1', 'samples_f1', 'sub"),
         (
             {"tuning": {"kind": "bag"}},
             "tuning.kind must be 'cv', 'oob', 'loo', 'auto' or 'test'; got 'bag'",
@@ -468,6 +484,13 @@ def test_invalid_key_or_value_raises(tables, sentence):
         ({}, "data set 1 needs a name or a path"),
         ({"nam": "docstrings", "path": "x"}, "data set 1: there is no key 'nam'; did you mean 'na"),
         ({"path": "absent.csv"}, "data set 1: there is no file "),
+        ({"path": ["absent.csv", "x.csv"]}, "data set 1: there is no file "),
+        ({"path": [3]}, "data set 1, path.0 must be a string; got 3"),
+        ({"path": []}, "data set 1 needs a name or a path"),
+        (
+            {"name": "docstrings", "label_separator": ";"},
+            "data set 1: label_separator applies to files only; add a path",
+        ),
         ({"name": "docstrings", "label": "topic"}, "data set 1: label names a column, which needs"),
         ({"name": "docstrings", "text": "body"}, "data set 1: text names a column, which needs a "),
         (

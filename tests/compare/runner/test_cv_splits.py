@@ -152,7 +152,6 @@ def test_training_subsamples_differ_between_seeds_and_folds():
     ("data", "evaluation", "message"),
     [
         (replace(corpus("ab"), labels=None), {}, "has no labels"),
-        (replace(corpus("ab"), labels=(("a", "b"), ())), {}, "exactly one label per sample"),
         (corpus("abab"), {}, "4 samples cannot be split into 5 folds"),
         (corpus("abab"), {"kind": "grouped"}, "needs groups"),
         (corpus("abab", groups=tuple("1122")), {"kind": "grouped", "folds": 3}, "2 groups cannot"),

@@ -118,12 +118,13 @@ def test_tuning_folds_respect_groups_if_the_evaluation_does(monkeypatch, kind):
     seen = []
     tune = run_trial_module.tune_by_cv
 
-    def spy(make_pipeline, grid, train, splits, objective):
+    def spy(make_pipeline, grid, train, splits, objective, *, grouped):
+        assert grouped == (kind == "grouped")
         seen.extend(
             {train.groups[i] for i in fit} & {train.groups[i] for i in validation}
             for fit, validation in splits
         )
-        return tune(make_pipeline, grid, train, splits, objective)
+        return tune(make_pipeline, grid, train, splits, objective, grouped=grouped)
 
     monkeypatch.setattr(run_trial_module, "tune_by_cv", spy)
     trial = make_trial(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})

@@ -15,14 +15,28 @@ SAMPLES = st.lists(st.tuples(st.booleans(), st.sampled_from(PROBAS)), min_size=1
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))
-def test_category_scores_match_scikit_learn(samples):
-    y_true, y_pred = np.array(samples).T
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 3)), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_category_scores_match_scikit_learn(samples, is_weighted):
+    y_true, y_pred = np.array([sample[:2] for sample in samples]).T
+    weights = np.array([weight + 0.5 for _, _, weight in samples]) if is_weighted else None
     expected = [
-        score(y_true, y_pred, zero_division=0.0)
+        score(y_true, y_pred, zero_division=0.0, sample_weight=weights)
         for score in (f1_score, precision_score, recall_score)
     ]
-    assert list(category_scores(y_true, y_pred)) == pytest.approx(expected, rel=1e-12)
+    assert list(category_scores(y_true, y_pred, weights)) == pytest.approx(expected, rel=1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(SAMPLES, st.randoms(use_true_random=False))
+def test_weighted_threshold_equals_that_of_repeated_samples(samples, random):
+    y_true = np.array([is_category for is_category, _ in samples])
+    proba = np.array([value for _, value in samples])
+    counts = np.array([random.randint(1, 3) for _ in samples])
+    repeated = find_best_threshold(np.repeat(y_true, counts), np.repeat(proba, counts))
+    assert find_best_threshold(y_true, proba, counts.astype(float)) == repeated
 
 
 @settings(deadline=None, max_examples=200)

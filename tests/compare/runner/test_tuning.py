@@ -275,3 +275,67 @@ def test_fold_with_the_only_sample_of_a_category_finds_none(corpus, recipe):
     tuned = tune_by_cv(make_pipeline, {}, single, splits, Objective("f1", "z", threshold=True))
     assert tuned.score == 0.0
     assert tuned.threshold == 0.5
+
+
+def weigh(data, seed=0):
+    weights = np.random.default_rng(seed).choice([0.2, 1.0, 5.0], len(data))
+    return replace(data, weights=tuple(weights.tolist())), weights
+
+
+@pytest.mark.parametrize("metric", ["micro_f1", "macro_f1"])
+def test_weights_count_in_fits_and_scores_of_cv(corpus, metric):
+    data, weights = weigh(corpus)
+    y = np.asarray(data.labels)
+    make_pipeline = make_factory("svm", vectorizer_params=SOCIAL)
+    splits = split(data, EvaluationConfig(folds=4), seed=0)
+    grid = {"classifier__C": [0.001, 0.1, 100.0]}
+    means = []
+    for C in grid["classifier__C"]:
+        scores = []
+        for train, test in splits:
+            model = make_pipeline({"classifier__C": C})
+            texts = np.asarray(data.texts, object)
+            model.fit(texts[train], y[train], classifier__sample_weight=weights[train])
+            predicted, params = model.predict(texts[test]), {"sample_weight": weights[test]}
+            scores.append(
+                accuracy_score(y[test], predicted, **params)
+                if metric == "micro_f1"
+                else f1_score(y[test], predicted, average="macro", **params)
+            )
+        means.append(np.mean(scores))
+    tuned = tune_by_cv(make_pipeline, grid, data, splits, Objective(metric))
+    assert tuned.score == pytest.approx(max(means), rel=1e-12)
+    assert tuned.score != tune_by_cv(make_pipeline, grid, corpus, splits, Objective(metric)).score
+
+
+def test_weights_count_in_fits_and_scores_of_oob_predictions(corpus):
+    data, weights = weigh(corpus)
+    y = np.asarray(data.labels)
+    make_pipeline = make_factory("rf", vectorizer_params=SOCIAL, classifier__n_estimators=20)
+    tuned = tune_by_oob_or_loo(
+        "oob", make_pipeline, {"classifier__max_depth": [3]}, data, Objective("micro_f1")
+    )
+    model = make_pipeline({"classifier__max_depth": 3}).set_params(classifier__oob_score=True)
+    model.fit(data.texts, y, classifier__sample_weight=weights)
+    proba = model[-1].oob_decision_function_
+    known = ~np.isnan(proba).any(axis=1)
+    predicted = model.classes_[proba[known].argmax(axis=1)]
+    expected = accuracy_score(y[known], predicted, sample_weight=weights[known])
+    assert tuned.score == pytest.approx(expected)
+
+
+def test_weights_count_in_the_threshold_of_a_category(corpus):
+    data, weights = weigh(binarize_labels(corpus, "z"))
+    splits = split(data, EvaluationConfig(folds=3), seed=0)
+    make_pipeline = make_factory("svm", vectorizer_params=SOCIAL)
+    objective = Objective("f1", "z", threshold=True)
+    tuned = tune_by_cv(make_pipeline, {}, data, splits, objective)
+    y, texts = np.asarray(data.labels), np.asarray(data.texts, object)
+    proba = np.empty(len(y))
+    for train, test in splits:
+        model = make_pipeline({})
+        model.fit(texts[train], y[train], classifier__sample_weight=weights[train])
+        proba[test] = model.predict_proba(texts[test])[:, 1]
+    assert model.classes_.tolist() == ["(others)", "z"]
+    scores = [f1_score(y == "z", proba >= t, sample_weight=weights) for t in proba]
+    assert tuned.score == pytest.approx(max(scores))

@@ -33,7 +33,10 @@ from cordwood.text.languages import check_language
 from cordwood.text.presets import PRESETS, apply_language, check_auto_for, resolve_params
 from cordwood.text.vectorizer import TextVectorizer
 
-_COLUMNS = ("text", "label", "group", "split", "weight", "time")
+_FILE_COLUMNS = ("text", "label", "split", "weight", "time")
+
+MULTILABEL_METRICS = ("samples_f1", "subset_accuracy", "ranking_precision")
+"""Metrics of data sets with several labels per sample only."""
 
 
 class Plan(ConfigTable):
@@ -48,9 +51,10 @@ class Plan(ConfigTable):
         the plan leaves open; see `cordwood.compare.config.protocol`.
     seed : int, default=42
         Random state of the splits and, with the trial, of the learners.
-    metric : {"micro_f1", "macro_f1", "f1"}, default="micro_f1"
+    metric : {"micro_f1", "macro_f1", "f1", "samples_f1", "subset_accuracy", \
+"ranking_precision"}, default="micro_f1"
         Score that tuning maximizes. "f1" is that of the positive class, and needs data sets with
-        a category.
+        a category. The last three need data sets with several labels per sample.
     evaluation : EvaluationConfig
         How samples are split into training and test sets.
     tuning : TuningConfig
@@ -67,7 +71,9 @@ class Plan(ConfigTable):
     name: StrictStr = "comparison"
     protocol: StrictStr | None = None
     seed: StrictInt = Field(default=42, ge=0, lt=2**32)
-    metric: Literal["micro_f1", "macro_f1", "f1"] = "micro_f1"
+    metric: Literal[
+        "micro_f1", "macro_f1", "f1", "samples_f1", "subset_accuracy", "ranking_precision"
+    ] = "micro_f1"
     evaluation: EvaluationConfig = EvaluationConfig()
     tuning: TuningConfig = TuningConfig()
     vectorizer: dict[str, Any] = {}
@@ -243,8 +249,8 @@ def _resolve_dataset(plan: Plan, index: int, context: _Context) -> DatasetConfig
     if dataset.path is None:
         update["kind"] = _check_name(dataset, where, context)
     else:
-        update["path"] = os.path.abspath(context.folder / dataset.path)
-        update["kind"] = _check_file(dataset, update["path"], where, context)
+        update["path"] = tuple(os.path.abspath(context.folder / path) for path in dataset.path)
+        update["kind"] = _check_files(dataset, update["path"], where, context)
     defaults = context.protocol.vectorizer_params(dataset.registered_name)
     params = {**defaults, **plan.vectorizer, **dataset.vectorizer}
     # Errors of the plan's own table are reported once, not for each data set.
@@ -260,9 +266,11 @@ def _resolve_dataset(plan: Plan, index: int, context: _Context) -> DatasetConfig
 
 def _check_name(dataset: DatasetConfig, where: str, context: _Context) -> str:
     """Look up a registered data set and return its kind."""
-    for column in _COLUMNS:
+    for column in _FILE_COLUMNS:
         if getattr(dataset, column) is not None:
             context.errors.append(f"{where}: {column} names a column, which needs a path to a file")
+    if dataset.label_separator is not None:
+        context.errors.append(f"{where}: label_separator applies to files only; add a path")
     name = dataset.registered_name
     found = context.registered.get(name, [])
     if not found:
@@ -275,14 +283,18 @@ def _check_name(dataset: DatasetConfig, where: str, context: _Context) -> str:
     return found[0].kind
 
 
-def _check_file(dataset: DatasetConfig, path: str, where: str, context: _Context) -> str:
-    """Check the file of a data set and return its kind."""
-    if not os.path.exists(path):
+def _check_files(
+    dataset: DatasetConfig, paths: tuple[str, ...], where: str, context: _Context
+) -> str:
+    """Check the files of a data set and return its kind."""
+    missing = [path for path in paths if not os.path.exists(path)]
+    if missing:
         if not context.lookup_only:
-            context.errors.append(f"{where}: there is no file {path}")
+            context.errors.append(f"{where}: there is no file {missing[0]}")
         return dataset.kind
     try:
-        return "numeric" if detect_format(path, dataset.format) == "svmlight" else "text"
+        formats = [detect_format(path, dataset.format) for path in paths]
+        return "numeric" if "svmlight" in formats else "text"
     except CordwoodError as error:
         context.errors.append(f"{where}: {error}")
         return "text"

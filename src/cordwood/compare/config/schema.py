@@ -164,20 +164,26 @@ class DatasetConfig(ConfigTable):
     ----------
     name : str
         Label in tables. Without `path` and `source` it is also the name under which
-        `cordwood.datasets.registry` finds the data set; with `path`, the file's stem by default.
+        `cordwood.datasets.registry` finds the data set; with `path`, the first file's stem by
+        default.
     source : str, optional
         Registered name of the data set, if `name` is another label.
     category : str, optional
         Label that is the positive class against all others, which turns a multiclass or multilabel
         data set into a binary one. In a plan, ``categories = ["gold", "tin"]`` stands for one data
         set per category, named after it.
-    path : str, optional
-        Data file, or folder with one folder per class, relative to the plan's folder.
+    path : tuple of str, optional
+        Data files, folders of data files, or folders with one folder per class, relative to the
+        plan's folder; in a plan, a path or a list of paths, whose rows are concatenated.
     text : tuple of str, optional
         Columns of the file that hold the text; in a plan, a name or a list of names.
     label, group, split, weight, time : str, optional
         Columns of the file that hold the label, the group, the official split, the sample weight
-        and the time. Weights are used to fit and to score.
+        and the time. Weights are used to fit, to tune and to score. A list of labels in a JSON
+        file or dataframe is several labels per sample.
+    label_separator : str, optional
+        String between the labels of a sample in the label column, such as ";", for several labels
+        per sample.
     group_pattern : str, optional
         Regular expression whose first match in the id of a sample is its group, such as
         ``"^[^:]*"``; excludes `group`.
@@ -205,9 +211,10 @@ class DatasetConfig(ConfigTable):
     """
 
     name: StrictStr = ""
-    path: StrictStr | None = None
+    path: tuple[StrictStr, ...] | None = None
     text: tuple[StrictStr, ...] | None = None
     label: StrictStr | None = None
+    label_separator: StrictStr | None = None
     group: StrictStr | None = None
     split: StrictStr | None = None
     weight: StrictStr | None = None
@@ -243,8 +250,15 @@ class DatasetConfig(ConfigTable):
         if table.get("group") and table.get("group_pattern"):
             raise ValueError("has both a group and a group_pattern; remove one")
         if not table.get("name"):
-            table["name"] = Path(str(table["path"]).removesuffix(".gz")).stem
+            first, *more = _to_list(table["path"])
+            stem = Path(str(first).removesuffix(".gz")).stem
+            table["name"] = f"{stem} and {len(more)} more" if more else stem
         return table
+
+    @field_validator("path", mode="before")
+    @classmethod
+    def _check_path(cls, path: Any) -> Any:
+        return None if path is None else _to_list(path)
 
     @field_validator("text", mode="before")
     @classmethod
@@ -285,12 +299,15 @@ class DatasetConfig(ConfigTable):
         """
         data: Corpus | FeatureMatrix
         if self.path is None:
-            data = load_dataset(self.registered_name, data_dir=data_dir, progress=progress)
+            data = load_dataset(
+                self.registered_name, data_dir=data_dir, group=self.group, progress=progress
+            )
         else:
             data = read_dataset(
                 self.path,
                 text=self.text,
                 label=self.label,
+                label_separator=self.label_separator,
                 group=self.group,
                 split=self.split,
                 weight=self.weight,
@@ -317,6 +334,10 @@ class DatasetConfig(ConfigTable):
     def registered_name(self) -> str:
         """The name that `cordwood.datasets.registry` looks up, unless there is a `path`."""
         return self.source or self.name
+
+
+def _to_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
 
 
 def expand_categories(tables: Any) -> Any:

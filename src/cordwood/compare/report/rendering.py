@@ -14,7 +14,14 @@ from typing import Any
 
 from cordwood.compare.stats.comparison import Cell, Comparison, CpuSeconds
 
-_METRIC_NAMES = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "f1": "F1"}
+_METRIC_NAMES = {
+    "micro_f1": "micro-F1",
+    "macro_f1": "macro-F1",
+    "f1": "F1",
+    "samples_f1": "sample-F1",
+    "subset_accuracy": "subset accuracy",
+    "ranking_precision": "ranking precision",
+}
 _TEST_NAMES = {
     "paired_t": "paired t-test",
     "corrected_t": "corrected resampled t-test",

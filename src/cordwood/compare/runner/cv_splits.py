@@ -6,7 +6,7 @@ trials run, nor on their number.
 
 import hashlib
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
+from cordwood.multilabel._indicators import find_rarest_labels, to_indicators
 
 Indices = NDArray[np.intp]
 
@@ -38,7 +39,7 @@ def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int)
     Parameters
     ----------
     data : Corpus or FeatureMatrix
-        With exactly one label per sample.
+        Samples with several labels are stratified by their rarest label.
     evaluation : EvaluationConfig
         Its `kind` is one of
 
@@ -65,8 +66,8 @@ def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int)
     Raises
     ------
     DataError
-        If there are no labels, several labels per sample, no groups, no times or no official split
-        where one is needed, or fewer samples, groups or times than folds.
+        If there are no labels, no groups, no times or no official split where one is needed, or
+        fewer samples, groups or times than folds.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def subsample_train(
     Parameters
     ----------
     data : Corpus or FeatureMatrix
-        With exactly one label per sample.
+        Samples with several labels are stratified by their rarest label.
     split : Split
         A split of the data.
     train_fraction : float
@@ -204,14 +205,16 @@ def fingerprint(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig) -> s
 
 
 def _encode_labels(data: Corpus | FeatureMatrix) -> Indices:
-    """Encode the labels as integers, in order of first occurrence."""
+    """Encode the labels as integers, in order of first occurrence.
+
+    The class of a sample with several labels is the one with the fewest samples, as in
+    `cordwood.multilabel`, so that rare labels are spread over the folds.
+    """
     if data.labels is None:
         raise DataError("a comparison needs labelled samples, but the data set has no labels")
     if data.multilabel:
-        raise DataError(
-            "a comparison needs exactly one label per sample, but the data set is multilabel; "
-            "name its categories in the plan"
-        )
+        rarest = find_rarest_labels(to_indicators(cast(Any, data.labels))[1])
+        return np.unique(rarest, return_inverse=True)[1].ravel()
     codes = {label: code for code, label in enumerate(dict.fromkeys(data.labels))}
     return np.array([codes[label] for label in data.labels], dtype=np.intp)
 

@@ -13,6 +13,7 @@ from cordwood.compare.runner.cv_splits import (
     split,
     subsample_train,
 )
+from cordwood.compare.runner.data_conflicts import check_data
 from cordwood.compare.runner.fit_cache import FIT_CACHE
 from cordwood.compare.runner.trials import Trial
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -31,7 +32,7 @@ class LoadedDataset:
     Parameters
     ----------
     data : Corpus or FeatureMatrix
-        With exactly one label per sample.
+        With labels.
     fingerprint : str
         Hash of everything in the data that a result can depend on.
     evaluation : EvaluationConfig
@@ -89,13 +90,15 @@ def load(dataset: DatasetConfig, plan: Plan, data_dir: DataDir) -> LoadedDataset
     Raises
     ------
     DataError
-        If the data set cannot be loaded, or not be split as the plan requires.
+        If the data set cannot be loaded, or not be split as the plan requires, or if a learner or
+        the metric of the plan does not apply to it.
     """
     try:
         data = dataset.load(data_dir=data_dir)
         splits = tuple(split(data, plan.evaluation, plan.seed))
     except DataError as error:
         raise DataError(f"data set {dataset.name!r}: {error}") from error
+    check_data(plan, dataset, data)
     loaded = LoadedDataset(
         data=data,
         fingerprint=fingerprint(data, plan.evaluation),

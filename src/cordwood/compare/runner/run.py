@@ -4,8 +4,8 @@ A record of the ledger has the fields
 
 - `key`: identifies the result; `trial`: the trial as JSON; `random_state`: of its estimators;
   `data` and `plan`: fingerprints;
-- `scores`: `micro_f1` and `macro_f1`, and for a trial with a category its binary `f1`, `precision`
-  and `recall`;
+- `scores`: `micro_f1` and `macro_f1`; for a trial with a category its binary `f1`, `precision` and
+  `recall`; with several labels per sample `samples_f1`, `subset_accuracy` and `ranking_precision`;
 - `params`: tuned parameters; `tuned_by`: "cv", "oob", "loo", "test" or null; `tuning_score`: their
   score by it, or null; `threshold`: the tuned decision threshold, if there is one;
 - `n_words`: number of distinct words of the rules, for rule-based learners; `rounds`: if the plan
@@ -135,7 +135,8 @@ def run(
     Raises
     ------
     DataError
-        If a data set cannot be loaded or split, before any trial runs.
+        Before any trial runs: if a data set cannot be loaded or split, or if a learner or the
+        metric does not apply to it, such as a learner without sample weights to weighted samples.
     CordwoodError
         If worker processes are killed, if the cluster is not available, or if its workers have
         other versions of Python or of the libraries than this process.

@@ -15,18 +15,23 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._resources import PeakMemory, timer
-from cordwood.api import predict, score
+from cordwood._training_options import wrap_multilabel
+from cordwood.api import MultiLabelPredictions, Predictions
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import Split, split
 from cordwood.compare.runner.fit_cache import FIT_CACHE
-from cordwood.compare.runner.thresholds import category_proba, category_scores
-from cordwood.compare.runner.transform_cache import fit_transform, get_inputs
+from cordwood.compare.runner.thresholds import category_proba
+from cordwood.compare.runner.transform_cache import fit_transform
+from cordwood.compare.runner.trial_scores import (
+    compute_scores,
+    fit_classifier,
+    make_predictions,
+)
 from cordwood.compare.runner.trials import Trial, build_pipeline
 from cordwood.compare.runner.tuning import (
     MakePipeline,
@@ -42,7 +47,7 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
 
 _N_WARM_UP = 200  # samples
-_warmed_up: set[tuple[str, type]] = set()
+_warmed_up: set[tuple[str, type, bool]] = set()
 
 # Categories of warnings that do not affect a result.
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
@@ -60,8 +65,8 @@ class TrialResult(NamedTuple):
         failed.
     predictions : dict of str to ndarray
         `test_indices` (of the test samples), `class_codes` (indices of the predicted classes in
-        `classes`), `proba` (probabilities in single precision) and `classes`; empty if the trial
-        failed.
+        `classes`) or, with several labels per sample, `indicators`, `proba` (probabilities in
+        single precision) and `classes`; empty if the trial failed.
     """
 
     outcome: dict[str, Any]
@@ -101,6 +106,7 @@ def run_trial(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: in
 
 def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) -> TrialResult:
     train, test = data.select(split.train), data.select(split.test)
+    groups = train.groups if trial.evaluation["kind"] == "grouped" else None
     make_pipeline = _pipeline_factory(trial, data, seed)
     _warm_up(trial.recipe or str(trial.estimator), make_pipeline, train)
     memory = PeakMemory()
@@ -109,27 +115,26 @@ def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) ->
     pipeline = make_pipeline(tuned.params)
     transformed = fit_transform(pipeline, train, test)
     classifier = pipeline[-1]
-    if trial.is_stack:
+    if trial.is_stack and not train.multilabel:
         classifier.set_params(memory=FIT_CACHE)
         FIT_CACHE.use_training_set(
             (trial.dataset, trial.repeat, trial.fold, trial.train_fraction, trial.max_positives)
         )
     with timer() as fitting, FIT_CACHE.track_saved_time() as saved_in_fit:
-        classifier.fit(
-            transformed.X_train, np.asarray(train.labels), **_fit_params(trial, classifier, train)
-        )
+        fit_classifier(classifier, transformed.X_train, train, groups)
     with timer() as predicting, FIT_CACHE.track_saved_time() as saved_in_predict:
         proba = classifier.predict_proba(transformed.X_test)
     peak_memory = memory.read()
-    classes = np.asarray(classifier.classes_)
-    codes = _predict_codes(proba, classes, trial.category, tuned.threshold)
+    predictions = make_predictions(classifier, proba)
+    if tuned.threshold is not None:
+        predictions = _apply_threshold(predictions, trial.category, tuned.threshold)
     timings = {
         "tune": (tuning,),
         "fit": (transformed.fit_timing, fitting, saved_in_fit),
         "predict": (transformed.transform_timing, predicting, saved_in_predict),
     }
     outcome = {
-        "scores": _score(test, classes[codes], classes, trial.category),
+        "scores": compute_scores(test, predictions, trial.category),
         "params": tuned.params,
         "tuning_score": tuned.score,
         "tuned_by": tuned.kind,
@@ -146,54 +151,33 @@ def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) ->
             trial, classifier, train=(transformed.X_train, train), test=(transformed.X_test, test)
         ),
     }
-    predictions: dict[str, NDArray[Any]] = {
+    arrays: dict[str, NDArray[Any]] = {
         "test_indices": split.test,
-        "class_codes": codes.astype(np.int32),
+        **_encode_predictions(predictions),
         "proba": proba.astype(np.float32),
-        "classes": classes,
+        "classes": predictions.classes,
     }
-    return TrialResult(outcome, predictions)
+    return TrialResult(outcome, arrays)
 
 
-def _fit_params(trial: Trial, classifier: Any, train: Corpus | FeatureMatrix) -> dict[str, Any]:
-    """Return the sample weights, and the groups if the classifier accepts them and they are used.
-
-    Raises
-    ------
-    CordwoodError
-        If there are weights and the classifier does not accept them.
-    """
-    params: dict[str, Any] = {}
-    if trial.evaluation["kind"] == "grouped" and has_fit_parameter(classifier, "groups"):
-        params["groups"] = train.groups
-    if train.weights is not None:
-        if not has_fit_parameter(classifier, "sample_weight"):
-            raise CordwoodError(f"learner {trial.learner!r} cannot use sample weights")
-        params["sample_weight"] = np.asarray(train.weights, float)
-    return params
-
-
-def _predict_codes(
-    proba: NDArray[Any], classes: NDArray[Any], category: str | None, threshold: float | None
-) -> NDArray[np.intp]:
-    """Return the index of the predicted class of each sample."""
-    if threshold is None:
-        return np.asarray(np.argmax(proba, axis=1))
+def _apply_threshold(
+    predictions: Predictions | MultiLabelPredictions, category: str | None, threshold: float
+) -> Predictions:
+    """Predict the category above a threshold of its probability, and the other class below."""
+    proba, classes = predictions.probabilities, predictions.classes
     is_category = classes == category
     above = category_proba(proba, classes, category) > threshold
-    return np.where(above, np.argmax(is_category), np.argmin(is_category))
+    labels = classes[np.where(above, np.argmax(is_category), np.argmin(is_category))]
+    return Predictions(labels=labels, probabilities=proba, classes=classes)
 
 
-def _score(
-    data: Corpus | FeatureMatrix, y_pred: NDArray[Any], classes: NDArray[Any], category: str | None
-) -> dict[str, float]:
-    labels = data.labels or ()
-    overall = score(labels, y_pred.tolist(), classes.tolist(), data.weights)
-    scores = {"micro_f1": overall.micro_f1, "macro_f1": overall.macro_f1}
-    if category is None:
-        return scores
-    binary = category_scores(np.asarray(labels) == category, y_pred == category)
-    return {**scores, **binary._asdict()}
+def _encode_predictions(
+    predictions: Predictions | MultiLabelPredictions,
+) -> dict[str, NDArray[Any]]:
+    if isinstance(predictions, MultiLabelPredictions):
+        return {"indicators": predictions.indicators.astype(np.uint8)}
+    codes = {label: code for code, label in enumerate(predictions.classes.tolist())}
+    return {"class_codes": np.array([codes[each] for each in predictions.labels.tolist()], "i4")}
 
 
 def _count_rule_words(classifier: Any) -> dict[str, int]:
@@ -212,14 +196,19 @@ def _score_rounds(
         return {}
     classes = np.asarray(classifier.classes_)
     rounds: dict[str, Any] = {}
+
+    def score_stage(data: Corpus | FeatureMatrix, labels: NDArray[Any]) -> dict[str, float]:
+        found = Predictions(labels=labels, probabilities=np.empty(0), classes=classes)
+        return compute_scores(data, found, trial.category)
+
     for name, (X, data) in samples.items():
         stages: dict[int, dict[str, float]] = {}
         y_pred, n = classes, 0
         for n, y_pred in enumerate(islice(classifier.staged_predict(X), requested[-1]), start=1):
             if n in requested:
-                stages[n] = _score(data, y_pred, classes, trial.category)
+                stages[n] = score_stage(data, y_pred)
         if n not in stages:
-            stages[n] = _score(data, y_pred, classes, trial.category)
+            stages[n] = score_stage(data, y_pred)
         rounds["n"] = list(stages)
         rounds[name] = {
             metric: [scores[metric] for scores in stages.values()] for metric in stages[n]
@@ -235,6 +224,9 @@ def _pipeline_factory(trial: Trial, data: Corpus | FeatureMatrix, seed: int) -> 
 
     def make_pipeline(params: Mapping[str, Any]) -> Pipeline:
         pipeline = build_pipeline(trial, params, input=input_type, scale=scale, random_state=seed)
+        if data.multilabel:
+            name, classifier = pipeline.steps[-1]
+            pipeline.steps[-1] = (name, wrap_multilabel(classifier, random_state=seed))
         if remove:
             pipeline.steps.insert(0, ("remover", EmptyFeatureRemover()))
         return pipeline
@@ -244,12 +236,15 @@ def _pipeline_factory(trial: Trial, data: Corpus | FeatureMatrix, seed: int) -> 
 
 def _warm_up(learner: str, make_pipeline: MakePipeline, train: Corpus | FeatureMatrix) -> None:
     """Fit and predict a few samples, once per process, to exclude compilation from the timings."""
-    if (learner, type(train)) in _warmed_up:
+    key = learner, type(train), train.multilabel
+    if key in _warmed_up:
         return
-    _warmed_up.add((learner, type(train)))
+    _warmed_up.add(key)
     few = train.select(np.linspace(0, len(train) - 1, min(len(train), _N_WARM_UP), dtype=int))
     with suppress(Exception):  # the trial itself reports errors
-        predict(make_pipeline({}).fit(get_inputs(few), np.asarray(few.labels)), few)
+        pipeline = make_pipeline({})
+        X = fit_transform(pipeline, few).X_train
+        fit_classifier(pipeline[-1], X, few, None).predict_proba(X)
 
 
 def _tune(
@@ -282,7 +277,7 @@ def _tune(
         folds=trial.tuning["folds"],
     )
     splits = split(train, inner, trial.seed)
-    return tune_by_cv(make_pipeline, trial.grid, train, splits, objective)
+    return tune_by_cv(make_pipeline, trial.grid, train, splits, objective, grouped=grouped)
 
 
 def _format_message(error: BaseException | Warning | str) -> str:

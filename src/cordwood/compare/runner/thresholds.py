@@ -3,7 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+_TINY = 1e-300  # in place of a denominator of zero
 
 DEFAULT_THRESHOLD = 0.5
 """Decision threshold of a probability if none is tuned."""
@@ -23,7 +25,9 @@ class CategoryScores(NamedTuple):
     recall: float
 
 
-def category_scores(y_true: NDArray[np.bool_], y_pred: NDArray[np.bool_]) -> CategoryScores:
+def category_scores(
+    y_true: NDArray[np.bool_], y_pred: NDArray[np.bool_], sample_weight: ArrayLike | None = None
+) -> CategoryScores:
     """Compute F1, precision and recall of a category.
 
     Parameters
@@ -32,6 +36,8 @@ def category_scores(y_true: NDArray[np.bool_], y_pred: NDArray[np.bool_]) -> Cat
         Whether a sample belongs to the category.
     y_pred : bool array of shape (n_samples,)
         Whether it is predicted to belong to it.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Sample weights; None means equal weights.
 
     Returns
     -------
@@ -42,8 +48,9 @@ def category_scores(y_true: NDArray[np.bool_], y_pred: NDArray[np.bool_]) -> Cat
     >>> category_scores(np.array([True, True, False, False]), np.array([True, False, True, True]))
     CategoryScores(f1=0.4, precision=0.3333333333333333, recall=0.5)
     """
-    n_true, n_pred = int(y_true.sum()), int(y_pred.sum())
-    n_correct = int((y_true & y_pred).sum())
+    weights = np.ones(len(y_true)) if sample_weight is None else np.asarray(sample_weight, float)
+    n_true, n_pred = float(weights @ y_true), float(weights @ y_pred)
+    n_correct = float(weights @ (y_true & y_pred))
     return CategoryScores(
         f1=2 * n_correct / (n_true + n_pred) if n_true + n_pred else 0.0,
         precision=n_correct / n_pred if n_pred else 0.0,
@@ -81,7 +88,11 @@ def category_proba(
     return proba[:, column[0]].astype(np.float64) if len(column) else np.zeros(len(proba))
 
 
-def find_best_threshold(y_true: NDArray[np.bool_], proba: NDArray[np.float64]) -> float:
+def find_best_threshold(
+    y_true: NDArray[np.bool_],
+    proba: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None = None,
+) -> float:
     """Find the threshold above which predicting the category maximizes F1.
 
     Parameters
@@ -90,6 +101,8 @@ def find_best_threshold(y_true: NDArray[np.bool_], proba: NDArray[np.float64]) -
         Whether a sample belongs to the category.
     proba : float array of shape (n_samples,)
         Its probability of belonging to it.
+    sample_weight : float array of shape (n_samples,), default=None
+        Sample weights; None means equal weights.
 
     Returns
     -------
@@ -102,10 +115,11 @@ def find_best_threshold(y_true: NDArray[np.bool_], proba: NDArray[np.float64]) -
     >>> float(find_best_threshold(np.array([True, True, False]), np.array([0.9, 0.3, 0.1])))
     0.2
     """
+    weights = np.ones(len(proba)) if sample_weight is None else sample_weight
     order = np.argsort(-proba, kind="stable")
     ranked = proba[order].astype(np.float64)
-    n_correct = np.cumsum(y_true[order])
-    f1 = 2 * n_correct / (y_true.sum() + np.arange(1, len(proba) + 1))
+    n_correct = np.cumsum((weights * y_true)[order])
+    f1 = 2 * n_correct / np.maximum(weights @ y_true + np.cumsum(weights[order]), _TINY)
     lower = np.append(ranked[1:], 0.0)
     f1[ranked <= lower] = 0.0  # no threshold separates equal probabilities
     best = f1.max(initial=0.0)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from cordwood._resources import Timing, timer
+from cordwood.compare.runner.trial_scores import make_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
 _MAX_BYTES = 256_000_000
@@ -94,7 +95,7 @@ def _fit_transform(
     with timer() as fit_timing:
         X_train = get_inputs(train)
         if transformers is not None:
-            X_train = transformers.fit_transform(X_train, np.asarray(train.labels))
+            X_train = transformers.fit_transform(X_train, make_target(train))
     with timer() as transform_timing:
         X_test = None if test is None else get_inputs(test)
         if transformers is not None and test is not None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from cordwood.api import score
+from cordwood.api import MultiLabelPredictions, Predictions
 from cordwood.compare.runner.cv_splits import Split, subsample_train
 from cordwood.compare.runner.thresholds import (
     DEFAULT_THRESHOLD,
@@ -31,6 +31,11 @@ from cordwood.compare.runner.thresholds import (
     find_best_threshold,
 )
 from cordwood.compare.runner.transform_cache import fit_transform
+from cordwood.compare.runner.trial_scores import (
+    compute_scores,
+    fit_classifier,
+    make_predictions,
+)
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.stacking._meta_features import supports_oob
 
@@ -70,8 +75,8 @@ class Objective(NamedTuple):
 
     Parameters
     ----------
-    metric : {"micro_f1", "macro_f1", "f1"}
-        Name of the score.
+    metric : str
+        Name of the score, see `cordwood.compare.runner.trial_scores.compute_scores`.
     category : str or None, default=None
         The positive class of "f1".
     threshold : bool, default=False
@@ -89,6 +94,8 @@ def tune_by_cv(
     data: Corpus | FeatureMatrix,
     splits: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
     objective: Objective,
+    *,
+    grouped: bool = False,
 ) -> TunedParams:
     """Find the parameters with the best cross-validation score.
 
@@ -104,6 +111,8 @@ def tune_by_cv(
         Training and validation indices of each fold.
     objective : Objective
         The score to maximize.
+    grouped : bool, default=False
+        Whether classifiers that accept groups are fitted with those of the samples.
 
     Returns
     -------
@@ -115,31 +124,37 @@ def tune_by_cv(
     pooled = np.empty((len(candidates), len(data)))  # category probabilities, for metric "f1"
     for fold, (train, test) in enumerate(splits):
         train_data, test_data = data.select(train), data.select(test)
-        for i, proba, classes in _fit_predict(make_pipeline, candidates, train_data, test_data):
+        for i, found in _fit_predict(
+            make_pipeline, candidates, train_data, test_data, grouped=grouped
+        ):
             if objective.metric == "f1":
-                pooled[i, test] = category_proba(proba, classes, objective.category)
+                pooled[i, test] = category_proba(
+                    found.probabilities, found.classes, objective.category
+                )
             else:
-                scores[i, fold] = _score(test_data.labels, proba, classes, objective)
+                scores[i, fold] = compute_scores(test_data, found)[objective.metric]
     if objective.metric != "f1":
         return _select_best(candidates, scores.mean(axis=1), "cv")
     # All samples, except in splits by time, which never test the first samples.
     tested = np.unique(np.concatenate([test for _, test in splits]))
     is_category = np.asarray(data.labels)[tested] == objective.category
-    return _tune_by_pooled_f1(candidates, is_category, pooled[:, tested], objective)
+    weights = _get_weights(data)[tested]
+    return _tune_by_pooled_f1(candidates, is_category, pooled[:, tested], weights, objective)
 
 
 def _tune_by_pooled_f1(
     candidates: Sequence[dict[str, Any]],
     y_true: NDArray[np.bool_],
     pooled: NDArray[np.float64],
+    weights: NDArray[np.float64],
     objective: Objective,
 ) -> TunedParams:
     thresholds = [
-        find_best_threshold(y_true, proba) if objective.threshold else DEFAULT_THRESHOLD
+        find_best_threshold(y_true, proba, weights) if objective.threshold else DEFAULT_THRESHOLD
         for proba in pooled
     ]
     scores = [
-        category_scores(y_true, proba > threshold).f1
+        category_scores(y_true, proba > threshold, weights).f1
         for proba, threshold in zip(pooled, thresholds, strict=True)
     ]
     best = _select_best(candidates, np.array(scores), "cv")
@@ -177,8 +192,8 @@ def tune_on_test(
     """
     candidates = list(ParameterGrid(dict(grid)))
     scores = np.empty(len(candidates))
-    for i, proba, classes in _fit_predict(make_pipeline, candidates, train, test):
-        scores[i] = _score(test.labels, proba, classes, objective)
+    for i, found in _fit_predict(make_pipeline, candidates, train, test, grouped=False):
+        scores[i] = compute_scores(test, found, objective.category)[objective.metric]
     return _select_best(candidates, scores, "test")
 
 
@@ -297,7 +312,6 @@ def tune_by_oob_or_loo(
         The first of equally good candidates, in the order of scikit-learn's `ParameterGrid`.
     """
     candidates = list(ParameterGrid(dict(grid)))
-    y = np.asarray(data.labels)
     indices = np.arange(len(data)) if indices is None else indices
     groups = data.groups if grouped else None
     scores = np.zeros(len(candidates))
@@ -306,15 +320,18 @@ def tune_by_oob_or_loo(
         for i in same_transform:
             classifier = make_pipeline(candidates[i])[-1]
             if kind == "oob":
-                proba = _predict_oob(classifier, X, y)[indices]
+                fit_classifier(classifier.set_params(oob_score=True), X, data, groups)
+                proba = np.asarray(classifier.oob_decision_function_)[indices]
             else:
                 # Fitting a lazy classifier is cheap: it only stores the samples.
-                proba = np.asarray(classifier.fit(X, y).loo_decision_function(groups, indices))
+                fit_classifier(classifier, X, data, groups)
+                proba = np.asarray(classifier.loo_decision_function(groups, indices))
             # Samples without a prediction: NaN in cordwood, zeros in scikit-learn.
             has_prediction = proba.sum(axis=1) > 0
             if has_prediction.any():
-                y_true = y[indices[has_prediction]]
-                scores[i] = _score(y_true, proba[has_prediction], classifier.classes_, objective)
+                found = make_predictions(classifier, proba[has_prediction])
+                known = data.select(indices[has_prediction])
+                scores[i] = compute_scores(known, found, objective.category)[objective.metric]
     return _select_best(candidates, scores, kind)
 
 
@@ -322,8 +339,8 @@ def _supports_loo(classifier: Any) -> bool:
     return hasattr(classifier, "loo_decision_function")
 
 
-def _predict_oob(classifier: Any, X: Any, y: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(classifier.set_params(oob_score=True).fit(X, y).oob_decision_function_)
+def _get_weights(data: Corpus | FeatureMatrix) -> NDArray[np.float64]:
+    return np.ones(len(data)) if data.weights is None else np.asarray(data.weights, float)
 
 
 def _fit_predict(
@@ -331,22 +348,30 @@ def _fit_predict(
     candidates: Sequence[Mapping[str, Any]],
     train: Corpus | FeatureMatrix,
     test: Corpus | FeatureMatrix,
-) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """Yield the index of each candidate, its test probabilities and its classes.
+    *,
+    grouped: bool,
+) -> Iterator[tuple[int, Predictions | MultiLabelPredictions]]:
+    """Yield the index of each candidate and its predictions of the test samples.
 
     Training samples of one class, such as those of the fold that has the only sample of a category,
     are not fitted, because many classifiers require two: this class has probability one.
     """
-    y = np.asarray(train.labels)
-    classes = np.unique(y)
+    classes = np.array([]) if train.multilabel else np.unique(np.asarray(train.labels))
     if len(classes) == 1:
-        yield from ((i, np.ones((len(test), 1)), classes) for i in range(len(candidates)))
+        constant = Predictions(
+            labels=np.repeat(classes, len(test)),
+            probabilities=np.ones((len(test), 1)),
+            classes=classes,
+        )
+        yield from ((i, constant) for i in range(len(candidates)))
         return
+    groups = train.groups if grouped else None
     for same_transform in _group_by_transform(candidates):
         data = fit_transform(make_pipeline(candidates[same_transform[0]]), train, test)
         for i in same_transform:
-            classifier = make_pipeline(candidates[i])[-1].fit(data.X_train, y)
-            yield i, classifier.predict_proba(data.X_test), classifier.classes_
+            classifier = make_pipeline(candidates[i])[-1]
+            fit_classifier(classifier, data.X_train, train, groups)
+            yield i, make_predictions(classifier, classifier.predict_proba(data.X_test))
 
 
 def _group_by_transform(candidates: Sequence[Mapping[str, Any]]) -> Iterator[list[int]]:
@@ -358,15 +383,6 @@ def _group_by_transform(candidates: Sequence[Mapping[str, Any]]) -> Iterator[lis
         }
         groups.setdefault(json.dumps(params, sort_keys=True), []).append(i)
     yield from groups.values()
-
-
-def _score(y_true: Any, proba: NDArray[Any], classes: NDArray[Any], objective: Objective) -> float:
-    y_pred = classes[np.argmax(proba, axis=1)]
-    if objective.metric == "f1":
-        category = objective.category
-        return category_scores(np.asarray(y_true) == category, y_pred == category).f1
-    scores = score(list(y_true), y_pred.tolist(), classes.tolist())
-    return float(getattr(scores, objective.metric))
 
 
 def _select_best(

@@ -38,6 +38,9 @@ METRICS = ("micro_f1", "macro_f1")
 CATEGORY_METRICS = ("f1",)
 """Default metrics if every trial has a category."""
 
+MULTILABEL_METRICS = (*METRICS, "samples_f1", "subset_accuracy", "ranking_precision")
+"""Default metrics if the samples of all finished trials have several labels."""
+
 TestName = Literal["paired_t", "corrected_t", "wilcoxon"]
 Mark = Literal["best", "tied", "undecided", ""]
 
@@ -189,7 +192,8 @@ def compare(
         a record are missing. By default, the trials of the records.
     metrics : sequence of str, optional
         Names of scores in the records; by default `CATEGORY_METRICS` if every trial has a
-        category, and otherwise `METRICS`.
+        category, `MULTILABEL_METRICS` if every finished trial has several labels per sample, and
+        otherwise `METRICS`.
     test : {"paired_t", "corrected_t", "wilcoxon"}, default="paired_t"
         Test of each learner against the best on each data set: paired t-test, t-test corrected
         for overlapping training sets, or Wilcoxon signed-rank test.
@@ -221,8 +225,7 @@ def compare(
     """
     index = build_index(records, planned)
     if metrics is None:
-        has_categories = all(trial.get("category") for trial in index.trials.values())
-        metrics = CATEGORY_METRICS if has_categories else METRICS
+        metrics = _choose_metrics(index)
     check_metrics(metrics, index)
     train_size = max(key.train_size for key in index.trials)
     datasets, learners = index.names("dataset"), index.names("learner")
@@ -257,6 +260,14 @@ def compare(
         rounds=MappingProxyType(_average_rounds(index, metrics, train_size)),
         n_words=MappingProxyType(_average_n_words(index, train_size)),
     )
+
+
+def _choose_metrics(index: ResultIndex) -> tuple[str, ...]:
+    if all(trial.get("category") for trial in index.trials.values()):
+        return CATEGORY_METRICS
+    scores = [record["scores"] for record in index.records.values() if record.get("scores")]
+    has_several = bool(scores) and all("samples_f1" in each for each in scores)
+    return MULTILABEL_METRICS if has_several else METRICS
 
 
 def learning_curves(
