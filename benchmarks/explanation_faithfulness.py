@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from cordwood import recipes
 from cordwood.inspection import Explainer
-from cordwood.inspection._term_spans import Words
+from cordwood.inspection._word_folding import Words
 from corpora import load_single_label
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run

@@ -1,6 +1,6 @@
 """Are scores from the training data alone right, and do their intervals cover the test score?
 
-    python dev.py bench oof_scores [--sets youtube webkb] [--recipe quick] [--limit 2000]
+    python dev.py bench oof_scores [--sets youtube webkb] [--recipe quick] [--cv 3 10]
 
 A random sample of each data set is split into folds. A model is trained on all folds but one; its
 scores are estimated as by `cordwood.inspection.oof_evaluation`, and measured on the remaining fold.
@@ -8,12 +8,15 @@ The difference of both has two sources of noise, the training samples and the te
 is covered if the difference is at most 1.96 times the square root of the sum of the two bootstrap
 variances, which happens in 95 % of the folds if the estimate is unbiased and its variance is right.
 
-Prints the mean estimate and test score of each data set, their difference, and the share of folds
-that are covered. The last lines are the means over all data sets.
+Prints the mean estimate and test score of each data set, their difference, the share of folds that
+are covered, and the CPU time of training. The last lines are the means over all data sets. With
+several values of `--cv`, the number of folds inside a stack, all of them are trained on the same
+samples, one after another.
 """
 
 import argparse
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,14 +70,16 @@ def measure_fold(
         recipe, input="text" if is_text else "numeric", random_state=seed, **params
     )
     X = training_set.texts if is_text else training_set.X
+    start = time.process_time()
     oof = fit_with_oof(model, X, np.asarray(training_set.labels), groups=training_set.groups)
+    seconds = time.process_time() - start
     codes = np.searchsorted(oof.classes, np.asarray(test_set.labels))
     groups = training_set.groups and np.unique(training_set.groups, return_inverse=True)[1]
     parts = {
         "oof": (oof.proba, oof.y, groups),
         "test": (api.predict(model, test_set).probabilities, codes, None),
     }
-    record: Record = {}
+    record: Record = {"seconds": seconds}
     for part, (proba, y_true, part_groups) in parts.items():
         point = compute_scores(proba, y_true)
         resampled = resample_scores(
@@ -94,19 +99,23 @@ def is_covered(record: Record, name: str) -> bool:
 
 
 def main(
-    names: Sequence[str], recipe: str, cv: int | None, limit: int, n_folds: int, ledger: Path | None
+    names: Sequence[str],
+    recipe: str,
+    n_inner_folds: Sequence[int],
+    limit: int,
+    n_folds: int,
+    ledger: Path | None,
 ) -> None:
     print_run()
-    params: dict[str, Any] = {}
+    settings: list[dict[str, Any]] = [{}]
     if recipes.find(recipe).members:
-        params = {"check_leakage": False}  # does not affect predictions
-        if cv is not None:
-            params["cv"] = cv
-    print(f"recipe {recipe} {params}, at most {limit:,} samples, {n_folds} folds of five\n")
+        default = {"check_leakage": False}  # does not affect predictions
+        settings = [{**default, "cv": cv} for cv in n_inner_folds] or [default]
+    print(f"recipe {recipe}, at most {limit:,} samples, {n_folds} folds of five\n")
     print_head(
         "data set",
         *("samples", "accuracy", "test", "difference", "covered"),
-        *("macro F1: difference", "covered", "log loss: difference", "covered"),
+        *("macro F1: difference", "covered", "log loss: test", "difference", "covered", "seconds"),
     )
     records = []
     for name in names:
@@ -117,18 +126,27 @@ def main(
             {
                 "dataset": name,
                 "recipe": recipe,
+                "cv": params.get("cv"),
                 "n": len(train),
                 "fold": number,
                 **measure_fold(dataset, train, test, number, recipe, params),
             }
             for number, (train, test) in enumerate(folds[:n_folds])
+            for params in settings
         ]
         if ledger is not None:
             with ledger.open("a") as file:
                 file.writelines(json.dumps(record) + "\n" for record in found)
         records += found
-        print_row(name, f"{len(labels) * 4 // 5:,}", *_summarize(found))
-    print_row("all", "", *_summarize(records))
+        _print_rows(name, f"{len(labels) * 4 // 5:,}", found)
+    _print_rows("all", "", records)
+
+
+def _print_rows(name: str, n_samples: str, records: Sequence[Record]) -> None:
+    """Print one row for each number of folds inside the stack."""
+    for cv in dict.fromkeys(record["cv"] for record in records):
+        same = [record for record in records if record["cv"] == cv]
+        print_row(name if cv is None else f"{name}, cv={cv}", n_samples, *_summarize(same))
 
 
 def _summarize(records: Sequence[Record]) -> list[str]:
@@ -137,18 +155,18 @@ def _summarize(records: Sequence[Record]) -> list[str]:
         estimate = np.mean([record[f"oof {name}"] for record in records])
         truth = np.mean([record[f"test {name}"] for record in records])
         covered = f"{sum(is_covered(record, name) for record in records)}/{len(records)}"
-        shown = f"{estimate - truth:+.3f}"
-        cells += [f"{estimate:.3f}", f"{truth:.3f}", shown, covered][
-            0 if name == "accuracy" else 2 :
-        ]
-    return cells
+        shown = {"accuracy": [f"{estimate:.3f}", f"{truth:.3f}"], "log_loss": [f"{truth:.3f}"]}
+        cells += [*shown.get(name, []), f"{estimate - truth:+.3f}", covered]
+    return [*cells, f"{np.mean([record['seconds'] for record in records]):.2f}"]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", nargs="+", default=SETS, metavar="NAME")
     parser.add_argument("--recipe", default="quick")
-    parser.add_argument("--cv", type=at_least(2), help="folds inside a stack")
+    parser.add_argument(
+        "--cv", nargs="+", type=at_least(2), default=[], help="folds inside a stack"
+    )
     parser.add_argument("--limit", type=at_least(100), default=2000)
     parser.add_argument("--folds", type=at_least(1), default=5)
     parser.add_argument("--ledger", type=Path, help="append the scores of each fold to this file")

@@ -41,6 +41,7 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.decision_rule import DecisionRule, make_decision_rule
+from cordwood.inspection.evaluation import oof_evaluation
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
@@ -158,7 +159,8 @@ def train(
     Pipeline
         Fitted pipeline. Its `predict` and `predict_proba` take what it was trained on: texts, a
         feature matrix, or a table with the columns of the training set. Its attribute `oof_`
-        contains the out-of-fold predictions, an `OOFPredictions`, if they were computed, and
+        contains the out-of-fold predictions, an `OOFPredictions`, if they were computed,
+        `evaluation_` the scores expected on new samples, an `OOFEvaluation` without baselines, and
         `scope_` a `ScopeReference`, with which `predict` finds samples that are unlike the training
         samples.
 
@@ -269,6 +271,7 @@ def train(
         scope = fit_scope(inner, rows, inner_oof.proba)
         model.steps[-len(inner.steps) :] = inner.steps
         model.oof_, model.scope_ = inner_oof, scope
+        model.evaluation_ = oof_evaluation(inner_oof)
         return model
     except DataError:
         raise

@@ -56,16 +56,21 @@ def test_train_prints_scores_as_json(run):
     assert record["n_samples"] == 120
     assert set(record["baselines"]) == {"TF-IDF + linear SVM", "majority class"}
     assert record["accuracy"]["low"] < record["accuracy"]["value"] < record["accuracy"]["high"]
-    assert len(persist.load("rows.cordwood").oof_) == 120
+    model = persist.load("rows.cordwood")
+    assert len(model.oof_) == 120
+    assert model.evaluation_.to_dict() == record
 
 
 def test_scores_and_baseline_can_be_switched_off(run):
     out = run("train", "rows.csv", "--recipe", "nb", "--no-baseline").out
     assert "this model\n" in out
     assert "linear SVM" not in out
+    assert not persist.load("rows.cordwood").evaluation_.baselines
     out = run("train", "rows.csv", "--recipe", "nb", "--no-scores").out
     assert "Expected on new samples" not in out
-    assert not hasattr(persist.load("rows.cordwood"), "oof_")
+    model = persist.load("rows.cordwood")
+    assert not hasattr(model, "oof_")
+    assert not hasattr(model, "evaluation_")
 
 
 def test_one_sample_per_class_is_trained_without_scores(run):

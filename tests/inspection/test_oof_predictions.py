@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 import cordwood
 from cordwood import RandomForestClassifier, recipes
-from cordwood.inspection import OOFPredictions, compute_oof, oof_predictions
+from cordwood.inspection import OOFPredictions, compute_oof
+from cordwood.stacking import _meta_features
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def samples():
 @pytest.mark.parametrize("n_folds", [5, 10])
 def test_cross_validation_matches_cross_val_predict(samples, n_folds, monkeypatch):
     X, y = samples
-    monkeypatch.setattr(oof_predictions, "_FEW", 240 if n_folds == 10 else 239)
+    monkeypatch.setattr(_meta_features, "_TEN_FOLDS", 240 if n_folds == 10 else 239)
     model = make_pipeline(StandardScaler(), LogisticRegression())
     oof = compute_oof(model, X, y, random_state=3)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=3)

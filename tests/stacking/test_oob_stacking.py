@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood.stacking import _meta_features
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 PIXELS, DIGITS = load_digits(return_X_y=True)
@@ -64,6 +65,24 @@ def test_oof_source_of_each_kind_of_estimator():
     assert np.array_equal(blocks["lazy"], model.named_estimators_["lazy"].loo_decision_function())
     # The estimators given by the user are not modified.
     assert members[0][1].oob_score is False
+
+
+@pytest.mark.parametrize(("limits", "n_folds"), [((300, 400), 10), ((299, 300), 5), ((1, 299), 3)])
+def test_cv_auto_chooses_the_folds_by_the_number_of_samples(limits, n_folds, monkeypatch):
+    monkeypatch.setattr(_meta_features, "_TEN_FOLDS_OF_STACKS", limits[0])
+    monkeypatch.setattr(_meta_features, "_FIVE_FOLDS_OF_STACKS", limits[1])
+    model = stack([("bayes", bayes())], linear(), cv="auto").fit(X, Y)
+    expected = stack([("bayes", bayes())], linear(), cv=n_folds).fit(X, Y)
+    assert np.array_equal(model.meta_features_, expected.meta_features_)
+
+
+def test_cv_auto_with_groups_and_leakage_check():
+    groups = np.arange(300) // 3
+    model = stack([("bayes", bayes())], linear(), cv="auto", check_leakage=True)
+    model.fit(X, Y, groups=groups)
+    expected = stack([("bayes", bayes())], linear(), cv=10).fit(X, Y, groups=groups)
+    assert np.array_equal(model.meta_features_, expected.meta_features_)
+    assert set(model.oof_optimism_) == {"bayes"}
 
 
 def test_cross_validated_meta_features_match_cross_val_predict():
@@ -371,7 +390,7 @@ def test_set_params_drop_and_grid_search_by_name():
         ({"check_leakage": "no"}, "check_leakage must be True or False; got 'no'"),
         ({"final_estimator": CountVectorizer()}, "final_estimator must be a classifier; got Count"),
         ({"n_jobs": 0}, "n_jobs must be .*; got 0"),
-        ({"cv": "five"}, "cv must be an integer, .* or 'prefit'; got 'five'"),
+        ({"cv": "five"}, "cv must be an integer, 'auto', 'prefit', .*; got 'five'"),
     ],
 )
 def test_invalid_parameters_raise(params, message):

@@ -14,13 +14,11 @@ _LABELS = {
 }
 
 
-def estimate_scores(
-    console: Console, model: Any, samples: Corpus | FeatureMatrix, *, has_baseline: bool
-) -> OOFEvaluation:
-    """Estimate the scores from the out-of-fold predictions of the model."""
+def estimate_scores(console: Console, model: Any, samples: Corpus | FeatureMatrix) -> OOFEvaluation:
+    """Estimate the scores from the out-of-fold predictions of the model, and of baselines."""
     X = samples.texts if isinstance(samples, Corpus) else samples.X
     with console.progress("estimating the scores"):
-        return oof_evaluation(model, X if has_baseline else None)
+        return oof_evaluation(model, X)
 
 
 def show_expected_scores(console: Console, evaluation: OOFEvaluation) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -95,7 +96,8 @@ def train(args: Train) -> None:
             **params,
         )
     seconds, peak = time.perf_counter() - start, memory.read()
-    persist.save(
+    save = partial(
+        persist.save,
         model,
         target,
         fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
@@ -104,6 +106,11 @@ def train(args: Train) -> None:
         bundle_encoder=args.bundle_encoder,
         sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
     )
+    save()
+    if has_scores and args.baseline:
+        # After the model has been saved: nothing is lost if this is interrupted.
+        model.evaluation_ = estimate_scores(console, model, samples)
+        save()
     size = target.stat().st_size
     vectorizer = _find_vectorizer(model)
     if vectorizer is not None:
@@ -123,9 +130,8 @@ def train(args: Train) -> None:
         console.field("decision", _format_decision(model[-1]))
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
-    evaluation = None
-    if has_scores:
-        evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
+    evaluation = model.evaluation_ if has_scores else None
+    if evaluation is not None:
         show_expected_scores(console, evaluation)
     if samples.multilabel and args.scores:
         console.field("scores", _format_oof_scores(model[-1], samples))

@@ -6,7 +6,7 @@ import numpy as np
 
 from cordwood.inspection._attribution import Attribution
 from cordwood.inspection._path_integrals import Floats
-from cordwood.inspection._term_spans import Words
+from cordwood.inspection._word_folding import Words
 from cordwood.stacking._meta_features import predict_proba
 
 METHOD = "approximate: change of the probability without each word, scaled to the sum"

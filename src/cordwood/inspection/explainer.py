@@ -35,13 +35,8 @@ from cordwood.inspection._table_rows import (
     is_explainable,
     iter_rows,
 )
-from cordwood.inspection._term_spans import (
-    FoldedTerms,
-    TermLocator,
-    WordCache,
-    Words,
-    split_vectorizer,
-)
+from cordwood.inspection._term_spans import TermLocator, WordCache, split_vectorizer
+from cordwood.inspection._word_folding import FoldedTerms, Words
 from cordwood.inspection.explanation import (
     Explanation,
     Explanations,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cordwood.exceptions import CordwoodError
 from cordwood.inspection._html import render_explanation, render_list
-from cordwood.inspection._term_spans import FoldedTerms
+from cordwood.inspection._word_folding import FoldedTerms
 
 Floats = NDArray[np.float64]
 

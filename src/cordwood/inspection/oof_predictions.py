@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from cordwood._prediction_records import OOFPredictions
 from cordwood.stacking._meta_features import (
+    choose_n_folds,
     choose_oof_source,
     impute_prior,
     make_folds,
@@ -22,10 +23,6 @@ from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 __all__ = ["OOFPredictions", "compute_oof", "fit_with_oof"]
-
-# Few samples are cross-validated in more folds: a model that is trained on 80 % of them is clearly
-# worse than that of all samples, and fits are fast.
-_N_FOLDS, _N_FOLDS_OF_FEW, _FEW = 5, 10, 5000
 
 
 def compute_oof(
@@ -41,8 +38,8 @@ def compute_oof(
     """Compute out-of-fold predictions of a classifier.
 
     A stack, and a classifier with unbiased out-of-bag or leave-one-out predictions, is fitted once.
-    All others are fitted five more times, in a stratified cross-validation of the whole pipeline,
-    or ten more times if there are at most 5,000 samples.
+    All others are fitted again in each fold of a stratified cross-validation of the whole pipeline:
+    ten folds for at most 5,000 samples, five for more.
 
     Parameters
     ----------
@@ -159,8 +156,9 @@ def _cross_validate(
     random_state: int | None,
 ) -> NDArray[np.float64]:
     """Predict each fold by a clone that is fitted on the other folds."""
-    n_folds = _N_FOLDS_OF_FEW if len(y) <= _FEW else _N_FOLDS
-    folds = make_folds(n_folds, np.searchsorted(classes, y), groups, random_state)
+    folds = make_folds(
+        choose_n_folds(len(y), of_stack=False), np.searchsorted(classes, y), groups, random_state
+    )
     tasks = [
         Task("fold", model, partial(predict_fold, model, X, y, fit_params, fold, classes))
         for fold in folds

@@ -24,6 +24,7 @@ _MIN_PROBA = 1e-3
 # Larger predictions would take more memory than some models; they are not stored.
 MAX_OOF_SIZE = 2**24
 
+_MAX_NAME_LENGTH = 10_000
 _SOURCES = ("oob", "loo", "cv", "prefit")
 _ARRAYS = {
     "y": "int64",
@@ -76,11 +77,9 @@ class OOFField(Field):
         """Check types, shapes and ranges."""
         if value is None:
             return None
-        if not isinstance(value, OOFPredictions) or not isinstance(value.sources, dict):
+        if not isinstance(value, OOFPredictions):
             return "an OOFPredictions"
-        sources = value.sources
-        is_valid = all(isinstance(key, str) and len(key) <= 10_000 for key in sources)
-        if not is_valid or not all(source in _SOURCES for source in sources.values()):
+        if not are_valid_sources(value.sources):
             return "an OOFPredictions with valid sources"
         if value.proba.shape != (len(value.y), len(value.classes)) or not value.proba.size:
             return "an OOFPredictions with one row per sample and one column per class"
@@ -90,6 +89,16 @@ class OOFField(Field):
         if not (value.proba.min() >= 0 and np.abs(sums - 1).max() < 1e-3):
             return "an OOFPredictions whose probabilities sum to one"
         return None
+
+
+def are_valid_sources(sources: Any) -> bool:
+    """Return whether an untrusted value maps names to sources of out-of-fold predictions."""
+    if not isinstance(sources, dict):
+        return False
+    has_names = all(isinstance(name, str) and len(name) <= _MAX_NAME_LENGTH for name in sources)
+    return has_names and all(
+        isinstance(source, str) and source in _SOURCES for source in sources.values()
+    )
 
 
 def compress_proba(

@@ -309,7 +309,7 @@ RECIPES: Mapping[str, Recipe] = {
     "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
         "stack of nbsvm, nb, knn and rf (seconds)",
-        partial(_STACK, cv=3),
+        partial(_STACK, cv="auto"),
         members=("nbsvm", "nb", "knn", "rf"),
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
         auto_encoder=True,

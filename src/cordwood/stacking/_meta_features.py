@@ -21,6 +21,10 @@ from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
+# Largest number of samples that are divided into so many folds.
+_TEN_FOLDS = 5_000
+_TEN_FOLDS_OF_STACKS, _FIVE_FOLDS_OF_STACKS = 1_000, 20_000
+
 
 class TrainingSet(NamedTuple):
     """Labels, groups and folds shared by all base estimators.
@@ -62,6 +66,33 @@ class FittedEstimators(NamedTuple):
     sources: list[str]
     oof_probas: list[NDArray[np.float64]]
     fit_times: list[float]
+
+
+def choose_n_folds(n_samples: int, *, of_stack: bool) -> int:
+    """Choose the number of folds of a cross-validation whose predictions estimate the scores.
+
+    A model that is trained on two thirds of few samples is clearly worse than that of all samples;
+    with more folds, the scores are less biased, and fits on few samples are fast. The weights of
+    the members of a stack depend on the folds as well, and ten folds of more than some 1,000
+    samples lead to less accurate stacks than five; see docs/scores.md.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    of_stack : bool
+        Whether the predictions are meta-features.
+
+    Examples
+    --------
+    >>> [choose_n_folds(n_samples, of_stack=True) for n_samples in (1_000, 20_000, 20_001)]
+    [10, 5, 3]
+    >>> [choose_n_folds(n_samples, of_stack=False) for n_samples in (5_000, 5_001)]
+    [10, 5]
+    """
+    if n_samples <= (_TEN_FOLDS_OF_STACKS if of_stack else _TEN_FOLDS):
+        return 10
+    return 3 if of_stack and n_samples > _FIVE_FOLDS_OF_STACKS else 5
 
 
 def make_folds(

@@ -53,6 +53,7 @@ from cordwood.stacking._member_scores import measure_ablation, predict_codes, sc
 from cordwood.stacking._meta_features import (
     Fold,
     TrainingSet,
+    choose_n_folds,
     find_stack_method,
     fit_with_oof,
     impute_prior,
@@ -113,9 +114,10 @@ class OOBStackingClassifier(
         `cordwood.stacking.combiners`. None stands for `LogarithmicPool`, or, with `passthrough`,
         for scikit-learn's ``LogisticRegression(max_iter=1000)``, which is sensitive to the scale of
         the features.
-    cv : int, "prefit", cross-validation generator or iterable, default=5
+    cv : int, "auto", "prefit", cross-validation generator or iterable, default=5
         Folds for the base estimators that are cross-validated:
 
+        - "auto": ten folds for at most 1,000 samples, five for at most 20,000, three for more.
         - int: the number of folds of a shuffled `StratifiedKFold`, or `StratifiedGroupKFold` if
           `groups` are given; fewer if the largest class has fewer samples.
         - A scikit-learn splitter, or an iterable of (train, test) index arrays.
@@ -229,9 +231,9 @@ class OOBStackingClassifier(
     `oof_proba_` estimates how the stack predicts new samples. Two small biases are opposite:
     base estimators that are cross-validated in `cv` folds are trained on fewer samples than those
     that predict new samples, and transformers that pipelines share, such as vectorizers, are fitted
-    on all samples, though without labels. With three folds and 1,600 samples, the accuracy of
-    `oof_proba_` was too low by 0.8 percentage points on average over 16 data sets; with ten folds,
-    the bias was not significant. See docs/scores.md.
+    on all samples, though without labels. With 1,600 samples, the accuracy of `oof_proba_` was too
+    low by 0.8 percentage points on average over 16 data sets with three folds, by 0.3 with five and
+    by 0.0 with ten. See docs/scores.md.
 
     `sample_weight` is passed to all base estimators and to the final estimator; if one of them does
     not accept it, `fit` raises an error. With scikit-learn's metadata routing enabled, `fit`
@@ -434,7 +436,7 @@ class OOBStackingClassifier(
         fold_seed, final_seed, leakage_seed, prune_seed = check_random_state(
             self.random_state
         ).randint(np.iinfo(np.int32).max, size=4)
-        if isinstance(self.cv, str):
+        if self._is_prefit:
             self._use_prefit(members, X)
         else:
             folds = self._make_folds(class_codes, groups, routed["cv"], int(fold_seed))
@@ -462,7 +464,7 @@ class OOBStackingClassifier(
             self._cross_fit_final()
             self._final_training_set = None  # in order not to keep the features
         self.oof_optimism_: dict[str, float] = {}
-        if self.check_leakage and not isinstance(self.cv, str):
+        if self.check_leakage and not self._is_prefit:
             with callbacks.task("check-leakage"):
                 metadata = params if groups is None else {**params, "groups": groups}
                 self.oof_optimism_ = measure_oof_optimism(self, X, y, metadata, int(leakage_seed))
@@ -632,10 +634,10 @@ class OOBStackingClassifier(
     def _check_params(self) -> list[tuple[str, Any]]:
         """Validate the parameters; return the base estimators that are not dropped."""
         self._validate_params()
-        if isinstance(self.cv, str) and self.cv != "prefit":
+        if isinstance(self.cv, str) and self.cv not in ("auto", "prefit"):
             raise ValueError(
-                "cv must be an integer, a cross-validation generator, an iterable of (train, test) "
-                f"indices or 'prefit'; got {self.cv!r}."
+                "cv must be an integer, 'auto', 'prefit', a cross-validation generator or an "
+                f"iterable of (train, test) indices; got {self.cv!r}."
             )
         if not isinstance(self.estimators, list | tuple) or not self.estimators:
             raise ValueError(
@@ -652,6 +654,10 @@ class OOBStackingClassifier(
         if not is_classifier(self._get_final_estimator()):
             raise ValueError(f"final_estimator must be a classifier; got {self.final_estimator!r}.")
         return members
+
+    @property
+    def _is_prefit(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "prefit"
 
     def _route_metadata(
         self,
@@ -680,7 +686,7 @@ class OOBStackingClassifier(
             )
         final_estimator = self._get_final_estimator()
         if sample_weight is not None:
-            fitted_here = {} if isinstance(self.cv, str) else dict(members)
+            fitted_here = {} if self._is_prefit else dict(members)
             check_sample_weight_support({**fitted_here, "final_estimator": final_estimator})
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
@@ -709,10 +715,13 @@ class OOBStackingClassifier(
         self, class_codes: NDArray[np.intp], groups: Any, split_params: dict[str, Any], seed: int
     ) -> list[Fold]:
         """Return the folds of the cross-validation."""
-        if not isinstance(self.cv, Integral):
-            return list(check_cv(self.cv).split(class_codes, class_codes, **split_params))
-        check_number("cv", self.cv, 2)
-        return make_folds(int(self.cv), class_codes, groups, seed)
+        if isinstance(self.cv, str):
+            n_folds = choose_n_folds(len(class_codes), of_stack=True)
+            return make_folds(n_folds, class_codes, groups, seed)
+        if isinstance(self.cv, Integral):
+            check_number("cv", self.cv, 2)
+            return make_folds(int(self.cv), class_codes, groups, seed)
+        return list(check_cv(self.cv).split(class_codes, class_codes, **split_params))
 
     def _fit_base_estimators(
         self,
