@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cordwood import check_dataset, train
+from cordwood import train
 from cordwood.compare.stats.comparison import compare
 from cordwood.datasets.registry import load_dataset
 from cordwood.inspection import estimate_learning_curve, oof_evaluation
@@ -43,7 +43,6 @@ def main() -> None:
         data_name="dataset:docstrings, subset train",
         evaluation=oof_evaluation(model, training.texts),
         curve=curve,
-        findings=check_dataset(training).findings,
     ).save(GALLERY / "model.html")
     for path in sorted(GALLERY.glob("*.html")):
         print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e3:.0f} kB")

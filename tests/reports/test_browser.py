@@ -141,12 +141,81 @@ def test_page_fits_the_width_and_has_contrast(browser, pages, kind, width, theme
         "  x /= 255; return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });"
         "  return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };"
         "const ground = luminance(getComputedStyle(document.body).backgroundColor);"
-        "return Array.from(document.querySelectorAll('p, td, th, a, .note, figcaption, dt'))"
-        "  .map(e => luminance(getComputedStyle(e).color))"
+        "const texts = 'p, td, th, a, .note, figcaption, dt';"
+        "const find = css => Array.from(document.querySelectorAll(css))"
+        "  .map(e => getComputedStyle(e));"
+        "return [...find(texts).map(s => s.color), ...find('svg text').map(s => s.fill)]"
+        "  .map(luminance)"
         "  .map(c => (Math.max(c, ground) + 0.05) / (Math.min(c, ground) + 0.05))"
     )
     # The minimum of the Web Content Accessibility Guidelines, level AA.
     assert min(colors) >= 4.5
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colored_entries_have_contrast(browser, pages, theme):
+    open_page(browser, pages["model"], theme=theme)
+    contrasts = browser.execute_script(
+        "const parse = c => c.match(/[0-9.]+/g).map(Number);"
+        "const linear = x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;"
+        "const luminance = v => 0.2126 * linear(v[0] / 255) + 0.7152 * linear(v[1] / 255)"
+        "  + 0.0722 * linear(v[2] / 255);"
+        "const ground = parse(getComputedStyle(document.body).backgroundColor);"
+        "return Array.from(document.querySelectorAll('.heat td, mark')).map(e => {"
+        "  const style = getComputedStyle(e);"
+        "  const [r, g, b, a = 1] = parse(style.backgroundColor);"
+        "  const back = luminance([r, g, b].map((x, i) => a * x + (1 - a) * ground[i]));"
+        "  const text = luminance(parse(style.color));"
+        "  return (Math.max(text, back) + 0.05) / (Math.min(text, back) + 0.05);"
+        "})"
+    )
+    assert len(contrasts) > 20
+    assert min(contrasts) >= 4.5
+
+
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_screen_readers_have_headings_labels_and_table_headers(browser, pages, kind):
+    open_page(browser, pages[kind])
+    levels = browser.execute_script(
+        "return Array.from(document.querySelectorAll('h1, h2, h3, h4, h5, h6'))"
+        ".map(h => Number(h.tagName[1]))"
+    )
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(second <= first + 1 for first, second in zip(levels[:-1], levels[1:], strict=True))
+    unlabelled = browser.execute_script(
+        "return ["
+        "  ...document.querySelectorAll('svg:not([role=img][aria-label])'),"
+        "  ...document.querySelectorAll('table:not([aria-label]), th:not([scope])'),"
+        "  ...Array.from(document.querySelectorAll('tbody tr'))"
+        "    .filter(r => !r.querySelector('th[scope=row]')),"
+        "  ...Array.from(document.querySelectorAll('input')).filter(i => !i.closest('label')),"
+        "].map(e => e.outerHTML)"
+    )
+    assert unlabelled == []
+    assert browser.execute_script("return document.documentElement.lang") == "en"
+
+
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_keyboard_reaches_the_content_and_focus_is_visible(browser, pages, kind):
+    open_page(browser, pages[kind], width=390)
+    body = browser.find_element("css selector", "body")
+    body.send_keys("\ue004")  # tab
+    skip = browser.switch_to.active_element
+    assert skip.get_attribute("href").endswith("#main")
+    assert skip.rect["x"] >= 0
+    for _ in range(40):
+        browser.switch_to.active_element.send_keys("\ue004")
+        outline = browser.execute_script(
+            "const e = document.activeElement;"
+            "return e === document.body ? 'solid' : getComputedStyle(e).outlineStyle"
+        )
+        assert outline != "none"
+    # Areas that do not scroll are not among the stops of the tab key.
+    stops = browser.execute_script(
+        "return Array.from(document.querySelectorAll('.scroll, .plot'))"
+        ".filter(e => (e.tabIndex === 0) !== (e.scrollWidth > e.clientWidth)).length"
+    )
+    assert stops == 0
 
 
 def test_header_sorts_a_table(browser, pages):

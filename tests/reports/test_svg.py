@@ -108,7 +108,9 @@ def test_critical_difference_orders_learners_by_rank():
     ticks = {node.text: float(node.get("x")) for node in root.iter("text")}
     assert ticks["1"] < ticks["2"] < ticks["4"]
     assert {"best (1.20)", "worst (3.50)"} <= set(ticks)
-    assert len([node for node in root.iter("line") if node.get("class") == "clique"]) == 1
+    # The bar of the group, and its entry in the legend.
+    assert len([node for node in root.iter("line") if node.get("class") == "clique"]) == 2
+    assert "not significantly different" in ticks
 
 
 def test_long_names_fit_into_the_critical_difference_diagram():

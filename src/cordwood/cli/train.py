@@ -154,7 +154,6 @@ def train(args: Train) -> None:
             card=card,
             data_name=source.name,
             details=details,
-            findings=findings,
             evaluation=evaluation,
         )
     console.field("next", f"cordwood predict {target} NEW-DATA")

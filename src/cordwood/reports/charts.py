@@ -21,9 +21,10 @@ from cordwood.reports.svg import (
     text_width,
 )
 
-WIDTH = 480.0
+WIDTH = 420.0
 _TOP, _BOTTOM = 34.0, 44.0
 _MAX_LABEL = 28
+_MAX_LINE_LABEL = 20
 _MAX_RIGHT = 170.0
 _ROW = 22.0
 
@@ -66,11 +67,14 @@ class TimedScore(NamedTuple):
     seconds, score : float
     is_best : bool
         Whether no other one is both faster and better.
+    error : float, default=0.0
+        Standard error of the score; 0 if it is unknown.
     """
 
     seconds: float
     score: float
     is_best: bool
+    error: float = 0.0
 
 
 def histogram(
@@ -122,6 +126,7 @@ def interval_chart(
     legend: Sequence[tuple[str, int, str]] = (),
     low: float | None = None,
     high: float | None = None,
+    has_values: bool = False,
 ) -> str:
     """Draw one dot with an interval per row.
 
@@ -137,6 +142,9 @@ def interval_chart(
         Meaning of the marks.
     low, high : float, optional
         Range of the axis; by default that of the intervals.
+    has_values : bool, default=False
+        Whether the value and its interval are written at the end of each row, for intervals that
+        are too short to be seen.
 
     Returns
     -------
@@ -146,12 +154,16 @@ def interval_chart(
     names = {name: shorten(name, _MAX_LABEL) for name in rows}
     # Bold letters are wider.
     left = min(max(map(text_width, names.values())) * (1.08 if strong else 1) + 14, 210)
+    texts = [f"{row.value:.1f} ({row.low:.1f} to {row.high:.1f})" for row in rows.values()]
+    right = max(map(text_width, texts)) + 14 if has_values else 16
     drawing = Drawing(WIDTH, 8 + _ROW * len(rows) + _BOTTOM)
-    frame = Frame(left, 8, WIDTH - 16, 8 + _ROW * len(rows))
+    frame = Frame(left, 8, WIDTH - right, 8 + _ROW * len(rows))
     ends = [end for row in rows.values() for end in (row.low, row.high)]
     low, high = _pad(min(ends), max(ends), low, high)
     x = linear_scale(low, high, frame.left, frame.right)
-    for value, label in zip(*linear_ticks(low, high), strict=True):
+    # Labels of ticks need about 40 pixels.
+    n_ticks = min(5, max(2, int((frame.right - frame.left) / 40)))
+    for value, label in zip(*linear_ticks(low, high, n_ticks), strict=True):
         drawing.line(x(value), frame.top, x(value), frame.bottom, "grid")
         drawing.text(x(value), frame.bottom + 16, label, anchor="middle", css="tick")
     for i, (name, row) in enumerate(rows.items()):
@@ -161,7 +173,10 @@ def interval_chart(
         if row.high > row.low:
             drawing.line(x(row.low), middle, x(row.high), middle, "bar s0")
         hint = f"{name}: {row.value:.2f} ({row.low:.2f} to {row.high:.2f})"
-        drawing.marker(x(row.value), middle, 0, "hollow s0" if name in hollow else "fill s0", hint)
+        css = "hollow s0" if name in hollow else "fill s0"
+        drawing.marker(x(row.value), middle, 0, css, hint, 3.5 if has_values else 4.5)
+        if has_values:
+            drawing.text(frame.right + 10, middle + 4, texts[i], css="tick")
     drawing.text((frame.left + frame.right) / 2, frame.bottom + 34, x_label, anchor="middle")
     if legend:
         drawing.height = drawing.legend(legend, 4, frame.bottom + 54) - 12
@@ -205,7 +220,7 @@ def line_chart(
     str
         An SVG element.
     """
-    names = {name: shorten(name, _MAX_LABEL) for name in series}
+    names = {name: shorten(name, _MAX_LINE_LABEL) for name in series}
     labelled = len(series) > 1
     right = min(max(map(text_width, names.values())) + 30, _MAX_RIGHT) if labelled else 16
     plot_height = max(190.0, 15.0 * len(series)) if labelled else 190.0
@@ -213,8 +228,8 @@ def line_chart(
     frame = Frame(46, _TOP, WIDTH - right, _TOP + plot_height)
     points = [p for each in (series, dashed or {}) for line in each.values() for p in line]
     x_low, x_high = x_range or (min(p.x for p in points), max(p.x for p in points))
-    ends = [end for p in points for end in (p.low, p.high)]
-    low, high = y_range or _pad(min(ends), max(ends))
+    bounds = [end for p in points for end in (p.low, p.high)]
+    low, high = y_range or _pad(min(bounds), max(bounds))
     scale = log_scale if log_x else linear_scale
     x = scale(x_low, x_high, frame.left + 6, frame.right - 6)
     y = linear_scale(low, high, frame.bottom, frame.top)
@@ -234,7 +249,8 @@ def line_chart(
             if markers:
                 drawing.marker(x(p.x), y(p.y), i, f"fill {css}", f"{name}: {p.y:.2f}", 3.5)
     if labelled:
-        _label_lines(drawing, frame, {n: y(line[-1].y) for n, line in series.items()}, names)
+        ends = {name: (x(line[-1].x), y(line[-1].y)) for name, line in series.items()}
+        _label_lines(drawing, frame, ends, names)
     if legend:
         drawing.height = drawing.legend(legend, 4, frame.bottom + 56) - 12
     last = "; ".join(f"{name}: {line[-1].y:.2f} at the end" for name, line in series.items())
@@ -260,7 +276,10 @@ def time_chart(points: Mapping[str, TimedScore], *, title: str, x_label: str, y_
     drawing = Drawing(WIDTH, height)
     frame = Frame(46, _TOP, WIDTH - 16, height - _BOTTOM - 44)
     seconds = [p.seconds for p in points.values()]
-    low, high = _pad(min(p.score for p in points.values()), max(p.score for p in points.values()))
+    low, high = _pad(
+        min(p.score - p.error for p in points.values()),
+        max(p.score + p.error for p in points.values()),
+    )
     x_low, x_high = min(seconds) / 1.4, max(seconds) * 1.8
     x = log_scale(x_low, x_high, frame.left, frame.right)
     y = linear_scale(low, high, frame.bottom, frame.top)
@@ -293,6 +312,9 @@ def time_chart(points: Mapping[str, TimedScore], *, title: str, x_label: str, y_
             drawing.line(*at, *nearest, "leader")
         css = f"s{i % N_SERIES}"
         hint = f"{name}: {p.score:.2f}, {p.seconds:.2g} s"
+        if p.error > 0:
+            low_end, high_end = y(p.score - p.error), y(p.score + p.error)
+            drawing.line(at[0], low_end, at[0], high_end, f"error {css}")
         drawing.marker(*at, i, f"{'fill' if p.is_best else 'hollow'} {css}", hint)
         drawing.text(box.left, -box.bottom - 2, names[name])
     bottom = drawing.legend(
@@ -300,8 +322,10 @@ def time_chart(points: Mapping[str, TimedScore], *, title: str, x_label: str, y_
         4,
         frame.bottom + 58,
     )
-    hollow = [("hollow s7", 0, "another is both faster and better")]
-    drawing.height = drawing.legend(hollow, 4, bottom) - 12
+    others = [("hollow s7", 0, "another is both faster and better")]
+    if any(p.error > 0 for p in points.values()):
+        others.append(("error s7", -1, "± standard error"))
+    drawing.height = drawing.legend(others, 4, bottom) - 12
     return drawing.render(
         title, "; ".join(f"{n}: {p.score:.2f} in {p.seconds:.2g} s" for n, p in points.items())
     )
@@ -338,7 +362,7 @@ def critical_difference_chart(
     axis, bars = 58.0, 14.0 * len(groups) + 8
     labels = {name: f"{shorten(name, _MAX_LABEL)} ({ranks[name]:.2f})" for name in order}
     margin = max(map(text_width, labels.values())) + 24
-    width = max(WIDTH + 120, 2 * margin + 200)
+    width = max(WIDTH, 2 * margin + 200)
     height = axis + bars + 20 * max(half, n - half) + 10
     drawing = Drawing(width, height)
     x = linear_scale(1, n, margin, width - margin)
@@ -365,6 +389,9 @@ def critical_difference_chart(
         drawing.path([(x(ranks[name]), axis), (x(ranks[name]), at - 4), (side, at - 4)], "leader")
         anchor = "end" if is_left else "start"
         drawing.text(side - 4 if is_left else side + 4, at, labels[name], anchor=anchor)
+    if groups:
+        legend = [("clique", -1, "not significantly different"), ("leader", -1, "average rank")]
+        drawing.height = drawing.legend(legend, 4, height + 16) - 12
     return drawing.render(title, "; ".join(f"{name}: {ranks[name]:.2f}" for name in order))
 
 
@@ -415,15 +442,19 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], *, title: str) -> str
 
 
 def _label_lines(
-    drawing: Drawing, frame: Frame, ends: Mapping[str, float], names: Mapping[str, str]
+    drawing: Drawing,
+    frame: Frame,
+    ends: Mapping[str, tuple[float, float]],
+    names: Mapping[str, str],
 ) -> None:
-    """Write the names of lines at their right ends, moved apart."""
-    order = sorted(ends, key=ends.__getitem__)
-    heights = spread_labels([ends[name] for name in order], 14, frame.top, frame.bottom)
+    """Write the names of lines to the right of their ends, moved apart."""
+    order = sorted(ends, key=lambda name: ends[name][1])
+    heights = spread_labels([ends[name][1] for name in order], 14, frame.top, frame.bottom)
     series = {name: i for i, name in enumerate(ends)}
     for name, at in zip(order, np.asarray(heights).tolist(), strict=True):
         css = f"s{series[name] % N_SERIES}"
-        drawing.line(frame.right - 4, ends[name], frame.right + 8, at, f"leader {css}")
+        start, height = ends[name]
+        drawing.line(start + 5, height, frame.right + 8, at, f"leader {css}")
         drawing.marker(frame.right + 13, at, series[name], f"fill {css}", "", 3.5)
         drawing.text(frame.right + 21, at + 4, names[name])
 

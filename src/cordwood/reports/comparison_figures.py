@@ -17,6 +17,7 @@ from cordwood.reports.comparison_scores import differ
 from cordwood.reports.wording import join_names
 
 _MAX_NAMES = 4
+_MISSING = "–"
 
 
 def rank_blocks(summary: Mapping[str, Any]) -> list[Block]:
@@ -87,7 +88,9 @@ def time_blocks(summary: Mapping[str, Any]) -> list[Block]:
         title = f"{name} against CPU time"
         svg = time_chart(
             {
-                learner: TimedScore(p["seconds"], 100 * p["score"], p["is_best"])
+                learner: TimedScore(
+                    p["seconds"], 100 * p["score"], p["is_best"], 100 * (p["error"] or 0.0)
+                )
                 for learner, p in points.items()
             },
             title=title,
@@ -96,12 +99,13 @@ def time_blocks(summary: Mapping[str, Any]) -> list[Block]:
         )
         data = text_table(
             title,
-            ["learner", "CPU seconds", f"{name}, %", "on the Pareto front"],
+            ["learner", "CPU seconds", f"{name}, %", "standard error", "on the Pareto front"],
             [
                 [
                     learner,
                     (format_seconds(p["seconds"]), p["seconds"]),
                     100 * p["score"],
+                    _MISSING if p["error"] is None else 100 * p["error"],
                     "yes" if p["is_best"] else "no",
                 ]
                 for learner, p in points.items()

@@ -235,7 +235,26 @@ def _interval_chart(
             for learner, row in rows.items()
         ],
     )
-    return Chart(title=title, svg=svg, data=data)
+    return Chart(title=title, svg=svg, sentence=_describe_intervals(rows, tied), data=data)
+
+
+def _describe_intervals(rows: Mapping[str, Estimate], tied: Sequence[str]) -> str:
+    """Return the spread of the learners as a sentence."""
+    if not tied:
+        return "No learner has finished all folds."
+    sentence = (
+        f"{len(tied)} of {count(len(rows), 'learner')} "
+        f"{'is' if len(tied) == 1 else 'are'} the best or tied with the best."
+    )
+    others = [name for name in rows if name not in tied]
+    if others:
+        best, last = rows[tied[0]].value, list(rows.values())[-1].value
+        lead = best - rows[others[0]].value
+        sentence += (
+            f" The best is ahead of {join_names(others[:1])}, the first of the others, by "
+            f"{lead:.2f} percentage points, and of the last by {best - last:.2f}."
+        )
+    return sentence
 
 
 def name_test(summary: Mapping[str, Any]) -> str:

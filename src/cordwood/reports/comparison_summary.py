@@ -120,7 +120,7 @@ def _rank(comparison: Comparison, metric: str) -> dict[str, Any] | None:
 
 
 def _summarize_times(comparison: Comparison, metric: str) -> dict[str, dict[str, Any]]:
-    """Return CPU seconds and score of each complete learner, and whether it is on the front."""
+    """Return seconds, score and standard error of complete learners, and which are on the front."""
     points = {}
     for name in comparison.learners:
         summary = comparison.summaries[metric, name]
@@ -130,9 +130,21 @@ def _summarize_times(comparison: Comparison, metric: str) -> dict[str, dict[str,
             points[name] = (float(np.exp(np.log(seconds).mean())), summary.mean)
     front = set(pareto_front(list(points.values()), ["min", "max"]).tolist()) if points else set()
     return {
-        name: {"seconds": seconds, "score": score, "is_best": i in front}
+        name: {
+            "seconds": seconds,
+            "score": score,
+            "error": _standard_error(comparison, metric, name),
+            "is_best": i in front,
+        }
         for i, (name, (seconds, score)) in enumerate(points.items())
     }
+
+
+def _standard_error(comparison: Comparison, metric: str, learner: str) -> float | None:
+    """Return the standard error of the mean over data sets of means over folds."""
+    datasets = comparison.summaries[metric, learner].datasets
+    cells = [comparison.cells[metric, dataset, learner] for dataset in datasets]
+    return _to_none(math.sqrt(sum(cell.sd**2 / cell.n for cell in cells)) / len(cells))
 
 
 def _summarize_curves(curves: Curves) -> dict[str, Any]:

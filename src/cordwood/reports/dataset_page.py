@@ -3,6 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cordwood.reports.audit_blocks import (
+    confused_blocks,
+    problem_blocks,
+    revealing_blocks,
+    suspicious_blocks,
+)
 from cordwood.reports.blocks import (
     Block,
     Chart,
@@ -13,37 +19,14 @@ from cordwood.reports.blocks import (
     Sample,
     Samples,
     Section,
-    Steps,
     TableColumn,
     Tile,
     Tiles,
-    percent,
     text_table,
 )
 from cordwood.reports.charts import histogram
 
 _MAX_OPEN_EXAMPLES = 3
-_MIN_ACCURACY = 0.7
-
-# How the score suffers, by the kind of finding.
-_CONSEQUENCES = {
-    "small classes": "A class with so few samples is hardly predicted, and its score is noise.",
-    "spellings": "Each spelling is a class of its own.",
-    "empty texts": "An empty text is predicted by the class frequencies alone.",
-    "contradictory labels": "No model can be right on both.",
-    "duplicates": "Copies in training and test data make scores too good.",
-    "near-duplicates": "Copies in training and test data make scores too good.",
-    "leakage": "The score on the test data is too good.",
-    "label error": "A model learns from wrong labels, and its scores are too low.",
-    "contradictory label": "No model can be right on both.",
-    "duplicate": "Copies in training and test data make scores too good.",
-    "near-duplicate": "Copies in training and test data make scores too good.",
-    "empty text": "An empty text is predicted by the class frequencies alone.",
-    "garbled text": "Its words are lost.",
-    "encoding error": "Words with other letters are not recognized.",
-    "no letters": "There is nothing to learn from.",
-    "outlier": "It may belong to none of the classes.",
-}
 
 
 def layout_dataset(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Page:
@@ -65,10 +48,10 @@ def layout_dataset(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Pag
         subtitle=_subtitle(summary),
         sections=[
             Section("overview", "Overview", _overview(summary)),
-            Section("findings", "What to check", _findings(summary)),
-            Section("suspects", "Suspicious samples", _suspects(summary)),
-            Section("confused", "Classes that are hard to distinguish", _confused(summary)),
-            Section("revealing", "Words that give the label away", _revealing(summary)),
+            Section("findings", "What to check", problem_blocks(summary)),
+            Section("suspects", "Suspicious samples", suspicious_blocks(summary)),
+            Section("confused", "Classes that are hard to distinguish", confused_blocks(summary)),
+            Section("revealing", "Words that give the label away", revealing_blocks(summary)),
             Section("classes", "Classes", _classes(summary)),
             Section("lengths", "Lengths", _lengths(summary)),
             Section("languages", "Languages", _languages(summary)),
@@ -76,122 +59,6 @@ def layout_dataset(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Pag
         ],
         footer={**footer, "fingerprint of the data": summary["fingerprint"]},
     )
-
-
-def _findings(summary: Mapping[str, Any]) -> list[Block]:
-    audit = summary["audit"]
-    if audit is None:
-        return findings_blocks(summary["findings"])
-    blocks = findings_blocks(summary["findings"]) if summary["findings"] else []
-    if not audit["counts"]:
-        return [*blocks, Prose("The audit found no suspicious samples.")]
-    rows = [
-        [
-            Entry(kind, href=f"#{_suspect_id(kind)}"),
-            Entry(f"{n:,}", float(n), n / max(audit["counts"].values())),
-            Entry(_CONSEQUENCES.get(kind, "")),
-        ]
-        for kind, n in audit["counts"].items()
-    ]
-    columns = [
-        TableColumn("problem"),
-        TableColumn("samples", "bar"),
-        TableColumn("why it matters", "prose"),
-    ]
-    return [*blocks, DataTable(caption="Suspicious samples", columns=columns, rows=rows)]
-
-
-def _suspects(summary: Mapping[str, Any]) -> list[Block]:
-    audit = summary["audit"]
-    if audit is None:
-        return []
-    blocks: list[Block] = []
-    if audit["accuracy"] is not None and audit["recipe"]:
-        blocks.append(
-            Prose(
-                f"{100 * audit['accuracy']:.1f} % of the labels are as the recipe "
-                f"{audit['recipe']} predicts them out of fold."
-                + (
-                    " The recipe is often wrong on these data, and so may be the label errors."
-                    if audit["accuracy"] < _MIN_ACCURACY
-                    else ""
-                )
-            )
-        )
-    for kind, suspects in audit["suspects"].items():
-        n = audit["counts"][kind]
-        first = "" if n == len(suspects) else f", the first {len(suspects)}"
-        blocks.append(
-            Samples(
-                title=f"{kind} ({n:,}{first})",
-                id=_suspect_id(kind),
-                items=[_suspect_sample(suspect) for suspect in suspects],
-                is_folded=kind != next(iter(audit["suspects"])),
-            )
-        )
-    return blocks
-
-
-def _suspect_id(kind: str) -> str:
-    return f"suspects-{kind.replace(' ', '-')}"
-
-
-def _suspect_sample(suspect: Mapping[str, Any]) -> Sample:
-    facts = {"id": suspect["id"], "label": suspect["label"], "why": suspect["reason"]}
-    if suspect["suggested_label"] is not None:
-        facts["suggested"] = str(suspect["suggested_label"])
-        if suspect["confidence"] is not None:
-            facts["suggested"] += f" ({100 * suspect['confidence']:.0f} %)"
-    if suspect["related_ids"]:
-        facts["similar samples"] = ", ".join(suspect["related_ids"])
-    return Sample(
-        segments=[(suspect["text"], 0.0)],
-        facts={name: str(value) for name, value in facts.items()},
-    )
-
-
-def _confused(summary: Mapping[str, Any]) -> list[Block]:
-    pairs = summary["audit"]["confused_classes"] if summary["audit"] else []
-    if not pairs:
-        return []
-    rows = [
-        [
-            Entry(f"{pair['labels'][0]} and {pair['labels'][1]}"),
-            Entry(f"{sum(pair['n_errors']):,}", float(sum(pair["n_errors"]))),
-            percent(pair["error_rate"]),
-            Entry(", ".join(pair["words"][0])),
-            Entry(", ".join(pair["words"][1])),
-        ]
-        for pair in pairs
-    ]
-    columns = [
-        TableColumn("classes"),
-        TableColumn("confused samples", "number"),
-        TableColumn("share of both classes", "number"),
-        TableColumn("words of the first"),
-        TableColumn("words of the second"),
-    ]
-    return [
-        DataTable(
-            caption="Pairs of classes, the most confused first",
-            columns=columns,
-            rows=rows,
-            note="Samples are confused if they are predicted as the other class out of fold; words "
-            "are those that differ most between the classes. Define such classes more sharply, or "
-            "merge them.",
-        )
-    ]
-
-
-def _revealing(summary: Mapping[str, Any]) -> list[Block]:
-    words = summary["audit"]["revealing_words"] if summary["audit"] else []
-    if not words:
-        return []
-    advice = (
-        "A model that uses them is good on these data and bad on others; remove them unless new "
-        "texts will contain them too."
-    )
-    return [Steps(words), Prose(advice, "advice")]
 
 
 def _subtitle(summary: Mapping[str, Any]) -> str:
@@ -255,36 +122,6 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
             )
         )
     return blocks
-
-
-def findings_blocks(findings: list[Mapping[str, Any]]) -> list[Block]:
-    """Return the table of what `check_dataset` has found."""
-    if not findings:
-        return [Prose("No empty texts, duplicates, odd labels or small classes were found.")]
-    rows = [
-        [
-            Entry(finding["kind"]),
-            Entry(
-                f"{finding['n_samples']:,}" if finding["n_samples"] else "",
-                sort=float(finding["n_samples"]),
-            ),
-            Entry(finding["message"]),
-            Entry(_CONSEQUENCES.get(finding["kind"], "")),
-        ]
-        for finding in findings
-    ]
-    return [
-        DataTable(
-            caption="Findings",
-            columns=[
-                TableColumn("finding"),
-                TableColumn("samples", "number"),
-                TableColumn("what, and what to do", "prose"),
-                TableColumn("why it matters", "prose"),
-            ],
-            rows=rows,
-        )
-    ]
 
 
 def _classes(summary: Mapping[str, Any]) -> list[Block]:

@@ -62,19 +62,19 @@ def summarize_dataset(
         "languages": _detect_languages(data) if isinstance(data, Corpus) else [],
         "features": None if isinstance(data, Corpus) else _summarize_features(data),
         "findings": [finding_to_dict(finding) for finding in check.findings],
-        "audit": None if audit is None else _summarize_audit(audit),
+        "audit": None if audit is None else summarize_audit(audit),
         "examples": (
             _select_examples(data, list(check.class_counts)) if isinstance(data, Corpus) else []
         ),
     }
 
 
-def _summarize_audit(audit: DatasetAudit) -> dict[str, Any]:
+def summarize_audit(audit: DatasetAudit, n_suspects: int = _MAX_SUSPECTS) -> dict[str, Any]:
     """Return an audit as plain values, with the first suspects of each kind only."""
     found = audit.to_dict()
     suspects: dict[str, list[Any]] = {kind: [] for kind in audit.counts}
     for suspect in found["suspects"]:
-        if len(suspects[suspect["kind"]]) < _MAX_SUSPECTS:
+        if len(suspects[suspect["kind"]]) < n_suspects:
             suspects[suspect["kind"]].append(suspect)
     return {
         "recipe": audit.recipe,

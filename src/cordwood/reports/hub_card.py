@@ -7,6 +7,7 @@ from typing import Any
 from cordwood.compare.report.rendering import escape_markdown
 from cordwood.reports.next_steps import list_next_steps
 from cordwood.reports.svg import printable
+from cordwood.reports.wording import count
 
 _METRICS = {"accuracy": ("accuracy", "accuracy"), "macro_f1": ("f1", "macro F1")}
 _MAX_CLASSES = 50
@@ -128,12 +129,15 @@ def _evaluation(summary: Mapping[str, Any]) -> Iterator[str]:
 
 def _limits(summary: Mapping[str, Any]) -> Iterator[str]:
     steps = list_next_steps(summary)
-    findings = summary["findings"] or []
+    findings = [finding["message"] for finding in summary["findings"]]
+    if summary["audit"] is not None:
+        findings += [
+            f"{count(n, 'training sample')}: {kind}"
+            for kind, n in summary["audit"]["counts"].items()
+        ]
     if steps or findings:
         yield "## Limits and advice"
-        yield "\n".join(
-            f"- {_text(line)}" for line in (*steps, *(finding["message"] for finding in findings))
-        )
+        yield "\n".join(f"- {_text(line)}" for line in (*steps, *findings))
 
 
 def _training(summary: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cordwood.reports.audit_blocks import training_data_blocks
 from cordwood.reports.blocks import (
     Block,
     Chart,
@@ -24,7 +25,6 @@ from cordwood.reports.blocks import (
 from cordwood.reports.charts import Estimate, interval_chart
 from cordwood.reports.confidence_blocks import confidence_blocks, curve_blocks
 from cordwood.reports.confusion_blocks import confusion_blocks
-from cordwood.reports.dataset_page import findings_blocks
 from cordwood.reports.member_blocks import member_blocks
 from cordwood.reports.next_steps import list_next_steps
 from cordwood.reports.sample_blocks import explained_blocks, suspect_blocks, word_blocks
@@ -68,7 +68,7 @@ def layout_model(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Page:
             Section("explained", "Explained predictions", explained_blocks(summary)),
             Section("words", "Words of the classes", word_blocks(summary)),
             Section("members", "Members of the stack", member_blocks(summary)),
-            Section("data", "Training data", _data(summary)),
+            Section("data", "Audit of the training data", training_data_blocks(summary)),
             Section("card", "How it was made", _card(summary)),
         ],
         footer=footer,
@@ -169,9 +169,8 @@ def _compare_with_baselines(scored: Mapping[str, Any]) -> str:
     )
     if accuracy <= baseline:
         return sentence + " The model is not better than that."
-    return sentence + (
-        f" The model makes {100 * (1 - accuracy) / (1 - baseline):.0f} % of its errors."
-    )
+    fewer = 100 * (accuracy - baseline) / (1 - baseline)
+    return sentence + f" The model makes {fewer:.0f} % fewer errors."
 
 
 def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
@@ -194,6 +193,7 @@ def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
         ],
         low=0,
         high=100,
+        has_values=True,
     )
     table = [[each, *row] for each, row in rows.items()]
     data = text_table(title, ["classifier", f"{name}, %", "low", "high"], table)
@@ -260,10 +260,6 @@ def _f1_interval(interval: Mapping[str, float] | None) -> Entry:
         return Entry("–", "")
     low, high = 100 * interval["low"], 100 * interval["high"]
     return Entry(f"{low:.1f} to {high:.1f}", interval["low"])
-
-
-def _data(summary: Mapping[str, Any]) -> list[Block]:
-    return [] if summary["findings"] is None else findings_blocks(summary["findings"])
 
 
 def _card(summary: Mapping[str, Any]) -> list[Block]:

@@ -1,7 +1,8 @@
 """Summary of a model: from a fitted classifier and labelled samples to plain values."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -15,8 +16,9 @@ from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.audit import audit_dataset
 from cordwood.inspection.class_words import explain_classes
-from cordwood.inspection.dataset_check import Finding, check_dataset
+from cordwood.inspection.dataset_audit import DatasetAudit
 from cordwood.inspection.evaluation import OOFEvaluation
 from cordwood.inspection.explainer import Explainer
 from cordwood.inspection.explanation import Explanation
@@ -25,7 +27,7 @@ from cordwood.inspection.learning_curve import LearningCurveEstimate
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.persist import ModelCard
 from cordwood.reports.confusion_summary import summarize_confusion
-from cordwood.reports.dataset_summary import finding_to_dict
+from cordwood.reports.dataset_summary import finding_to_dict, summarize_audit
 from cordwood.reports.member_summary import find_member_probas, summarize_members
 from cordwood.reports.model_scores import (
     evaluate,
@@ -42,6 +44,7 @@ _N_EXPLAINED = 4
 _MAX_TEXT = 600
 _MAX_EXCERPT = 280
 _N_SUSPECTS = 25
+_N_AUDIT_SUSPECTS = 1
 _MAX_WORD_TEXTS = 400
 _N_WORDS = 8
 _MIN_TEXTS_RATIO = 2000
@@ -67,8 +70,8 @@ class Provenance:
         Name of the training data.
     details : mapping of str to str, default={}
         Further facts, such as the training time.
-    findings : iterable of Finding, optional
-        Findings of the check of the training data, which are checked if it is None.
+    audit : DatasetAudit, optional
+        Audit of the training data, which is computed without a model if it is None.
     evaluation : OOFEvaluation, optional
         Result of `oof_evaluation` for the model, which is computed if it is None.
     curve : LearningCurveEstimate, optional
@@ -79,7 +82,7 @@ class Provenance:
     card: ModelCard | None = None
     data: str | None = None
     details: Mapping[str, str] = field(default_factory=dict)
-    findings: Iterable[Finding] | None = None
+    audit: DatasetAudit | None = None
     evaluation: OOFEvaluation | None = None
     curve: LearningCurveEstimate | None = None
 
@@ -165,7 +168,8 @@ def summarize_model(
         "explained": [],
         "members": summarize_members(model, samples.texts if samples is not None else None),
         "words": None,
-        "findings": _find_problems(data, samples, provenance),
+        "findings": [],
+        "audit": None,
         "provenance": _describe(model, provenance, samples),
     }
     if samples is not None:
@@ -182,6 +186,7 @@ def summarize_model(
             "prediction_sets": summarize_sets(proba, y),
             "suspects": _list_suspects(samples, np.asarray(model.classes_), labels),
         }
+        summary |= _summarize_training_data(data, samples, provenance, summary["suspects"], report)
     if not hasattr(model, "n_features_in_"):
         explainer = Explainer(model)
         if samples is not None and samples.texts is not None:
@@ -248,16 +253,28 @@ def _find_scores(model: Any, samples: ScoredSamples, provenance: Provenance) -> 
     return evaluate(_to_predictions(samples, np.asarray(model.classes_)))
 
 
-def _find_problems(
-    data: Corpus | FeatureMatrix | None, samples: ScoredSamples | None, provenance: Provenance
-) -> list[dict[str, Any]] | None:
-    """Return the findings of the check of the training data; None if they are unknown."""
-    findings = provenance.findings
-    if findings is None:
-        if data is None or samples is None or samples.source == "test":
-            return None
-        findings = check_dataset(data).findings
-    return [finding_to_dict(finding) for finding in findings]
+def _summarize_training_data(
+    data: Corpus | FeatureMatrix | None,
+    samples: ScoredSamples,
+    provenance: Provenance,
+    suspects: Mapping[str, Any],
+    report: Progress,
+) -> dict[str, Any]:
+    """Return the findings of the audit of the training data, if they are given."""
+    audit = provenance.audit
+    if audit is None:
+        if data is None or samples.source == "test" or len(set(data.labels or ())) < 2:
+            return {}
+        # The label errors are known already, from the predictions of this model.
+        audit = audit_dataset(data, recipe=None, progress=report)
+    found = summarize_audit(audit, _N_AUDIT_SUSPECTS)
+    if suspects["n"] and samples.source == "oof":
+        found["counts"] = {"label error": suspects["n"], **found["counts"]}
+        found["suspects"]["label error"] = [
+            {**row, "reason": f"{row['suggested']} has the probability {row['confidence']:.2f}"}
+            for row in suspects["samples"][:_N_AUDIT_SUSPECTS]
+        ]
+    return {"findings": [finding_to_dict(each) for each in audit.findings], "audit": found}
 
 
 def _list_suspects(
@@ -445,15 +462,24 @@ def _find_words(
         return None  # for example, an encoder has no vocabulary
     stop_words = get_stop_words(language) if language and has_stop_words(language) else frozenset()
     words = found.to_dict()
+    for side in ("for", "against"):
+        n_classes = Counter(word["word"] for row in words["classes"] for word in row[side])
+        rarity = {word: math.log(len(words["classes"]) / n) for word, n in n_classes.items()}
+        for row in words["classes"]:
+            row[side] = _select_words(row[side], stop_words, rarity)
     for row in words["classes"]:
         row["label"] = str(row["label"])
-        for side in ("for", "against"):
-            row[side] = _select_words(row[side], stop_words)
     return words
 
 
-def _select_words(words: list[dict[str, Any]], stop_words: Collection[str]) -> list[dict[str, Any]]:
-    """Select words that mean something to a reader, those with most evidence first."""
+def _select_words(
+    words: list[dict[str, Any]], stop_words: Collection[str], rarity: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """Select words that mean something to a reader, those with most evidence first.
+
+    A word of one class is evidence against all others, and is uninteresting there: the fewer
+    classes have it in their list, the better.
+    """
     legible = [
         word
         for word in words
@@ -461,7 +487,8 @@ def _select_words(words: list[dict[str, Any]], stop_words: Collection[str]) -> l
     ]
 
     def evidence(word: dict[str, Any]) -> float:
-        return float(abs(word["contribution"]) * math.sqrt(word["n_texts"] or 1))
+        weight = abs(word["contribution"]) * math.sqrt(word["n_texts"] or 1)
+        return float(weight * rarity[word["word"]])
 
     return sorted(legible, key=evidence, reverse=True)[:_N_WORDS]
 

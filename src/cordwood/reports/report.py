@@ -20,7 +20,6 @@ from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection.dataset_audit import DatasetAudit
-from cordwood.inspection.dataset_check import Finding
 from cordwood.inspection.evaluation import OOFEvaluation
 from cordwood.inspection.learning_curve import LearningCurveEstimate
 from cordwood.persist import ModelCard
@@ -212,7 +211,7 @@ def model_report(
     card: ModelCard | None = None,
     data_name: str | None = None,
     details: Mapping[str, str] | None = None,
-    findings: Iterable[Finding] | None = None,
+    audit: DatasetAudit | None = None,
     evaluation: OOFEvaluation | None = None,
     curve: LearningCurveEstimate | None = None,
     progress: Progress | None = None,
@@ -237,9 +236,9 @@ def model_report(
         Name of the training data.
     details : mapping of str to str, optional
         Further facts about the training, such as its time.
-    findings : iterable of Finding, optional
-        Findings of `cordwood.check_dataset` in the training data. By default, training data are
-        checked.
+    audit : DatasetAudit, optional
+        Result of `cordwood.inspection.audit_dataset` for the training data. By default, training
+        data are audited without another model.
     evaluation : OOFEvaluation, optional
         Result of `cordwood.inspection.oof_evaluation` for the model, to show baselines that have
         been computed already. By default, the only baseline is the majority class.
@@ -268,7 +267,7 @@ def model_report(
         card=card,
         data=data_name,
         details=details or {},
-        findings=findings,
+        audit=audit,
         evaluation=evaluation,
         curve=curve,
     )

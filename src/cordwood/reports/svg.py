@@ -16,8 +16,9 @@ FONT_SIZE = 12.0
 N_SERIES = 8
 """Number of colors; further series use them again, with other markers."""
 
-# Figures shrink to this share of their width, then scroll, because texts shrink with them.
-_MIN_SIZE = 0.7
+# Figures are scaled between these shares of their width, because texts are scaled with them; in
+# narrower windows they scroll.
+_MIN_SIZE, _MAX_SIZE = 0.85, 1.15
 
 Scale = Callable[[float], float]
 
@@ -157,10 +158,10 @@ class Drawing:
     def render(self, title: str, description: str = "") -> str:
         """Return the SVG element; screen readers read the title and the description."""
         label = escape(printable(f"{title}. {description}" if description else title), quote=True)
-        size = f"max-width:{_px(self.width)}px;min-width:{_px(_MIN_SIZE * self.width)}px"
+        smallest, largest = (_px(share * self.width) for share in (_MIN_SIZE, _MAX_SIZE))
         return (
             f'<svg viewBox="0 0 {_px(self.width)} {_px(self.height)}" role="img" '
-            f'aria-label="{label}" style="{size}">'
+            f'aria-label="{label}" style="max-width:{largest}px;min-width:{smallest}px">'
             f"{''.join(self._parts)}</svg>"
         )
 

@@ -1,5 +1,5 @@
 "use strict";
-// Adds sorting and filters to tables. Without it the page shows the same content.
+// Adds sorting and filters to tables, and unfolds parts for links and printing. Without it the page shows the same content.
 (() => {
   const MIN_FILTER_ROWS = 12;
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
@@ -70,6 +70,15 @@
     });
     addFilter(table);
   }
+
+  // Only what scrolls needs to be reached by the keyboard.
+  const setTabStops = () => {
+    for (const area of document.querySelectorAll(".scroll, .plot"))
+      area.tabIndex = area.scrollWidth > area.clientWidth ? 0 : -1;
+  };
+  addEventListener("resize", setTabStops);
+  document.addEventListener("toggle", setTabStops, true);
+  setTabStops();
 
   // Links into folded parts open them, also in browsers that do not do so by themselves.
   const unfold = () => {
