@@ -125,6 +125,10 @@ _DEFAULT_CHAR_NGRAM_RANGE = (4, 4)
 
 _MIN_MEDIAN_LENGTH = 350
 _MIN_TEXTS = 100
+# Median length below which classifiers of n-grams keep all terms: in texts of a few words, most
+# terms occur once.
+_MIN_NGRAM_LENGTH = 50
+_SHORTEST_CHAR_NGRAM_RANGE = (1, 5)
 # Texts about HTML contain a tag now and then, as do up to 7 % of the texts of the data sets above.
 _MIN_HTML_SHARE = 0.2
 # Shares of letters in scripts without spaces: n-grams of characters must be shorter there. With
@@ -134,11 +138,13 @@ _MIN_UNSPACED_SHARE = 0.5
 _UNSPACED_CHAR_NGRAM_RANGE = (1, 3)
 _MIN_REPORTED_SHARE = 0.005
 
-# What preset "auto" changes of "sigir17" for each kind of classifier.
+# What preset "auto" changes of "sigir17" for each kind of classifier. For "linear_ngrams", it
+# changes "social" as well.
 AUTO_PARAMS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "trees": {},
         "linear": {"stop_words": False, "min_df": 1},
+        "linear_ngrams": {"stop_words": False, "min_df": 2},
         "naive_bayes": {"min_df": 2},
         "neighbors": {"min_df": 2},
     }
@@ -192,8 +198,13 @@ def choose_params(
         # Tags have no length and no language. The analyzer strips the texts again, because storing
         # them would double the memory.
         texts = list(map(strip_html, texts))
-    preset, reason = choose_preset(texts)
-    changes = AUTO_PARAMS[auto_for] if preset == "sigir17" else {}
+    length = _median_length(texts)
+    preset, reason = _choose_preset(len(texts), length)
+    is_ngram_classifier = auto_for == "linear_ngrams"
+    keeps_all = is_ngram_classifier and length < _MIN_NGRAM_LENGTH
+    changes: Mapping[str, Any] = {}
+    if preset == "sigir17" or (is_ngram_classifier and not keeps_all):
+        changes = AUTO_PARAMS[auto_for]
     changes = {name: value for name, value in changes.items() if params.get(name) is None}
     reasons = [reason]
     if changes:
@@ -205,9 +216,13 @@ def choose_params(
     if params.get("analyzer") in (None, "word"):
         if share >= _MIN_REPORTED_SHARE:
             reasons.append(f"n-grams of 1 to 3 characters, because {letters}")
-    elif share >= _MIN_UNSPACED_SHARE and params.get("ngram_range") is None:
-        params["ngram_range"] = _UNSPACED_CHAR_NGRAM_RANGE
-        reasons.append(f"ngram_range={_UNSPACED_CHAR_NGRAM_RANGE}, because {letters}")
+    elif params.get("ngram_range") is None:
+        if keeps_all:
+            params["ngram_range"] = _SHORTEST_CHAR_NGRAM_RANGE
+            reasons.append(f"ngram_range={_SHORTEST_CHAR_NGRAM_RANGE}, because it is below 50")
+        elif share >= _MIN_UNSPACED_SHARE:
+            params["ngram_range"] = _UNSPACED_CHAR_NGRAM_RANGE
+            reasons.append(f"ngram_range={_UNSPACED_CHAR_NGRAM_RANGE}, because {letters}")
     return preset, "; ".join(reasons), params
 
 
@@ -297,9 +312,16 @@ def choose_preset(texts: Sequence[str]) -> tuple[str, str]:
     >>> choose_preset(["so good :)"] * 500)
     ('social', 'preset social: the median text has 10 characters, fewer than 350')
     """
-    if len(texts) < _MIN_TEXTS:
-        return "social", f"preset social: there are {len(texts)} texts, fewer than {_MIN_TEXTS}"
-    length = median_low(map(count_characters, texts))
+    return _choose_preset(len(texts), _median_length(texts))
+
+
+def _median_length(texts: Sequence[str]) -> int:
+    return median_low(map(count_characters, texts))
+
+
+def _choose_preset(n_texts: int, length: int) -> tuple[str, str]:
+    if n_texts < _MIN_TEXTS:
+        return "social", f"preset social: there are {n_texts} texts, fewer than {_MIN_TEXTS}"
     median = f"the median text has {length:,} characters"
     if length < _MIN_MEDIAN_LENGTH:
         return "social", f"preset social: {median}, fewer than {_MIN_MEDIAN_LENGTH}"
