@@ -67,8 +67,8 @@ verdict = "not tested"
 title = "Means"
 text = "All of them."
 header = ["learner", "mean"]
-items = ["nb", "nearest, 1"]
-row = ["{item}", "{mean | small | webkb | {item} | macro_f1}"]
+items = [["nb"], ["nearest, 1"]]
+row = ["{0}", "{mean | small | webkb | {0} | macro_f1}"]
 """
 
 
