@@ -17,7 +17,7 @@ An expression is the name of a figure and its arguments, separated by ``|``:
   among the best of these learners by the test ``paired_t`` or ``corrected_t``;
 - ``sufficient | PLANS | DATASETS | LEARNER [| METRIC]``: smallest fraction of the training set with
   at least 95 % of the score of the whole training set;
-- ``effect | PLAN | DATASET | FACTORS [| METRIC]``: fraction of the variation that a factor of a
+- ``effect | PLANS | DATASET | FACTORS [| METRIC]``: fraction of the variation that a factor of a
   design explains, and the change of the score in points;
 - ``rounds | PLAN | DATASET | LEARNER | ROUND | SET [| METRIC]``: score after a boosting round (a
   number or ``last``) on the set ``train`` or ``test``;
@@ -257,21 +257,20 @@ class Figures:
 
         return self._for_metrics(plans, metric, find_fraction)
 
-    def _effect(self, plan: str, dataset: str, factors: str, metric: str = "") -> str:
-        section = self._section(plan)
-
+    def _effect(self, plans: str, dataset: str, factors: str, metric: str = "") -> str:
         def find_effect(name: str) -> str:
-            found = estimate_effects(
-                section.factors, section.plan.learners, section.summary.records, name
-            )
-            if dataset not in found:
-                raise CordwoodError(f"{plan} has no results of the design on {dataset!r}")
-            for effect in found[dataset].effects:
-                if set(effect.factors) == set(_split(factors)):
-                    return format_effect(effect)
-            raise CordwoodError(f"the design of {plan} has no factors {factors}")
+            for section in map(self._section, _split(plans)):
+                if not section.factors:
+                    raise CordwoodError(f"{section.stem} is no factorial design")
+                found = estimate_effects(
+                    section.factors, section.plan.learners, section.summary.records, name
+                )
+                for effect in found[dataset].effects if dataset in found else ():
+                    if set(effect.factors) == set(_split(factors)):
+                        return format_effect(effect)
+            raise CordwoodError(f"{plans} has no effects of {factors} on {dataset!r}")
 
-        return self._for_metrics(plan, metric, find_effect)
+        return self._for_metrics(plans, metric, find_effect)
 
     def _rounds(
         self, plan: str, dataset: str, learner: str, n: str, part: str, metric: str = ""

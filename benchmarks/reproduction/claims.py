@@ -19,8 +19,8 @@ They are written by hand, one TOML file per paper::
     title = "Means"
     text = "Micro-F1 / macro-F1."
     header = ["learner", "WebKB"]
-    items = [["BROOF"], ["RF"]] # one row for each; {0} is the first text of its list
-    row = ["{0}", "{mean | sigir17-webkb | webkb | {0}}"]
+    items = ["BROOF", "RF"]     # one row for each
+    row = ["{item}", "{mean | sigir17-webkb | webkb | {item}}"]
 
 Expressions in braces stand for figures; `reproduction.claim_figures` lists them.
 """
@@ -76,8 +76,8 @@ class ClaimTable(_Entry):
         Heading of the table, and the sentences before it.
     header : tuple of str
         Names of the columns.
-    items : tuple of tuple of str
-        What ``{0}``, ``{1}`` ... stand for in each row.
+    items : tuple of str
+        What ``{item}`` stands for in each row.
     row : tuple of str
         The cells of a row, with expressions in braces.
     """
@@ -85,7 +85,7 @@ class ClaimTable(_Entry):
     title: StrictStr
     text: StrictStr
     header: tuple[StrictStr, ...]
-    items: tuple[tuple[StrictStr, ...], ...]
+    items: tuple[StrictStr, ...]
     row: tuple[StrictStr, ...]
 
     @model_validator(mode="after")

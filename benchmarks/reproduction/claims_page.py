@@ -69,22 +69,9 @@ def _format_paper(paper: Paper, figures: Figures, file: str) -> str:
 
 
 def _format_claim_table(table: ClaimTable, fill: Callable[[str], str]) -> str:
-    rows = [[fill(_insert(cell, item)) for cell in table.row] for item in table.items]
+    rows = [[fill(cell.replace("{item}", item)) for cell in table.row] for item in table.items]
     grid = _format_table(table.header, rows, n_text_columns=1)
     return "\n\n".join([f"### {table.title}", fill(table.text), grid])
-
-
-def _insert(cell: str, item: Sequence[str]) -> str:
-    """Replace the numbers in braces by the texts of an item.
-
-    Examples
-    --------
-    >>> _insert("{mean | {0} | {1} | RF}", ["sigir17-webkb", "webkb"])
-    '{mean | sigir17-webkb | webkb | RF}'
-    """
-    for number, text in enumerate(item):
-        cell = cell.replace(f"{{{number}}}", text)
-    return cell
 
 
 def _fill(text: str, *, paper: Paper, figures: Figures, where: str) -> str:
