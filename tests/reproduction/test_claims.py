@@ -259,6 +259,7 @@ def test_effects_are_those_of_the_design(folder, sections):
         ("mean | @absent | webkb | nb", "there is no list 'absent'"),
         ("at | small | webkb | nb | 0.7", "no training set of size 0.7"),
         ("at | small | webkb | nb | half", "'half' is no number"),
+        ("sufficient | other | webkb | svm", "other has a single size of the training set"),
         ("words | small | webkb | nb", "the records of 'nb' have no n_words"),
         ("rounds | small | webkb | nb | 1 | test", "small has no rounds of 'nb' on 'webkb'"),
         ("effect | small | webkb | oob_error", "small is no factorial design"),
