@@ -14,6 +14,7 @@ the default, "sqrt".
 
 import argparse
 import json
+import warnings
 from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -68,6 +69,7 @@ def main(
     names: Sequence[str], n_folds: int, n_trees: int, n_first: int, output: str | None
 ) -> None:
     print_run()
+    warnings.filterwarnings("ignore", message="The least populated class in y has only")
     figures = {}
     gains = []
     for name in names:
@@ -137,30 +139,24 @@ def choose(fold: Fold, search: str) -> Any:
     return max(fold, key=lambda candidate: SEARCHES[search](fold[candidate]))
 
 
-def print_table(folds: Sequence[Fold]) -> dict[str, str]:
-    """Print the candidates and searches of a data set, and return their figures."""
+def print_table(folds: Sequence[Fold]) -> dict[str, dict[str, str]]:
+    """Print the candidates and searches of a data set; return their test scores and seconds."""
     figures = {}
     print_head("max_features", "test set", "out-of-bag", "out-of-bag, first trees", "seconds")
     for candidate in CANDIDATES:
         fits = [fold[candidate] for fold in folds]
-        figures[str(candidate)] = format_means([fit.test for fit in fits])
-        print_row(
-            str(candidate),
-            figures[str(candidate)],
-            format_means([fit.oob for fit in fits]),
-            format_means([fit.first_oob for fit in fits]),
-            f"{fmean(fit.seconds for fit in fits):.1f}",
-        )
+        scores = [format_means([getattr(fit, part) for fit in fits]) for part in Fit._fields[:3]]
+        seconds = f"{fmean(fit.seconds for fit in fits):.1f}"
+        print_row(str(candidate), *scores, seconds)
+        figures[str(candidate)] = {"scores": scores[0], "seconds": seconds}
     for search in SEARCHES:
         chosen = [choose(fold, search) for fold in folds]
         fits = [fold[each] for fold, each in zip(folds, chosen, strict=True)]
-        figures[search] = format_means([fit.test for fit in fits])
-        cost = fmean(count_seconds(fold, search) for fold in folds)
-        choices = ", ".join(map(str, chosen))
-        print_row(f"by {search}", figures[search], choices, "", f"{cost:.1f}")
-    default = fmean(fold[DEFAULT].seconds for fold in folds)
-    cost = fmean(count_seconds(fold, CHEAP) for fold in folds)
-    return {**figures, "cost": f"{cost / default:.1f}"}
+        test = format_means([fit.test for fit in fits])
+        seconds = f"{fmean(count_seconds(fold, search) for fold in folds):.1f}"
+        print_row(f"by {search}", test, ", ".join(map(str, chosen)), "", seconds)
+        figures[f"by {search}"] = {"scores": test, "seconds": seconds}
+    return figures
 
 
 def count_seconds(fold: Fold, search: str) -> float:

@@ -17,7 +17,7 @@ An expression is the name of a figure and its arguments, separated by ``|``:
   among the best of these learners by the test ``paired_t`` or ``corrected_t``;
 - ``sufficient | PLANS | DATASETS | LEARNER [| METRIC]``: smallest fraction of the training set with
   at least 95 % of the score of the whole training set;
-- ``effect | PLAN | DATASET | FACTORS [| METRIC]``: fraction of the variation that a factor of a
+- ``effect | PLANS | DATASET | FACTORS [| METRIC]``: fraction of the variation that a factor of a
   design explains, and the change of the score in points;
 - ``rounds | PLAN | DATASET | LEARNER | ROUND | SET [| METRIC]``: score after a boosting round (a
   number or ``last``) on the set ``train`` or ``test``;
@@ -40,11 +40,13 @@ Missing results raise an error.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from cordwood.compare.stats.comparison import METRICS
@@ -127,12 +129,15 @@ class Figures:
             raise CordwoodError(
                 f"{{{expression}}}: there is no figure {name!r}; use one of {known}"
             )
+        function = self._functions[name]
         try:
-            return self._functions[name](*(_expand(each, lists or {}) for each in arguments))
-        except CordwoodError as error:
-            raise CordwoodError(f"{{{expression}}}: {error}") from error
+            signature(function).bind(*arguments)
         except TypeError as error:
             raise CordwoodError(f"{{{expression}}}: wrong number of arguments") from error
+        try:
+            return function(*(_expand(each, lists or {}) for each in arguments))
+        except CordwoodError as error:
+            raise CordwoodError(f"{{{expression}}}: {error}") from error
 
     def _mean(self, plans: str, datasets: str, learner: str, metric: str = "") -> str:
         return self._for_metrics(
@@ -235,8 +240,9 @@ class Figures:
             n_best = 0
             for dataset in names:
                 folds = [self._folds(plans, dataset, each, name) for each in candidates]
-                common = list(folds[0])
-                scores = np.array([[each[fold] for fold in common] for each in folds]).T
+                if any(set(each) != set(folds[0]) for each in folds):
+                    raise CordwoodError(f"the learners have different folds on {dataset!r}")
+                scores = np.array([[each[fold] for fold in folds[0]] for each in folds]).T
                 overlap = self._overlap(plans, dataset, candidates[0])
                 ties = best_and_ties(scores, test=_get_test(test, overlap))
                 place = candidates.index(learner)
@@ -249,6 +255,8 @@ class Figures:
         def find_fraction(name: str) -> str:
             names = self._datasets(plans, datasets)
             sizes = sorted({key.train_size for key in self._index(plans).trials})
+            if len(sizes) < 2:
+                raise CordwoodError(f"{plans} has a single size of the training set")
             curve = [
                 fmean(self._mean_score(plans, each, learner, name, size) for each in names)
                 for size in sizes
@@ -257,21 +265,20 @@ class Figures:
 
         return self._for_metrics(plans, metric, find_fraction)
 
-    def _effect(self, plan: str, dataset: str, factors: str, metric: str = "") -> str:
-        section = self._section(plan)
-
+    def _effect(self, plans: str, dataset: str, factors: str, metric: str = "") -> str:
         def find_effect(name: str) -> str:
-            found = estimate_effects(
-                section.factors, section.plan.learners, section.summary.records, name
-            )
-            if dataset not in found:
-                raise CordwoodError(f"{plan} has no results of the design on {dataset!r}")
-            for effect in found[dataset].effects:
-                if set(effect.factors) == set(_split(factors)):
-                    return format_effect(effect)
-            raise CordwoodError(f"the design of {plan} has no factors {factors}")
+            for section in map(self._section, _split(plans)):
+                if not section.factors:
+                    raise CordwoodError(f"{section.stem} is no factorial design")
+                found = estimate_effects(
+                    section.factors, section.plan.learners, section.summary.records, name
+                )
+                for effect in found[dataset].effects if dataset in found else ():
+                    if set(effect.factors) == set(_split(factors)):
+                        return format_effect(effect)
+            raise CordwoodError(f"{plans} has no effects of {factors} on {dataset!r}")
 
-        return self._for_metrics(plan, metric, find_effect)
+        return self._for_metrics(plans, metric, find_effect)
 
     def _rounds(
         self, plan: str, dataset: str, learner: str, n: str, part: str, metric: str = ""
@@ -439,7 +446,7 @@ class Figures:
 
     def _paired(
         self, plans: str, dataset: str, a: str, b: str, metric: str
-    ) -> tuple[np.ndarray[Any, np.dtype[np.float64]], float]:
+    ) -> tuple[NDArray[np.float64], float]:
         """Return the differences on the same folds, and the overlap of the training sets."""
         first, second = (self._folds(plans, dataset, name, metric) for name in (a, b))
         if set(first) != set(second):
@@ -501,7 +508,7 @@ def _format_signed(number: float) -> str:
     return f"{rounded:+.1f}".replace("-", _MINUS) if rounded else "0.0"
 
 
-def _format_interval(values: np.ndarray[Any, np.dtype[np.float64]], overlap: float) -> str:
+def _format_interval(values: NDArray[np.float64], overlap: float) -> str:
     """Format a mean with its 95 % confidence interval, if there are at least two values.
 
     Examples

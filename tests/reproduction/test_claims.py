@@ -228,6 +228,24 @@ def test_rank_is_that_of_the_comparison(figures, sections):
     assert figures.format("rank | small | nb | micro_f1") == f"{rank:.1f}"
 
 
+def test_effects_are_those_of_the_design(folder, sections):
+    (small,) = [section for section in sections if section.stem == "small"]
+    plan = load_plan(folder / "plans" / "small.toml", lookup_only=True)
+    learners = [
+        learner.model_copy(update={"recipe": "boosted_rf", "params": {"classifier__oob_error": on}})
+        for learner, on in zip(plan.learners, (True, False), strict=True)
+    ]
+    design = small._replace(
+        plan=plan.model_copy(update={"learners": tuple(learners)}), factors=("oob_error",)
+    )
+    found = Figures([design], folder).format("effect | small | yelp | oob_error | micro_f1")
+    on, off = (read_scores(folder, "yelp", name) for name in ("nb", "nearest, 1"))
+    pooled = np.concatenate([on, off])
+    explained = 6 * ((on.mean() - off.mean()) / 2) ** 2 / ((pooled - pooled.mean()) ** 2).sum()
+    change = f"{100 * (on.mean() - off.mean()):+.2f}".replace("-", "\N{MINUS SIGN}")
+    assert found.startswith(f"{explained:.0%} ({change} ± ")
+
+
 @pytest.mark.parametrize(
     ("expression", "sentence"),
     [
@@ -241,8 +259,10 @@ def test_rank_is_that_of_the_comparison(figures, sections):
         ("mean | @absent | webkb | nb", "there is no list 'absent'"),
         ("at | small | webkb | nb | 0.7", "no training set of size 0.7"),
         ("at | small | webkb | nb | half", "'half' is no number"),
+        ("sufficient | other | webkb | svm", "other has a single size of the training set"),
         ("words | small | webkb | nb", "the records of 'nb' have no n_words"),
         ("rounds | small | webkb | nb | 1 | test", "small has no rounds of 'nb' on 'webkb'"),
+        ("effect | small | webkb | oob_error", "small is no factorial design"),
         ("rank | small | rf", "small has no learner 'rf'"),
         ("rank | never | nb", "'nb' is complete on no data set of never"),
         ("best | small | * | nb | svm | paired_t", "'nb' is not one of the learners"),
