@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
@@ -102,8 +103,9 @@ def time_combiner(fits: SplitFits, combiner: str, seed: int) -> float:
     train, test = fits.stack_oof(members), fits.stack_test(members)
     stack = recipes.make("stack_sigir17", combiner=combiner, random_state=seed, n_jobs=1)
     estimator = stack["classifier"].final_estimator
-    few = slice(None, None, 20)
-    estimator.fit(train[few], fits.y_train[few]).predict(test)  # compiles the kernels
+    # Compile the kernels on a few samples, with at least one of each class.
+    few = np.union1d(np.unique(fits.y_train, return_index=True)[1], np.arange(0, len(train), 20))
+    estimator.fit(train[few], fits.y_train[few]).predict(test)
     with threadpool_limits(1):
         fit_seconds, _ = measure(estimator.fit, train, fits.y_train, clock=time.process_time)
         predict_seconds, _ = measure(estimator.predict, test, clock=time.process_time)

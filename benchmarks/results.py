@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cordwood import _atomic as atomic
-from cordwood.compare.report._figure import save
 from reproduction.claims_page import make_claims_page
-from reproduction.extra_trees_share import draw_shares, read_all_shares
 from reproduction.results_page import Page, Section, make_page, write_pictures
 
 FOLDER = Path(__file__).resolve().parent / "reproduction"
@@ -63,8 +61,7 @@ def main() -> None:
         with atomic.write(target, newline="\n") as file:
             file.write(text)
     n_pictures = len(write_pictures(page.sections, TARGET.parent / "pictures"))
-    save(draw_shares(read_all_shares()), TARGET.parent / "pictures" / "sigir17-extra-trees.svg")
-    print(f"wrote {TARGET}, {CLAIMS} and {n_pictures + 1} plots")
+    print(f"wrote {TARGET}, {CLAIMS} and {n_pictures} plots")
     print(f"large differences without explanation: {page.n_open}")
     for explanation in page.unused:
         print(f"explanations.toml: not used: {explanation.selectors}", file=sys.stderr)

@@ -84,8 +84,9 @@ def main(options: argparse.Namespace) -> None:
         "on the paper's front": count_members(PARETO_FRONTS.get(name, ())),
         "n_best": N_COUNTED,
         "in the best": count_members(best[:N_COUNTED]),
-        "best": format_subset(best[0]),
-        "all": format_subset(subsets[-1]),
+        "best": " + ".join(best[0].members),
+        "best scores": format_scores(best[0]),
+        "all scores": format_scores(subsets[-1]),
     }
     print(f"\nwrote {add_figures('sigir17-subsets', name, figures)}")
     print(f"{len(subsets)} subsets: {seconds:.0f} s")
@@ -108,9 +109,8 @@ def count_members(subsets: Sequence[SubsetScore | str]) -> dict[str, int]:
     return {PAPER_NAMES[name]: sum(PAPER_NAMES[name] in m for m in members) for name in NINE}
 
 
-def format_subset(subset: SubsetScore) -> str:
-    scores = " / ".join(f"{100 * score:.1f}" for score in (subset.micro_f1, subset.macro_f1))
-    return f"{' + '.join(subset.members)}: {scores}"
+def format_scores(subset: SubsetScore) -> str:
+    return " / ".join(f"{100 * score:.1f}" for score in (subset.micro_f1, subset.macro_f1))
 
 
 def print_subset(subset: SubsetScore, note: str) -> None:

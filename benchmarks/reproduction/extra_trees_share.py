@@ -16,7 +16,7 @@ from cordwood.compare.runner.ledger import Ledger
 
 LEDGERS = Path(__file__).parent / "ledgers"
 METRICS = {"micro_f1": "micro-F1", "macro_f1": "macro-F1"}
-_TITLES = {"20ng": "20 Newsgroups", "webkb": "WebKB"}
+TITLES = {"20ng": "20 Newsgroups", "webkb": "WebKB"}
 _SHARES = {"boosted_rf": 0.0, "boosted_et": 1.0}
 
 
@@ -58,11 +58,6 @@ def read_shares(name: str, folder: Path = LEDGERS) -> list[ShareScore]:
         ShareScore(share, len(folds), *values.mean(axis=0).tolist())
         for share, values in scores.items()
     ]
-
-
-def read_all_shares(folder: Path = LEDGERS) -> dict[str, list[ShareScore]]:
-    """Return the scores of both data sets, by their names in the plot."""
-    return {title: read_shares(name, folder) for name, title in _TITLES.items()}
 
 
 def draw_shares(sets: Mapping[str, Sequence[ShareScore]]) -> Figure:

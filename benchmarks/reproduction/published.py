@@ -177,6 +177,8 @@ def _row_name(learner: LearnerConfig) -> str:
         source = [] if learner.params.get("classifier__use_oob", True) else ["cv"]
         parts = (members or _STACKS[learner.recipe], learner.params.get("combiner", ""), *source)
         return ",".join(parts)
+    if "classifier__base" in learner.params:
+        return ""  # A mixture of random forests and extra-trees.
     if learner.estimator is not None:
         return _ESTIMATORS.get(learner.estimator.rpartition("/")[2], "")
     return PAPER_NAMES.get(learner.recipe or "", "")

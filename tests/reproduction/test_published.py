@@ -138,3 +138,9 @@ def test_scores_of_a_plan_have_the_names_of_its_learners():
 
 def test_paper_names_are_those_of_the_tables():
     assert set(PAPER_NAMES.values()) >= LEARNERS
+
+
+def test_mixture_of_forests_has_no_published_score():
+    mixture = LearnerConfig(recipe="boosted_et", params={"classifier__base": 0.4})
+    assert find_figure("sigir17", "webkb", LearnerConfig(recipe="boosted_et")) is not None
+    assert find_figure("sigir17", "webkb", mixture) is None
