@@ -4,11 +4,11 @@
 
 The recipe `quick` is trained on random samples; the thresholds come from its out-of-fold
 predictions, and coverage and size from up to 3,000 other samples. Prints means over the repeats:
-the coverage (%) of sets that may be empty, which should be the requested one, and the mean number
-of labels if the most probable label is always in the set, followed by the mean number of labels of
-MAPIE's sets from the same probabilities (if the package `mapie` is installed). The last columns are
-for class-conditional sets: the coverage of all samples, and the lowest coverage of a class with at
-least 100 test samples.
+the coverage (%) of sets that may be empty, which should be the requested one, with its standard
+error, and the mean number of labels if the most probable label is always in the set, followed by
+the mean number of labels of MAPIE's sets from the same probabilities (if the package `mapie` is
+installed). The last columns are for class-conditional sets: the coverage of all samples, and the
+lowest coverage of a class with at least 100 test samples.
 """
 
 import argparse
@@ -46,9 +46,12 @@ def main(names: list[str], coverages: list[float], n_repeats: int, n_samples: in
         runs = [predict(name, seed, n_samples) for seed in range(n_repeats)]
         for coverage in coverages:
             rows = np.array([measure_sets(*run, coverage, bool(mapie)) for run in runs])
-            means = rows.mean(axis=0)
+            means, errors = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(max(n_repeats - 1, 1))
             deviations[coverage].append(means[1:6:2] - 100 * coverage)
-            print_row(f"{name}, {coverage:g}", *(f"{each:.2f}" for each in means))
+            cells = [f"{each:.2f}" for each in means]
+            for column in (1, 3, 5):  # the coverage of each method
+                cells[column] += f" ± {errors[column]:.2f}"
+            print_row(f"{name}, {coverage:g}", *cells)
     for coverage, found in deviations.items():
         for method, each in zip(_METHODS, np.transpose(found), strict=True):
             print(

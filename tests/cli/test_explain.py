@@ -82,3 +82,14 @@ def test_invalid_arguments_are_usage_errors(command):
     assert "--by-class needs many texts" in message
     message = command("model", "--text", "soup", "--html", "none/page.html", code=1).err
     assert "directory none does not exist" in message
+
+
+def test_words_of_training_texts_are_explained_out_of_fold(command):
+    arguments = ("model", "rows.csv", "--by-class", "--out-of-fold", "--class", "food")
+    out = command(*arguments).out
+    assert "in 12 texts, each explained by a model that was not trained on it" in out
+    assert "food" in out
+    message = command("model", "--out-of-fold", code=2).err
+    assert "--out-of-fold needs --by-class and the training texts, DATA" in message
+    pd.DataFrame(ROWS).drop(columns="label").to_csv("texts.csv", index=False)
+    assert "label" in command("model", "texts.csv", *arguments[2:], code=1).err

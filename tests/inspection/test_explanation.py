@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
 
 import cordwood
 from cordwood import recipes
@@ -162,6 +163,58 @@ def test_words_of_classes_without_texts(recipe):
     change = model.predict_proba(["good"]) - model.predict_proba([""])
     if found.output == "probability":
         assert found.words_for("+")[0].contribution == pytest.approx(change[0, 0])
+
+
+def test_words_of_training_texts_are_explained_out_of_fold():
+    texts = [f"{text} {'id77' if i == 1 else ''}" for i, text in enumerate(TEXTS)]
+    model = recipes.make("svm", random_state=0).fit(texts, LABELS)
+    within = explain_classes(model, texts, min_texts=1)
+    assert "id77" in [word.word for word in within.words_for("+")]
+    found = explain_classes(model, texts, LABELS, cv=4, min_texts=1)
+    assert "id77" not in [word.word for word in found.words_for("+")]
+    assert found.words_for("+")[0].word == "good"
+    assert "not trained on it" in found.note
+    # The contributions are those of the models of the folds.
+    codes = np.array([label == "-" for label in LABELS], np.intp)
+    sums = dict.fromkeys(("good", "bad"), 0.0)
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(codes, codes):
+        fold = recipes.make("svm", random_state=0).fit(
+            [texts[i] for i in train], [LABELS[i] for i in train]
+        )
+        for each in explain(fold, [texts[i] for i in test]):
+            for word, value in zip(each.words, each.word_contributions[:, 0], strict=True):
+                sums[word] = sums.get(word, 0.0) + value
+    assert found.words_for("+")[0].contribution == pytest.approx(sums["good"] / 12)
+    assert found.words_against("+")[0].contribution == pytest.approx(sums["bad"] / 12)
+
+
+def test_out_of_fold_words_of_a_class_with_one_text():
+    texts, labels = [*TEXTS, "strange thing"], [*LABELS, "?"]
+    model = recipes.make("nb").fit(texts, labels)
+    found = explain_classes(model, texts, labels, min_texts=1)
+    assert found.classes.tolist() == ["+", "-", "?"]
+    assert "strange" not in [word.word for word in found.words_for("?")]
+
+
+def test_rare_words_of_the_vocabulary_are_ranked_lower():
+    texts = [*TEXTS * 3, "zzz", "zzz", "zzz"]
+    model = recipes.make("quick", random_state=0).fit(texts, [*LABELS * 3, "+", "+", "+"])
+    found = explain_classes(model)
+    words = {word.word: word for word in found.words_for("+")}
+    assert words["zzz"].n_texts == 3
+    ranks = [word.contribution * word.n_texts / (word.n_texts + 10) for word in words.values()]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_invalid_labels_of_texts_raise(model):
+    with pytest.raises(ValueError, match="labels require texts"):
+        explain_classes(model, labels=LABELS)
+    with pytest.raises(ValueError, match="one label per text; got 24 texts"):
+        explain_classes(model, TEXTS, LABELS[1:])
+    with pytest.raises(DataError, match="'x', which is no class of the model"):
+        explain_classes(model, TEXTS, ["x"] * 24)
+    with pytest.raises(ValueError, match="cv must be"):
+        explain_classes(model, TEXTS, LABELS, cv=1)
 
 
 def test_words_of_classes_need_texts(model):

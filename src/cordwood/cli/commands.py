@@ -378,8 +378,17 @@ class Explain(options.ReadOptions):
         typer.Option(
             "--by-class",
             help="Print the words for and against each class, aggregated over all texts of DATA; "
-            "use texts that the model was not trained on. Without DATA, each word of the "
-            "vocabulary is a text.",
+            "use texts that the model was not trained on, or --out-of-fold. Without DATA, each "
+            "word of the vocabulary is a text.",
+        ),
+    ] = False
+    out_of_fold: Annotated[
+        bool,
+        typer.Option(
+            "--out-of-fold",
+            help="With --by-class: DATA are the training texts with their labels. The model is "
+            "fitted three more times, and each text is explained by one that was not trained on "
+            "it.",
         ),
     ] = False
     label: Annotated[

@@ -1,7 +1,7 @@
 """`cordwood explain`: explain predictions, or the words of each class."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from cordwood.cli.commands import Explain
 from cordwood.cli.console import Console, count
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
+from cordwood.cli.options import LabelledReadOptions, ReadOptions
 from cordwood.cli.outputs import check_target
 from cordwood.cli.table_columns import card_roles
 from cordwood.columns import ColumnRoles
@@ -47,6 +48,8 @@ def explain(args: Explain) -> None:
         check_target(args.html, inputs=inputs)
     if args.by_class and args.data is None and args.text:
         raise typer.BadParameter("--by-class needs many texts; give DATA, or omit --text")
+    if args.out_of_fold and (not args.by_class or args.data is None):
+        raise typer.BadParameter("--out-of-fold needs --by-class and the training texts, DATA")
     console = Console(as_json=args.json)
     model, card = persist.load_with_card(args.model)
     labels = _find_labels(model, args.label)
@@ -102,6 +105,17 @@ def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list
     return list(islice(texts, limit))
 
 
+def _read_labelled(args: Explain, console: Console, card: Any) -> Corpus:
+    """Read all texts of DATA and their labels."""
+    # In `Explain`, `label` are the classes to explain; the column of the labels is the model's.
+    given = {each.name: getattr(args, each.name) for each in fields(ReadOptions)}
+    source = Source(data=str(args.data), options=LabelledReadOptions(**given))
+    samples = source.with_columns(card.columns).read(console, two_classes=True)
+    if not isinstance(samples, Corpus) or samples.multilabel:
+        raise DataError(f"{args.data}: --out-of-fold needs texts with one label each")
+    return samples
+
+
 def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -> Corpus:
     """Read the first rows of a table."""
     if args.data is None:
@@ -118,9 +132,15 @@ def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -
 def _explain_classes(
     args: Explain, console: Console, model: Any, card: Any, labels: list[Any]
 ) -> None:
-    texts = None if args.data is None else _read(args, console, card, None)
+    texts: Any = None
+    true_labels = None
+    if args.out_of_fold:
+        texts = _read_labelled(args, console, card)
+        true_labels = texts.labels
+    elif args.data is not None:
+        texts = _read(args, console, card, None)
     with console.progress("explaining") as progress:
-        found = explain_classes(model, texts, n_words=args.top, progress=progress)
+        found = explain_classes(model, texts, true_labels, n_words=args.top, progress=progress)
     console.print(found.note)
     for label in labels or found.classes.tolist():
         console.print()

@@ -1,13 +1,15 @@
 """Words that argue for and against each class, over many texts or the whole vocabulary."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
+from sklearn.base import clone
 
+from cordwood._param_validation import check_number
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection._html import render_class_words
 from cordwood.inspection._path_integrals import Floats
@@ -15,8 +17,13 @@ from cordwood.inspection._term_spans import split_vectorizer
 from cordwood.inspection.explainer import Explainer, check_texts, split_model, split_pipeline
 from cordwood.inspection.explanation import Explanation, find_class
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier
+from cordwood.stacking._meta_features import align_columns, make_folds
 
 _EXAMPLE_LENGTH = 80
+_FOLD_SEED = 0
+# Words of the vocabulary are ranked as if this many more texts had shown no contribution; see
+# docs/explanations.md.
+_PRIOR_TEXTS = 10
 _BATCH_SIZE = 1000
 # Probabilities of zero and one have no finite log-odds.
 _MIN_PROBABILITY = 1e-12
@@ -127,7 +134,9 @@ class ClassWords:
 def explain_classes(
     model: Any,
     texts: Iterable[str] | None = None,
+    labels: ArrayLike | None = None,
     *,
+    cv: int = 3,
     n_words: int = 10,
     min_texts: int = 3,
     output: str = "auto",
@@ -140,9 +149,14 @@ def explain_classes(
     model : fitted classifier
         Model returned by `cordwood.train` or `cordwood.load`.
     texts : iterable of str, or Corpus, default=None
-        Texts whose explanations are aggregated. Use texts that the model was not trained on: in
-        its training texts, rare words look more important than they are. If None, each word of
-        the vocabulary is explained as a text of its own.
+        Texts whose explanations are aggregated. In the training texts of the model, rare words
+        look more important than they are: use other texts, or pass the `labels` as well. If None,
+        each word of the vocabulary is explained as a text of its own.
+    labels : array-like of shape (n_texts,), default=None
+        Labels of the texts. If given, clones of the model are fitted on these texts in a
+        cross-validation, and each text is explained by a model that was not trained on it.
+    cv : int, default=3
+        Number of folds of this cross-validation.
     n_words : int, default=10
         Maximum number of words for, and of words against a class.
     min_texts : int, default=3
@@ -164,7 +178,8 @@ def explain_classes(
     Notes
     -----
     Words are ranked by the sum of their contributions over all texts, so that frequent words come
-    before rare ones with the same mean. Without texts, they are ranked by their contribution.
+    before rare ones with the same mean. Without texts, they are ranked by their contribution, times
+    n / (n + 10) if it is known that n training texts contain the word.
 
     Examples
     --------
@@ -181,11 +196,21 @@ def explain_classes(
             "only models of texts have words of classes; explain rows of a table with explain"
         )
     if texts is None:
+        if labels is not None:
+            raise ValueError("labels require texts; pass both or none")
         return _explain_vocabulary(model, explainer, n_words, min_texts, progress)
-    totals = _WordTotals(len(explainer.classes))
+    totals = _WordTotals(explainer.classes)
     values: Any = getattr(texts, "texts", texts)
-    n_texts = len(values) if hasattr(values, "__len__") else None
-    for done, explanation in enumerate(explainer.explain_each(check_texts(values)), start=1):
+    how = ""
+    if labels is None:
+        n_texts = len(values) if hasattr(values, "__len__") else None
+        explanations = explainer.explain_each(check_texts(values))
+    else:
+        values = list(check_texts(values))
+        n_texts = len(values)
+        explanations = _explain_out_of_fold(model, values, np.asarray(labels), cv, output)
+        how = ", each explained by a model that was not trained on it"
+    for done, explanation in enumerate(explanations, start=1):
         totals.add(explanation)
         if progress is not None:
             progress(done, n_texts)
@@ -193,11 +218,32 @@ def explain_classes(
         raise DataError("there are no texts to explain; pass at least one")
     note = (
         f"mean contributions to the {explanation.output.replace('_', '-')} in {totals.n_texts:,} "
-        f"texts; words in fewer than {min_texts} of them are omitted"
+        f"texts{how}; words in fewer than {min_texts} of them are omitted"
     )
     return _select(
         explainer.classes, explanation.output, note, totals.summarize(min_texts), n_words
     )
+
+
+def _explain_out_of_fold(
+    model: Any, texts: list[str], labels: NDArray[Any], cv: int, output: str
+) -> Iterator[Explanation]:
+    """Explain each text by a clone of the model that is fitted on the texts of other folds."""
+    check_number("cv", cv, 2)
+    if labels.shape != (len(texts),):
+        raise ValueError(
+            f"labels must have one label per text; got {len(texts)} texts and labels "
+            f"of shape {labels.shape}"
+        )
+    if unknown := set(labels.tolist()) - set(np.asarray(model.classes_).tolist()):
+        raise DataError(
+            f"labels contain {next(iter(unknown))!r}, which is no class of the model; pass its "
+            "training texts"
+        )
+    codes = np.unique(labels, return_inverse=True)[1]
+    for train, test in make_folds(cv, codes, None, _FOLD_SEED):
+        fitted = clone(model).fit([texts[i] for i in train.tolist()], labels[train])
+        yield from Explainer(fitted, output=output).explain_each([texts[i] for i in test.tolist()])
 
 
 class _WordTable(NamedTuple):
@@ -223,9 +269,9 @@ class _WordTable(NamedTuple):
 class _WordTotals:
     """Sums of the contributions of words over texts."""
 
-    def __init__(self, n_classes: int) -> None:
+    def __init__(self, classes: NDArray[Any]) -> None:
         self.n_texts = 0
-        self._n_classes = n_classes
+        self._classes = classes
         self._sums: dict[str, Floats] = {}
         self._counts: dict[str, int] = {}
         # By word: the largest absolute contribution in a text, to each class, and the text.
@@ -234,9 +280,12 @@ class _WordTotals:
     def add(self, explanation: Explanation) -> None:
         """Add the explanation of one text."""
         text, words, spans = explanation.text, explanation.words, explanation.spans
+        contributions = explanation.word_contributions
+        if len(explanation.classes) < len(self._classes):  # a fold may lack a class
+            contributions = align_columns(contributions, explanation.classes, self._classes)
         self.n_texts += 1
         found: dict[str, tuple[Floats, tuple[int, int]]] = {}
-        for word, span, values in zip(words, spans, explanation.word_contributions, strict=True):
+        for word, span, values in zip(words, spans, contributions, strict=True):
             key = word.lower()
             found[key] = (found[key][0] + values, found[key][1]) if key in found else (values, span)
         for key, (values, span) in found.items():
@@ -249,7 +298,7 @@ class _WordTotals:
     def summarize(self, min_texts: int) -> _WordTable:
         """Return the mean contributions of words, ranked by their sums."""
         words = [word for word, n in self._counts.items() if n >= min_texts]
-        sums = np.array([self._sums[word] for word in words]).reshape(-1, self._n_classes)
+        sums = np.array([self._sums[word] for word in words]).reshape(-1, len(self._classes))
         counts = np.array([self._counts[word] for word in words]).reshape(-1, 1)
         examples = [self._largest[word][1] for word in words]
         return _WordTable(words, sums / counts, sums, counts[:, 0].tolist(), examples)
@@ -280,7 +329,11 @@ def _explain_vocabulary(
         f"{len(words):,} words of the vocabulary{omitted}"
     )
     n_texts = [counts.get(word) for word in words]
-    table = _WordTable(words, change, change, n_texts, [""] * len(words))
+    ranks = change
+    if has_counts:
+        frequency = np.array([counts.get(word, 0) for word in words], np.float64)[:, None]
+        ranks = change * (frequency / (frequency + _PRIOR_TEXTS))
+    table = _WordTable(words, change, ranks, n_texts, [""] * len(words))
     return _select(explainer.classes, output, note, table, n_words)
 
 

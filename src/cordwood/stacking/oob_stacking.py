@@ -236,8 +236,8 @@ class OOBStackingClassifier(
     base estimators that are cross-validated in `cv` folds are trained on fewer samples than those
     that predict new samples, and transformers that pipelines share, such as vectorizers, are fitted
     on all samples, though without labels. With 1,600 samples, the accuracy of `oof_proba_` was too
-    low by 0.8 percentage points on average over 16 data sets with three folds, by 0.3 with five and
-    by 0.0 with ten. See docs/scores.md.
+    low by 0.8 percentage points on average over 16 data sets with three folds, by 0.4 with five and
+    by 0.1 with ten. See docs/scores.md.
 
     `sample_weight` is passed to all base estimators and to the final estimator; if one of them does
     not accept it, `fit` raises an error. With scikit-learn's metadata routing enabled, `fit`
