@@ -82,9 +82,9 @@ def load_multilabel(name: str) -> tuple[Corpus, Corpus, list[str]]:
     return training, test, labels
 
 
-def load_single_label(name: str) -> Any:
+def load_single_label(name: str, *, group: str | None = None) -> Any:
     """Load a data set from the folder in CORDWOOD_DATA, or from ../shared/datasets."""
-    dataset = _load(name)
+    dataset = _load(name, group)
     if dataset.multilabel or dataset.labels is None:
         raise SystemExit(f"{name} must have one label per sample; choose another data set")
     if name in _GROUP_PATTERNS:
@@ -92,7 +92,7 @@ def load_single_label(name: str) -> Any:
     return dataset
 
 
-def _load(name: str) -> Any:
+def _load(name: str, group: str | None = None) -> Any:
     folder = None if os.environ.get(DATA_DIR_VARIABLE) else _FOLDER
     if folder is not None and not folder.is_dir():
         raise SystemExit(
@@ -100,7 +100,7 @@ def _load(name: str) -> Any:
             "or put the folder at ../shared/datasets beside the repository"
         )
     try:
-        dataset = load_dataset(name, data_dir=folder)
+        dataset = load_dataset(name, data_dir=folder, group=group)
     except DataError as error:
         raise SystemExit(str(error)) from error
     return dataset

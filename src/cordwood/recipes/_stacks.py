@@ -26,8 +26,9 @@ from cordwood.stacking.oob_stacking import OOBStackingClassifier
 STACK_PARAMS = ("members", "combiner", "encoder", "lexicon")
 
 # Most of the time of a prediction is that of the encoder. So it must lower the out-of-fold log loss
-# by more than this fraction; where it lowered it less, it made the stack less accurate. See
-# docs/embeddings.md.
+# by more than this fraction; where it lowered it less, it made the stack less accurate. Several
+# encoders are kept: each brings little beyond the others, but all are needed for the best scores.
+# See docs/embeddings.md.
 _ENCODER_TOL = 0.015
 
 # Penalty of the inverse temperature of a calibrated recipe. The default of 1 keeps it near 1, which
@@ -58,8 +59,8 @@ def make_stack(
         for param, value in pretrained.get(member, {}).items():
             pipeline.set_params(**dict.fromkeys(ending(step_params(pipeline), param), value))
     encoded = [member for member in member_names if recipe_of(member) == EMBEDDINGS]
-    if encoded:
-        stack.prune_tol = dict.fromkeys(encoded, _ENCODER_TOL)
+    if len(encoded) == 1:
+        stack.prune_tol = {encoded[0]: _ENCODER_TOL}
     if combiner is not None:
         if not isinstance(combiner, str) or combiner not in COMBINERS:
             suggestion = nearest(str(combiner), COMBINERS)
