@@ -125,7 +125,8 @@ def train(args: Train) -> None:
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     evaluation = None
     if samples.weights is not None:
-        console.field("weights", "used in training; expected scores are not weighted")
+        remark = "; the expected scores are not weighted" if has_scores else ""
+        console.field("weights", f"used in training{remark}")
     if has_scores:
         evaluation = estimate_scores(console, model, samples, has_baseline=args.baseline)
         show_expected_scores(console, evaluation)
