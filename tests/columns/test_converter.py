@@ -1,4 +1,5 @@
 import datetime
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -6,6 +7,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
 
 from cordwood import Corpus
 from cordwood.columns import TableConverter
@@ -115,3 +118,34 @@ def test_invalid_parameters():
         TableConverter(text=["title"], join_text=1).fit(TABLE)
     with pytest.raises(CordwoodError, match="named more than once"):
         TableConverter(text=["title"], categorical=["title"]).fit(TABLE)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        # The others fit a matrix, and the input is a table with named columns.
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimator_tags_renamed,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_set_params,
+        estimator_checks.check_valid_tag_types,
+    ],
+)
+def test_scikit_learn_checks(check):
+    check("TableConverter", TableConverter(numeric=["price"]))
+
+
+def test_a_fitted_converter_can_be_pickled():
+    table = {"price": [1.5, None]}
+    converter = TableConverter(numeric=["price"]).fit(table)
+    copy = pickle.loads(pickle.dumps(converter))
+    assert repr(copy.transform(table).tolist()) == repr(converter.transform(table).tolist())
+
+
+def test_an_unfitted_converter_cannot_transform():
+    with pytest.raises(NotFittedError):
+        TableConverter(numeric=["price"]).transform({"price": [1.0]})

@@ -178,3 +178,38 @@ def test_fingerprint_includes_columns_on_request():
 def test_invalid_fields_of_a_corpus(fields, message):
     with pytest.raises(DataError, match=message):
         Corpus(texts=["a", "b"], ids=["1", "2"], **fields)
+
+
+EMPTY_LABELS = {
+    "rows.csv": "text,label\na,x;y\nb,\nc,y\nd, \n",
+    "rows.jsonl": "\n".join(
+        f'{{"text": "{text}", "label": {label}}}'
+        for text, label in zip("abcd", ['"x;y"', "null", '"y"', '""'], strict=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_LABELS)
+def test_rows_without_a_label_are_errors_that_can_be_skipped(name, tmp_path):
+    path = tmp_path / name
+    path.write_text(EMPTY_LABELS[name])
+    line = 3 if name == "rows.csv" else 2
+    with pytest.raises(DataError, match=rf"{name}, line {line}: the label .* skip bad rows with"):
+        read_dataset(path)
+    found = read_dataset(path, on_bad_rows="skip")
+    assert (found.labels, found.texts, len(found.skipped)) == (("x;y", "y"), ("a", "c"), 2)
+
+
+@pytest.mark.parametrize("name", EMPTY_LABELS)
+def test_rows_without_a_label_have_no_labels_if_there_may_be_several(name, tmp_path):
+    path = tmp_path / name
+    path.write_text(EMPTY_LABELS[name])
+    assert read_dataset(path, label_separator=";").labels == (("x", "y"), (), ("y",), ())
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), "", " "])
+def test_missing_labels_of_a_dataframe_are_no_labels_if_there_may_be_several(missing):
+    frame = {"text": ["a", "b"], "label": [missing, "x;y"]}
+    assert read_dataset(frame, label_separator=";").labels == ((), ("x", "y"))
+    with pytest.raises(DataError, match='row 0: the label \\(column "label"\\) is'):
+        read_dataset(frame)

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV, cross_val_predict
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cordwood import NeighborsClassifier, OOBStackingClassifier, RandomForestClassifier
 from cordwood.decisions import TunedDecisionClassifier
@@ -266,3 +267,23 @@ def test_model_files(optimize, tmp_path):
     assert np.array_equal(loaded.predict(X), tuned.predict(X))
     assert np.array_equal(loaded.decision_matrix_, tuned.decision_matrix_)
     assert loaded.best_score_ == tuned.best_score_
+
+
+WEIGHT_CHECKS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+
+
+@parametrize_with_checks(
+    [
+        TunedDecisionClassifier(LOGISTIC, cv=2, random_state=0),
+        TunedDecisionClassifier(RandomForestClassifier(5, random_state=0), random_state=0),
+    ],
+    expected_failed_checks=lambda _: {
+        "check_classifiers_train": "the predicted class is not always the most probable one",
+        **dict.fromkeys(WEIGHT_CHECKS, "cv is a number of folds, not a list of folds"),
+    },
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

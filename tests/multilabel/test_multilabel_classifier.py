@@ -163,7 +163,7 @@ def test_invalid_parameters(params, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (Y[:200, 0], "binary target of one label per sample"),
+        (Y[:200, 0], "it has one label per sample"),
         ([["a"], ["b", "c"]] * 100, "MultiLabelBinarizer"),
         (2 * Y[:200], "zeros and ones"),
         (Y[:150], "200 samples, but y has 150 rows"),

@@ -131,7 +131,8 @@ def train(args: Train) -> None:
     n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     if samples.weights is not None:
-        console.field("weights", "used in training; expected scores are not weighted")
+        remark = "; the expected scores are not weighted" if has_scores else ""
+        console.field("weights", f"used in training{remark}")
     evaluation = model.evaluation_ if has_scores else None
     if evaluation is not None:
         show_expected_scores(console, evaluation)

@@ -6,7 +6,7 @@ from numbers import Number
 from typing import Any
 
 from cordwood._labels import is_missing
-from cordwood.datasets._values import InvalidValue, TimeParser
+from cordwood.datasets._values import InvalidValue, TimeParser, parse_number, show_value
 
 # The category of a missing value. A missing number is NaN.
 MISSING = "(missing)"
@@ -60,10 +60,9 @@ def to_number(value: Any) -> float:
         return math.nan
     if not isinstance(value, str | Number):
         raise InvalidValue(f"is of type {type(value).__name__}, not a number")
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidValue(f"is {_show(value)}, not a number") from None
+    number = float(value) if isinstance(value, bool) else parse_number(value)
+    if number is None:
+        raise InvalidValue(f"is {show_value(value)}, not a number")
     if math.isinf(number):
         raise InvalidValue("is infinite, not a number")
     return number
@@ -84,7 +83,7 @@ def to_date_parts(value: Any) -> tuple[float, ...]:
         return (math.nan,) * len(DATE_PARTS)
     parsed = TimeParser()(value)
     if not isinstance(parsed, datetime):
-        raise InvalidValue(f"is {_show(value)}, not an ISO 8601 date")
+        raise InvalidValue(f"is {show_value(value)}, not an ISO 8601 date")
     days = (parsed - datetime(1970, 1, 1)).total_seconds() / _SECONDS_PER_DAY
     day_of_year = parsed.timetuple().tm_yday
     parts = (parsed.year, parsed.month, parsed.weekday(), day_of_year, days)
@@ -93,8 +92,3 @@ def to_date_parts(value: Any) -> tuple[float, ...]:
 
 def _is_missing_string(value: str) -> bool:
     return value.strip().lower() in _MISSING_STRINGS
-
-
-def _show(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 30 else shown[:27] + "..."

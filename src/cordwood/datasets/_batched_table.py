@@ -157,8 +157,8 @@ class _RowMaker:
 
     def _convert_label(self, value: Any) -> Any:
         """Convert a label to a string, or to a tuple of strings if there are several."""
-        if self._separator is not None and isinstance(value, str):
-            return split_labels(value, self._separator)
+        if self._separator is not None and (isinstance(value, str) or is_missing(value)):
+            return split_labels(value if isinstance(value, str) else "", self._separator)
         is_list = not isinstance(value, str) and hasattr(value, "__len__")
         if not (is_list or self._multilabel) or is_missing(value):
             return self._to_string("label", value)

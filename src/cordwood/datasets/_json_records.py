@@ -173,8 +173,8 @@ def _get_label(
     if (key := keys.label) is None:
         return None
     value = _get_value(record, "label", key, place)
-    if separator is not None and isinstance(value, str):
-        value = list(split_labels(value, separator))
+    if separator is not None and isinstance(value, str | None):
+        value = list(split_labels(value or "", separator))
     if isinstance(value, list) != keys.multilabel:
         usual = "a list of labels" if keys.multilabel else "one label"
         message = f'{place}: the label (key "{key}") is {_describe_type(value)}'

@@ -71,9 +71,9 @@ def parse_weight(value: Any) -> float:
     >>> parse_weight("0.5")
     0.5
     """
-    weight = _parse_number(value)
+    weight = parse_number(value)
     if weight is None or not 0 <= weight < math.inf:
-        raise InvalidValue(f"is {_show(value)}, not a number of at least 0")
+        raise InvalidValue(f"is {show_value(value)}, not a number of at least 0")
     return weight
 
 
@@ -92,10 +92,10 @@ class TimeParser:
 
     def __call__(self, value: Any) -> float | datetime:
         """Return a number, or a date and time in UTC without a time zone."""
-        parsed = _parse_number(value)
+        parsed = parse_number(value)
         found = _parse_date(value) if parsed is None else parsed
         if found is None or (isinstance(found, float) and not math.isfinite(found)):
-            raise InvalidValue(f"is {_show(value)}, not a number or an ISO 8601 date")
+            raise InvalidValue(f"is {show_value(value)}, not a number or an ISO 8601 date")
         if self._type is None:
             self._type = type(found)
         elif type(found) is not self._type:
@@ -119,7 +119,14 @@ def find_surrogate(value: str) -> str | None:
     return None
 
 
-def _parse_number(value: Any) -> float | None:
+def parse_number(value: Any) -> float | None:
+    """Return a number or a string as a float; None if it is not a number, as a bool is not.
+
+    Examples
+    --------
+    >>> [parse_number(value) for value in (2, " 1e3", True, "two", None)]
+    [2.0, 1000.0, None, None, None]
+    """
     if is_missing(value) or isinstance(value, bool) or not isinstance(value, str | Number):
         return None
     try:
@@ -150,7 +157,14 @@ def _parse_date(value: Any) -> datetime | None:
     )  # fmt: skip
 
 
-def _show(value: Any) -> str:
+def show_value(value: Any) -> str:
+    """Return a value for messages, shortened; "missing" if there is none.
+
+    Examples
+    --------
+    >>> show_value(30 * "a"), show_value(" ")
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaa...", 'missing')
+    """
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return "missing"
     shown = repr(value)

@@ -6,10 +6,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
+from cordwood._csr import check_sparse
 from cordwood._param_validation import (
     N_JOBS,
     RANDOM_STATE,
@@ -188,8 +189,10 @@ class TunedDecisionClassifier(
         self : TunedDecisionClassifier
         """
         self._validate_params()
+        if y is None:
+            raise ValueError("fit requires y to be passed, but the target y is None")
         check_classification_labels(y)
-        labels = np.asarray(y)
+        X, labels = indexable(check_sparse(X), np.asarray(y))  # Folds are selected by position.
         self.classes_, codes = np.unique(labels, return_inverse=True)
         codes = codes.ravel()
         check_at_least_two_classes(self.classes_)

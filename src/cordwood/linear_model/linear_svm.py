@@ -28,6 +28,7 @@ from cordwood._csr import (
     to_csr,
 )
 from cordwood._duplicates import assign_folds, number_duplicates
+from cordwood._labels import find_indicators
 from cordwood._param_validation import (
     N_JOBS,
     POSITIVE,
@@ -247,7 +248,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             Fitted estimator.
         """
         self._validate_params()
-        self.multilabel_ = _is_indicator_matrix(y)
+        indicators = find_indicators(y)
+        # A single column contains the labels of a binary problem, as in scikit-learn.
+        self.multilabel_ = indicators is not None and (indicators.shape[1] > 1 or sp.issparse(y))
         if not self.multilabel_:
             check_classification_labels(y)
         X, y = validate_data(
@@ -261,7 +264,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         )
         check_classification_targets(y)
         if self.multilabel_:
-            y = np.asarray(y.todense() if hasattr(y, "todense") else y) != 0
+            y = indicators
             self.classes_ = np.arange(y.shape[1])
         else:
             self.classes_ = np.unique(y)
@@ -554,15 +557,3 @@ def _merge_weights(
     sums = np.zeros(len(y))
     sums[first] = np.bincount(merged, weights)
     return sums
-
-
-def _is_indicator_matrix(y: Any) -> bool:
-    """Return whether labels are indicators of several labels per sample, in any container."""
-    if sp.issparse(y):
-        return True
-    try:
-        array = np.asarray(y)
-    except ValueError:  # lists of different lengths
-        return False
-    is_matrix = array.ndim == 2 and array.shape[1] > 1 and array.dtype.kind in "biuf"
-    return is_matrix and bool(np.isin(array, (0, 1)).all())

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import type_of_target
 
 from cordwood._duplicates import assign_folds
+from cordwood._labels import find_indicators
 from cordwood.exceptions import DataError
 
 BoolArray = NDArray[np.bool_]
@@ -26,20 +26,18 @@ def check_indicators(y: Any) -> BoolArray:
     ValueError: y must be an indicator matrix of zeros and ones, of shape (n_samples, n_labels); \
 convert lists of labels with sklearn.preprocessing.MultiLabelBinarizer
     """
-    try:
-        dense = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
-    except ValueError:  # lists of different lengths
-        dense = np.empty(0)
-    is_indicator = dense.ndim == 2 and dense.dtype.kind in "biuf" and dense.shape[1] > 0
-    if not is_indicator or not np.isin(dense, (0, 1)).all():
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    indicators = find_indicators(y)
+    if indicators is None:
         hint = "convert lists of labels with sklearn.preprocessing.MultiLabelBinarizer"
-        if dense.ndim == 1 and dense.dtype.kind != "O" and dense.size:
-            hint = f"it is a {type_of_target(dense)} target of one label per sample"
+        if not hasattr(y, "toarray") and all(np.ndim(label) == 0 for label in y):
+            hint = "it has one label per sample"
         raise ValueError(
             "y must be an indicator matrix of zeros and ones, of shape (n_samples, n_labels); "
             f"{hint}"
         )
-    return np.asarray(dense != 0)
+    return indicators
 
 
 def to_indicators(labels: Sequence[Sequence[Any]]) -> tuple[list[Any], NDArray[np.int64]]:

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import Tags, check_random_state, column_or_1d, get_tags
+from sklearn.utils import Tags, check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._csr import check_sparse
@@ -171,12 +171,12 @@ class MultiLabelClassifier(
         self._validate_params()
         members, use_oob = list_members(self.estimator)
         Y = check_indicators(y)
-        X = check_sparse(X)
+        (X,) = indexable(check_sparse(X))  # Folds are selected by position.
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
         if n_samples != len(Y):
             raise ValueError(f"X has {n_samples} samples, but y has {len(Y)} rows")
         if n_samples < 2:
-            raise ValueError("fit needs at least two samples; got one")
+            raise ValueError("fit needs at least two samples; got one sample")
         self.classes_ = self._check_classes(Y.shape[1])
         if len(getattr(X, "shape", ())) == 2:
             self.n_features_in_ = int(X.shape[1])
@@ -232,7 +232,7 @@ class MultiLabelClassifier(
             Probabilities, with columns in the order of `classes_`. They do not sum to one.
         """
         check_is_fitted(self)
-        X = check_sparse(X)
+        (X,) = indexable(check_sparse(X))
         inputs = [transform_steps(steps, X) if steps else X for steps in self._shared_steps]
         probas = [
             predict_label_proba(member, inputs[position])

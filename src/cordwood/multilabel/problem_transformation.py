@@ -6,7 +6,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._param_validation import N_JOBS, ParamValidationMixin
@@ -44,17 +44,18 @@ class _ProblemTransformation(
         """Compute the probability of each label."""
         raise NotImplementedError
 
-    def _check_y(self, X: Any, y: Any) -> BoolArray:
+    def _check_data(self, X: Any, y: Any) -> tuple[Any, BoolArray]:
         """Validate the arguments of `fit` and set what is known of them."""
         self._validate_params()
         Y = check_indicators(y)
+        (X,) = indexable(X)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
         if n_samples != len(Y):
             raise ValueError(f"X has {n_samples} samples, but y has {len(Y)} rows")
         self.classes_ = np.arange(Y.shape[1])
         if len(getattr(X, "shape", ())) == 2:
             self.n_features_in_ = int(X.shape[1])
-        return Y
+        return X, Y
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -129,7 +130,7 @@ class BinaryRelevance(_ProblemTransformation):
         -------
         self : BinaryRelevance
         """
-        Y = self._check_y(X, y)
+        X, Y = self._check_data(X, y)
         params = _list_fit_params(self.estimator, X, sample_weight, None)
         shares = Y.mean(axis=0)
         is_constant = (shares == 0) | (shares == 1)
@@ -155,6 +156,7 @@ class BinaryRelevance(_ProblemTransformation):
             Probabilities, which do not sum to one.
         """
         check_is_fitted(self)
+        (X,) = indexable(X)
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
         proba = np.tile(self.constant_proba_, (n_samples, 1))
         binary = np.array([0, 1])
@@ -235,7 +237,7 @@ class LabelPowerset(_ProblemTransformation):
         -------
         self : LabelPowerset
         """
-        Y = self._check_y(X, y)
+        X, Y = self._check_data(X, y)
         self.label_sets_, codes = np.unique(Y, axis=0, return_inverse=True)
         self.estimator_ = None
         if len(self.label_sets_) > 1:
@@ -257,6 +259,7 @@ class LabelPowerset(_ProblemTransformation):
             Probabilities, which do not sum to one.
         """
         check_is_fitted(self)
+        (X,) = indexable(X)
         if self.estimator_ is None:
             n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
             return np.tile(self.label_sets_[0].astype(np.float64), (n_samples, 1))

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from cordwood._base_classifier import (
@@ -18,6 +18,7 @@ from cordwood._base_classifier import (
     warn_many_classes,
 )
 from cordwood._csr import check_sparse
+from cordwood._labels import find_indicators
 from cordwood._param_validation import (
     N_JOBS,
     POSITIVE,
@@ -320,17 +321,16 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
     def _encode_labels(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         """Set `classes_`; return label indicators, one column per binary problem."""
         check_classification_targets(y)
-        target_type = type_of_target(y, input_name="y")
-        if target_type == "multiclass-multioutput":
+        indicators = find_indicators(y)
+        self.multilabel_ = indicators is not None and indicators.shape[1] > 1
+        if indicators is not None and self.multilabel_:
+            self.classes_ = np.arange(indicators.shape[1])
+            return indicators
+        if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(
                 "y must be 1-d or an indicator matrix of zeros and ones; convert lists of labels "
                 "with sklearn.preprocessing.MultiLabelBinarizer."
             )
-        self.multilabel_ = target_type == "multilabel-indicator"
-        if self.multilabel_:
-            labels: NDArray[np.bool_] = np.asarray(y.todense() if hasattr(y, "todense") else y) != 0
-            self.classes_ = np.arange(labels.shape[1])
-            return labels
         self.classes_, class_codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
         n_classes = len(self.classes_)
         check_at_least_two_classes(self.classes_)
