@@ -10,8 +10,13 @@ import pytest
 import report_data as data
 from cordwood import FeatureMatrix, api, load, recipes, save
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.inspection import audit_dataset, check_dataset, find_label_errors
-from cordwood.reports import Report, comparison_report, dataset_report, model_report
+from cordwood.inspection import (
+    audit_dataset,
+    check_dataset,
+    find_label_errors,
+    oof_evaluation,
+)
+from cordwood.reports import Report, comparison_report, dataset_report, model_report, model_summary
 from cordwood.reports.hub_card import to_hub_card
 
 
@@ -347,6 +352,71 @@ def test_hub_card_has_a_model_index(reports):
     expected = reports["oof"].summary["scores"]["scores"]
     assert metrics["accuracy"] == pytest.approx(expected["accuracy"]["value"], abs=1e-4)
     assert "cordwood.load(" in body and "## Evaluation" in body
+
+
+def test_hub_card_names_the_test_data_and_any_characters_are_valid_yaml(reports):
+    yaml = pytest.importorskip("yaml")
+    name = "a: 'b' \"c\" # d\n- e \x00\x7f\x85\ud800 \U0001f600"
+    summary = {**reports["test"].summary, "name": name, "data": name}
+    metadata = yaml.safe_load(to_hub_card(summary).split("---\n", 2)[1])
+    expected = name.replace("\x00", "�").replace("\x7f", "�").replace("\x85", "�")
+    expected = expected.replace("\ud800", "�")
+    (entry,) = metadata["model-index"]
+    assert entry["name"] == expected
+    assert entry["results"][0]["dataset"] == {"name": expected, "type": "custom", "split": "test"}
+
+
+def test_scores_of_a_model_file_are_beside_the_baselines_of_training(corpus, tmp_path):
+    model = api.train(corpus, recipe="nb", encoder=None, oof=True)
+    model.evaluation_ = oof_evaluation(model, corpus.texts)
+    save(model, tmp_path / "model.cordwood")
+    loaded = load(tmp_path / "model.cordwood")
+    expected = model.evaluation_.to_dict()
+    for data_set in (corpus, None):
+        found = model_report(loaded, data_set).to_dict()["scores"]
+        assert found["baselines"] == expected["baselines"]
+        assert len(found["baselines"]) == 2
+        assert found["scores"]["accuracy"] == expected["accuracy"]
+    test = model_report(loaded, data.make_corpus(60, seed=2))
+    assert test.to_dict()["scores"]["expected"]["accuracy"] == expected["accuracy"]
+    assert list(test.to_dict()["scores"]["baselines"]) == ["majority class"]
+    assert "was expected; the intervals overlap" in Page(test.to_html()).text
+
+
+def test_report_contains_the_audit_of_the_training_data(corpus, model, reports):
+    found = reports["oof"].to_dict()
+    audit = audit_dataset(corpus, recipe=None)
+    n_label_errors = found["suspects"]["n"]
+    assert found["audit"]["counts"] == {"label error": n_label_errors, **audit.counts}
+    assert "empty text" in found["audit"]["counts"]
+    text = Page(reports["oof"].to_html()).text
+    assert "Audit of the training data" in text and "cordwood audit DATA -o" in text
+    # The training data of a model are unknown from a test set.
+    assert reports["test"].to_dict()["audit"] is None
+    given = model_report(model, audit=audit_dataset(corpus, model=model)).to_dict()
+    assert given["audit"]["counts"]["label error"] == n_label_errors
+
+
+def test_words_of_all_classes_are_listed_last(model, monkeypatch):
+    def word(name, contribution):
+        return {"word": name, "contribution": contribution, "n_texts": 9}
+
+    class Words:
+        def to_dict(self):
+            rows = [
+                {
+                    "label": label,
+                    "for": [],
+                    "against": [word("everywhere", -9.0), word(f"only {label}", -1.0)],
+                }
+                for label in model.classes_
+            ]
+            return {"classes": rows, "note": "a note"}
+
+    monkeypatch.setattr(model_summary, "explain_classes", lambda *args, **kwargs: Words())
+    words = model_report(model).to_dict()["words"]
+    for label, row in zip(model.classes_, words["classes"], strict=True):
+        assert [each["word"] for each in row["against"]] == [f"only {label}", "everywhere"]
 
 
 def test_infinite_numbers_become_null():

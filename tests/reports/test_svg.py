@@ -100,6 +100,40 @@ def test_time_chart_explains_its_marks():
     assert "another is both faster and better" in texts
     hollow = [node for node in root.iter() if "hollow" in (node.get("class") or "")]
     assert len(hollow) == 2  # one learner, and the legend
+    assert "± standard error" not in texts
+
+
+def test_time_chart_has_error_bars():
+    points = {"a": TimedScore(1, 90, True, 1.5), "b": TimedScore(5, 80, False)}
+    root = parse(charts.time_chart(points, title="t", x_label="s", y_label="%"))
+    bars = [node for node in root.iter("line") if "error" in node.get("class")]
+    assert len(bars) == 2  # one learner, and the legend
+    assert float(bars[0].get("y1")) > float(bars[0].get("y2"))
+    assert "± standard error" in list_texts(root)
+
+
+def test_interval_chart_writes_values_that_fit():
+    rows = {"this model": Estimate(89.71, 88.94, 90.52), "baseline": Estimate(13.4, 12.5, 14.3)}
+    root = parse(
+        charts.interval_chart(rows, title="t", x_label="%", low=0, high=100, has_values=True)
+    )
+    assert "89.7 (88.9 to 90.5)" in list_texts(root)
+    width = float(root.get("viewBox").split()[2])
+    for node in root.iter("text"):
+        if node.text.startswith("89.7"):
+            assert float(node.get("x")) + svg.text_width(node.text) <= width
+
+
+def test_names_of_lines_fit_and_begin_at_the_end_of_their_line():
+    short = [LinePoint(1, 1, 1, 1), LinePoint(2, 2, 2, 2)]
+    lines = {"a name that is longer than its margin": short, "b": [*short, LinePoint(9, 3, 3, 3)]}
+    root = parse(charts.line_chart(lines, title="t", x_label="x", y_label="y"))
+    width = float(root.get("viewBox").split()[2])
+    for node in root.iter("text"):
+        if node.get("text-anchor") == "start":
+            assert float(node.get("x")) + svg.text_width(node.text) <= width
+    starts = [float(node.get("x1")) for node in root.iter("line") if "leader" in node.get("class")]
+    assert max(starts) - min(starts) > 50
 
 
 def test_critical_difference_orders_learners_by_rank():

@@ -124,7 +124,7 @@ def _report_model(console: Console, args: MakeReport) -> Report:
         path,
         args.output,
         card=card,
-        data_name=args.data if is_training else None,
+        data_name=args.data,
         curve=curve,
     )
 

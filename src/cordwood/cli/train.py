@@ -96,6 +96,12 @@ def train(args: Train) -> None:
             **params,
         )
     seconds, peak = time.perf_counter() - start, memory.read()
+    n_jobs = effective_n_jobs(params["n_jobs"])
+    training = {
+        "training time": f"{seconds:.1f} s on {count(n_jobs, 'core')}",
+        **({} if peak is None else {"peak memory": f"{peak / 1e6:,.0f} MB"}),
+        "seed": str(args.seed),
+    }
     save = partial(
         persist.save,
         model,
@@ -103,6 +109,7 @@ def train(args: Train) -> None:
         fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
         recipe=args.recipe,
         columns={**source.columns, **(roles.to_dict() if roles is not None else {})},
+        training=training,
         bundle_encoder=args.bundle_encoder,
         sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
     )
@@ -128,7 +135,6 @@ def train(args: Train) -> None:
         console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
     if isinstance(model[-1], TunedDecisionClassifier):
         console.field("decision", _format_decision(model[-1]))
-    n_jobs = effective_n_jobs(params["n_jobs"])
     console.field("trained", f"recipe {args.recipe}, in {seconds:.1f} s on {count(n_jobs, 'core')}")
     if samples.weights is not None:
         remark = "; the expected scores are not weighted" if has_scores else ""
@@ -140,11 +146,6 @@ def train(args: Train) -> None:
         console.field("scores", _format_oof_scores(model[-1], samples))
     console.field("wrote", f"{target} ({size / 1e6:,.2f} MB)")
     if reports is not None:
-        details = {
-            "training time": f"{seconds:.1f} s on {count(n_jobs, 'core')}",
-            "peak memory": "" if peak is None else f"{peak / 1e6:,.0f} MB",
-            "seed": str(args.seed),
-        }
         card = persist.read_model_card(target)
         reports.write_model_report(
             console,
@@ -154,8 +155,6 @@ def train(args: Train) -> None:
             args.report,
             card=card,
             data_name=source.name,
-            details=details,
-            evaluation=evaluation,
         )
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(

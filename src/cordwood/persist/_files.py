@@ -49,6 +49,7 @@ def save(
     fingerprint: str | None = None,
     recipe: str | None = None,
     columns: Mapping[str, Any] | None = None,
+    training: Mapping[str, str] | None = None,
     sample_hashes: str | None = None,
 ) -> Path:
     """Write a fitted model to a file.
@@ -81,6 +82,8 @@ def save(
         Name of the recipe.
     columns : mapping, optional
         Columns of the training file, as JSON-serializable values.
+    training : mapping of str to str, optional
+        Facts about the training, such as its time, which reports show.
     sample_hashes : str, optional
         Hashes of the training samples, as returned by `SampleHashes.encode` of
         `cordwood.persist.sample_hashes`.
@@ -136,6 +139,7 @@ def save(
         fingerprint=fingerprint,
         recipe=recipe,
         columns=columns,
+        training=training,
         sample_hashes=sample_hashes,
     )
     try:

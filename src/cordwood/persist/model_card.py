@@ -38,6 +38,8 @@ class ModelCard:
         Name of the recipe.
     columns : dict, default={}
         Columns of the training file, such as ``{"text": ["title", "body"]}``.
+    training : dict of str to str, default={}
+        Facts about the training, such as its time.
     sample_hashes : str, optional
         Hashes of the training samples, see `cordwood.persist.sample_hashes`.
     """
@@ -50,6 +52,7 @@ class ModelCard:
     fingerprint: str | None = None
     recipe: str | None = None
     columns: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, str] = field(default_factory=dict)
     sample_hashes: str | None = field(default=None, repr=False)
 
 
@@ -60,6 +63,7 @@ def make_card(
     fingerprint: str | None,
     recipe: str | None,
     columns: Mapping[str, Any] | None,
+    training: Mapping[str, str] | None,
     sample_hashes: str | None,
 ) -> ModelCard:
     """Make the card of a model that is about to be written."""
@@ -72,6 +76,7 @@ def make_card(
         fingerprint=fingerprint,
         recipe=recipe,
         columns=dict(columns or {}),
+        training=dict(training or {}),
         sample_hashes=sample_hashes,
     )
 
@@ -92,9 +97,10 @@ def format_card(card: ModelCard) -> bytes:
     Raises
     ------
     Rejected
-        If `columns` are not JSON-serializable, or `sample_hashes` are invalid.
+        If `columns` are not JSON-serializable, or `training` or `sample_hashes` are invalid.
     """
     _check_sample_hashes(card)
+    _check_training(card)
     try:
         return json.dumps(asdict(card), indent=2).encode()
     except (TypeError, ValueError) as error:
@@ -107,6 +113,14 @@ def _check_sample_hashes(card: ModelCard) -> None:
             SampleHashes.decode(card.sample_hashes)
     except (TypeError, ValueError) as error:
         raise Rejected(f"has a model card with invalid hashes ({shorten(error)})") from None
+
+
+def _check_training(card: ModelCard) -> None:
+    is_valid = isinstance(card.training, dict) and all(
+        isinstance(text, str) for text in (*card.training, *card.training.values())
+    )
+    if not is_valid:
+        raise Rejected("has a model card whose facts about the training are not texts")
 
 
 def parse_card(content: bytes) -> ModelCard:
@@ -128,4 +142,5 @@ def parse_card(content: bytes) -> ModelCard:
     if not isinstance(card.columns, dict):
         raise Rejected("has a model card whose columns are not a mapping")
     _check_sample_hashes(card)
+    _check_training(card)
     return card

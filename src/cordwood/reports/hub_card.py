@@ -50,15 +50,19 @@ def _metadata(summary: Mapping[str, Any]) -> Iterator[str]:
     yield f"metrics: {json.dumps(['accuracy', 'f1'])}"
     if summary["scores"] is None:
         return
-    data = summary["provenance"]["data"] or "unnamed data set"
+    name, data = (
+        # YAML may contain other characters than JSON.
+        json.dumps(printable(each), ensure_ascii=False)
+        for each in (summary["name"], summary["data"] or "unnamed data set")
+    )
     split = {"oof": "train", "test": "test", "training": "train"}[summary["source"]]
     yield "model-index:"
-    yield f"- name: {json.dumps(summary['name'], ensure_ascii=False)}"
+    yield f"- name: {name}"
     yield "  results:"
     yield "  - task:"
     yield f"      type: {task}"
     yield "    dataset:"
-    yield f"      name: {json.dumps(data, ensure_ascii=False)}"
+    yield f"      name: {data}"
     yield "      type: custom"
     yield f"      split: {split}"
     yield "    metrics:"
@@ -98,8 +102,9 @@ def _evaluation(summary: Mapping[str, Any]) -> Iterator[str]:
         "training": "Predictions of the training samples, which are too good",
     }[summary["source"]]
     scored = summary["scores"]
+    data = f" ({_text(summary['data'])})" if summary["data"] else ""
     yield "## Evaluation"
-    yield f"{how}: {scored['n_samples']:,} samples. Intervals are 95 % bootstrap intervals."
+    yield f"{how}{data}: {scored['n_samples']:,} samples. Intervals are 95 % bootstrap intervals."
     baselines = scored["baselines"]
     names = " | ".join(map(_text, baselines))
     lines = [
@@ -147,7 +152,7 @@ def _training(summary: Mapping[str, Any]) -> str:
         "training data": provenance["data"],
         "fingerprint of the training data": provenance["fingerprint"],
         "versions": ", ".join(f"{name} {v}" for name, v in provenance["versions"].items()),
-        **provenance["details"],
+        **provenance["training"],
     }
     lines = [f"- {name}: {_text(str(value))}" for name, value in facts.items() if value]
     return "\n".join(lines) or "Not recorded."

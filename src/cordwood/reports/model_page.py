@@ -28,7 +28,7 @@ from cordwood.reports.confusion_blocks import confusion_blocks
 from cordwood.reports.member_blocks import member_blocks
 from cordwood.reports.next_steps import list_next_steps
 from cordwood.reports.sample_blocks import explained_blocks, suspect_blocks, word_blocks
-from cordwood.reports.wording import join_names
+from cordwood.reports.wording import count, join_names
 
 _SOURCES = {
     "oof": "out-of-fold predictions of the training samples: each sample was predicted without "
@@ -38,6 +38,7 @@ _SOURCES = {
 }
 _INTERVAL = ("value", "low", "high")
 _MAX_LABEL = 40
+_EXPECTED = "expected"
 
 
 def layout_model(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Page:
@@ -113,6 +114,8 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
         )
     blocks.append(Tiles(tiles))
     blocks.append(Prose(_compare_with_baselines(scored)))
+    if scored["expected"] is not None:
+        blocks.append(Prose(_compare_with_expected(scored)))
     blocks.append(
         Charts(
             [
@@ -124,7 +127,7 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
     unit = "samples" if scored["n_groups"] is None else f"{scored['n_groups']:,} groups"
     blocks.append(
         Prose(
-            f"Scores are from {_SOURCES[summary['source']]} ({scored['n_samples']:,} samples). "
+            f"Scores are from {_SOURCES[summary['source']]} ({_name_samples(summary)}). "
             f"Intervals are {100 * scored['confidence_level']:.0f} % confidence intervals, by "
             f"bootstrap over {unit}. Macro F1 is the mean F1 of the classes; the calibration error "
             "is the mean difference of probability and accuracy.",
@@ -151,6 +154,11 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
+def _name_samples(summary: Mapping[str, Any]) -> str:
+    n_samples = count(summary["scores"]["n_samples"], "sample")
+    return n_samples if summary["data"] is None else f"{summary['data']}, {n_samples}"
+
+
 def _score_tile(name: str, score: Mapping[str, float], factor: float, unit: str) -> Tile:
     digits = 1 if factor == 100 else 3
     value, low, high = (factor * score[key] for key in _INTERVAL)
@@ -173,11 +181,31 @@ def _compare_with_baselines(scored: Mapping[str, Any]) -> str:
     return sentence + f" The model makes {fewer:.0f} % fewer errors."
 
 
+def _compare_with_expected(scored: Mapping[str, Any]) -> str:
+    """Compare the accuracy on test samples with the one from out-of-fold predictions."""
+    found, expected = scored["scores"]["accuracy"], scored["expected"]["accuracy"]
+    value, low, high = (100 * expected[key] for key in _INTERVAL)
+    sentence = (
+        f"From the out-of-fold predictions of the training samples, an accuracy of {value:.1f} % "
+        f"({low:.1f} to {high:.1f} %) was expected"
+    )
+    if found["high"] < expected["low"]:
+        return (
+            f"{sentence}; it is lower here, so that these samples are harder than the training "
+            "samples, or different from them."
+        )
+    if found["low"] > expected["high"]:
+        return f"{sentence}; it is higher here, so that these samples are easier."
+    return f"{sentence}; the intervals overlap."
+
+
 def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
-    model = "this model"
+    model, expected = "this model", {}
+    if scored["expected"] is not None:
+        expected = {_EXPECTED: scored["expected"]}
     rows = {
         each: Estimate(*(100 * values[metric][key] for key in _INTERVAL))
-        for each, values in {model: scored["scores"], **scored["baselines"]}.items()
+        for each, values in {model: scored["scores"], **expected, **scored["baselines"]}.items()
     }
     title = f"{name} beside baselines"
     svg = interval_chart(
@@ -185,10 +213,10 @@ def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
         title=title,
         x_label=f"{name}, %",
         strong=[model],
-        hollow=list(scored["baselines"]),
+        hollow=[*expected, *scored["baselines"]],
         legend=[
             ("fill s0", 0, model),
-            ("hollow s0", 0, "baseline"),
+            ("hollow s0", 0, "for comparison" if expected else "baseline"),
             ("bar s0", -1, "95 % interval"),
         ],
         low=0,
@@ -279,7 +307,7 @@ def _card(summary: Mapping[str, Any]) -> list[Block]:
         "created": provenance["created"],
         "fingerprint of the training data": provenance["fingerprint"],
         "versions": ", ".join(f"{name} {v}" for name, v in provenance["versions"].items()),
-        **provenance["details"],
+        **provenance["training"],
     }
     blocks: list[Block] = [Facts({name: str(value) for name, value in facts.items() if value})]
     if provenance["params"]:

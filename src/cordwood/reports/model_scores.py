@@ -27,23 +27,23 @@ _COVERAGES = (0.9, 0.95, 0.99)
 _MIN_PROBABILITY = 1e-15
 
 
-def evaluate(oof: OOFPredictions, X: Any = None) -> dict[str, Any]:
+def evaluate(oof: OOFPredictions, evaluation: OOFEvaluation | None = None) -> dict[str, Any]:
     """Return scores with intervals, beside those of baselines.
 
     Parameters
     ----------
     oof : OOFPredictions
         Predictions of samples that the model was not trained on.
-    X : sequence of str, array or sparse matrix, optional
-        The samples, for a linear baseline.
+    evaluation : OOFEvaluation, optional
+        Their scores, if they are known.
 
     Returns
     -------
     dict
+        The only baseline is the majority class if `evaluation` has none.
     """
-    evaluation = oof_evaluation(oof, X)
-    found = summarize_evaluation(evaluation)
-    if not evaluation.baselines:
+    found = summarize_evaluation(oof_evaluation(oof) if evaluation is None else evaluation)
+    if not found["baselines"]:
         majority = oof_evaluation(replace(oof, proba=predict_majority(oof)))
         found["baselines"] = {MAJORITY: majority.scores.to_dict()}
     return found
@@ -66,6 +66,7 @@ def summarize_evaluation(evaluation: OOFEvaluation) -> dict[str, Any]:
         "confidence_level": evaluation.confidence_level,
         "scores": evaluation.scores.to_dict(),
         "baselines": {name: each.to_dict() for name, each in evaluation.baselines.items()},
+        "expected": None,
         # Undefined for a class that neither occurs nor is predicted.
         "class_f1": {
             str(each.label): None if math.isnan(each.f1.value) else vars(each.f1).copy()

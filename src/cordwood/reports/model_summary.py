@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -33,7 +33,6 @@ from cordwood.reports.model_scores import (
     evaluate,
     summarize_abstention,
     summarize_classes,
-    summarize_evaluation,
     summarize_reliability,
     summarize_sets,
 )
@@ -67,13 +66,11 @@ class Provenance:
     card : ModelCard, optional
         Metadata of its file.
     data : str, optional
-        Name of the training data.
-    details : mapping of str to str, default={}
-        Further facts, such as the training time.
+        Name of the samples in the report.
     audit : DatasetAudit, optional
         Audit of the training data, which is computed without a model if it is None.
     evaluation : OOFEvaluation, optional
-        Result of `oof_evaluation` for the model, which is computed if it is None.
+        Result of `oof_evaluation` for the model; `evaluation_` of the model if it is None.
     curve : LearningCurveEstimate, optional
         Learning curve.
     """
@@ -81,7 +78,6 @@ class Provenance:
     name: str = "model"
     card: ModelCard | None = None
     data: str | None = None
-    details: Mapping[str, str] = field(default_factory=dict)
     audit: DatasetAudit | None = None
     evaluation: OOFEvaluation | None = None
     curve: LearningCurveEstimate | None = None
@@ -156,6 +152,7 @@ def summarize_model(
         "kind": "model",
         "name": provenance.name,
         "classes": labels,
+        "data": provenance.data,
         "source": None,
         "scores": None,
         "by_class": [],
@@ -248,9 +245,15 @@ def score_samples(
 
 
 def _find_scores(model: Any, samples: ScoredSamples, provenance: Provenance) -> dict[str, Any]:
-    if samples.source == "oof" and provenance.evaluation is not None:
-        return summarize_evaluation(provenance.evaluation)
-    return evaluate(_to_predictions(samples, np.asarray(model.classes_)))
+    """Return scores beside baselines, and for test samples those that were expected."""
+    expected = provenance.evaluation or getattr(model, "evaluation_", None)
+    predictions = _to_predictions(samples, np.asarray(model.classes_))
+    if samples.source == "oof":
+        return evaluate(predictions, expected)
+    found = evaluate(predictions)
+    if samples.source == "test" and expected is not None:
+        found["expected"] = expected.scores.to_dict()
+    return found
 
 
 def _summarize_training_data(
@@ -505,13 +508,13 @@ def _describe(model: Any, provenance: Provenance, samples: ScoredSamples | None)
         "name": provenance.name,
         "classifier": type(estimator).__name__,
         "recipe": None if card is None else card.recipe,
-        "data": provenance.data,
+        "data": None if samples is None or samples.source == "test" else provenance.data,
         "created": None if card is None else card.created,
         "fingerprint": None if card is None else card.fingerprint,
         "versions": {} if card is None else dict(card.versions),
         "columns": {} if card is None else dict(card.columns),
         "n_train": _count_training_samples(model, samples),
-        "details": dict(provenance.details),
+        "training": {} if card is None else dict(card.training),
         "params": dict(list(params.items())[:_MAX_PARAMS]),
     }
 

@@ -210,7 +210,6 @@ def model_report(
     name: str = "model",
     card: ModelCard | None = None,
     data_name: str | None = None,
-    details: Mapping[str, str] | None = None,
     audit: DatasetAudit | None = None,
     evaluation: OOFEvaluation | None = None,
     curve: LearningCurveEstimate | None = None,
@@ -233,15 +232,13 @@ def model_report(
     card : ModelCard, optional
         Metadata of the model file, as returned by `cordwood.persist.read_model_card`.
     data_name : str, optional
-        Name of the training data.
-    details : mapping of str to str, optional
-        Further facts about the training, such as its time.
+        Name of `data`.
     audit : DatasetAudit, optional
         Result of `cordwood.inspection.audit_dataset` for the training data. By default, training
         data are audited without another model.
     evaluation : OOFEvaluation, optional
-        Result of `cordwood.inspection.oof_evaluation` for the model, to show baselines that have
-        been computed already. By default, the only baseline is the majority class.
+        Result of `cordwood.inspection.oof_evaluation` for the model, with baselines. By default,
+        `evaluation_` of the model, which has baselines if `cordwood train` has computed them.
     curve : LearningCurveEstimate, optional
         Result of `cordwood.inspection.estimate_learning_curve`, to show what more training samples
         would bring.
@@ -266,7 +263,6 @@ def model_report(
         name=name,
         card=card,
         data=data_name,
-        details=details or {},
         audit=audit,
         evaluation=evaluation,
         curve=curve,
