@@ -17,14 +17,6 @@ from cordwood import recipes
 from cordwood._api_inputs import check_fitted, check_inputs, select_features
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
-from cordwood._prediction_records import MultiLabelPredictions, Predictions
-from cordwood._scoring import (
-    ClassScores,
-    Evaluation,
-    MultiLabelEvaluation,
-    score,
-    score_multilabel,
-)
 from cordwood._training_options import (
     balance_classes,
     choose_columns,
@@ -45,6 +37,14 @@ from cordwood.inspection.evaluation import oof_evaluation
 from cordwood.inspection.oof_predictions import fit_with_oof
 from cordwood.inspection.out_of_scope import fit_scope
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
+from cordwood.results.prediction_records import MultiLabelPredictions, Predictions
+from cordwood.results.scoring import (
+    ClassScores,
+    Evaluation,
+    MultiLabelEvaluation,
+    score,
+    score_multilabel,
+)
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from cordwood import api, persist
-from cordwood._prediction_records import Predictions
 from cordwood.exceptions import DataError
 from cordwood.inspection import calibrate_sets, choose_confidence, make_decision_rule
+from cordwood.results.prediction_records import Predictions
 from synthetic_data import make_counts
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import typer
 
-from cordwood._prediction_records import SET_SEPARATOR, MultiLabelPredictions, Predictions
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
 from cordwood.exceptions import CordwoodError
 from cordwood.inspection.decision_rule import DecisionRule, make_decision_rule
+from cordwood.results.prediction_records import SET_SEPARATOR, MultiLabelPredictions, Predictions
 
 
 def make_rule(args: Predict, model: Any) -> DecisionRule:

@@ -6,12 +6,12 @@ from typing import Any, cast
 import numpy as np
 
 from cordwood import api, recipes
-from cordwood.api import Predictions
 from cordwood.cli.commands import Demo
 from cordwood.cli.console import Console
 from cordwood.cli.show_scores import show_scores
 from cordwood.datasets._docstrings import collect_docstrings
 from cordwood.datasets.corpus import Corpus
+from cordwood.results.prediction_records import Predictions
 
 N_EXAMPLES = 3
 MAX_EXAMPLE_LENGTH = 40

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from cordwood.api import ClassScores, Evaluation, MultiLabelEvaluation
 from cordwood.cli.console import Console, count
+from cordwood.results.scoring import ClassScores, Evaluation, MultiLabelEvaluation
 
 MAX_CLASSES = 20
 MAX_PAIRS = 10

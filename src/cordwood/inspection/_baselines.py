@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
-from cordwood._prediction_records import OOFPredictions
 from cordwood._temperature import HeldOutMargins, fit_temperature
+from cordwood.results.prediction_records import OOFPredictions
 from cordwood.stacking._meta_features import Fold, align_columns, make_folds
 
 MAJORITY, TFIDF_SVM, SVM = "majority class", "TF-IDF + linear SVM", "linear SVM"

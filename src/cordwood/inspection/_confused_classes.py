@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._prediction_records import OOFPredictions
+from cordwood.results.prediction_records import OOFPredictions
 
 _MIN_ERRORS = 5
 # Share of the samples of two classes that are predicted as the other one.

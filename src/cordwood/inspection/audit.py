@@ -12,7 +12,6 @@ from cordwood import recipes
 from cordwood._duplicates import number_duplicates
 from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
 from cordwood._labels import check_n_classes
-from cordwood._prediction_records import OOFPredictions
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.inspection._confused_classes import ConfusedClasses, find_confused_classes
@@ -33,6 +32,7 @@ from cordwood.inspection.explainer import Explainer
 from cordwood.inspection.label_errors import find_label_errors
 from cordwood.inspection.near_duplicates import NearDuplicates, find_near_duplicates
 from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.results.prediction_records import OOFPredictions
 
 # Words are computed for at most this many label errors, because each takes a few milliseconds.
 _MAX_EXPLAINED = 200

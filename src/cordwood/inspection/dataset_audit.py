@@ -5,12 +5,12 @@ from collections import Counter
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from cordwood._display import html_table, import_pandas
 from cordwood.exceptions import CordwoodError
 from cordwood.inspection._confused_classes import ConfusedClasses
 from cordwood.inspection._revealing_words import RevealingWord
 from cordwood.inspection._suspects import Suspect
 from cordwood.inspection.dataset_check import Finding
+from cordwood.results._display import html_table, import_pandas
 
 KINDS = (
     "label error",

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._prediction_records import Predictions
 from cordwood.exceptions import DataError
 from cordwood.inspection.conformal import ConformalCalibration, calibrate_sets, check_coverage
 from cordwood.inspection.out_of_scope import get_scope, scope_p_values
 from cordwood.inspection.selective import ConfidenceThreshold, choose_confidence
+from cordwood.results.prediction_records import Predictions
 
 
 @dataclass(frozen=True, kw_only=True)

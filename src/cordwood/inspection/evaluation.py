@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
-from cordwood._prediction_records import OOFPredictions
 from cordwood.inspection._baselines import MAJORITY, predict_linear, predict_majority
 from cordwood.inspection._resampled_scores import (
     ResampledScores,
     compute_scores,
     resample_scores,
 )
+from cordwood.results.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
+from cordwood.results.prediction_records import OOFPredictions
 
 __all__ = ["ClassEvaluation", "OOFEvaluation", "ScoreInterval", "Scores", "oof_evaluation"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._prediction_records import OOFPredictions
 from cordwood.exceptions import DataError
+from cordwood.results.prediction_records import OOFPredictions
 
 _TOLERANCE = 1e-9
 

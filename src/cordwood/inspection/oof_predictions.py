@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from cordwood._prediction_records import OOFPredictions
+from cordwood.results.prediction_records import OOFPredictions
 from cordwood.stacking._meta_features import (
     choose_n_folds,
     choose_oof_source,

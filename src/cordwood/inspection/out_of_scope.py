@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import entr
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from cordwood._scope_reference import ScopeReference
 from cordwood._sklearn import take_rows
 from cordwood.exceptions import DataError
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier
+from cordwood.results.scope_reference import ScopeReference
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text._analyzer import build_analyzer
 from cordwood.text._counting import count_terms

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from cordwood._prediction_records import OOFPredictions
 from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
@@ -36,6 +35,7 @@ from cordwood.reports.model_scores import (
     summarize_reliability,
     summarize_sets,
 )
+from cordwood.results.prediction_records import OOFPredictions
 from cordwood.text.languages import detect_language
 from cordwood.text.stop_words import get_stop_words, has_stop_words
 

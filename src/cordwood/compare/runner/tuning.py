@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from cordwood.api import MultiLabelPredictions, Predictions
 from cordwood.compare.runner.cv_splits import Split, subsample_train
 from cordwood.compare.runner.thresholds import (
     DEFAULT_THRESHOLD,
@@ -37,6 +36,7 @@ from cordwood.compare.runner.trial_scores import (
     make_predictions,
 )
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.results.prediction_records import MultiLabelPredictions, Predictions
 from cordwood.stacking._meta_features import supports_oob
 
 MakePipeline = Callable[[Mapping[str, Any]], Pipeline]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._display import html_table, import_pandas
+from cordwood.results._display import html_table, import_pandas
 
 # Between the labels of a sample in tables.
 LABEL_SEPARATOR = ";"

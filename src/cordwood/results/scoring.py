@@ -12,9 +12,9 @@ from sklearn.metrics import (
     precision_recall_fscore_support,
 )
 
-from cordwood._display import html_table, import_pandas
-from cordwood._prediction_records import MultiLabelPredictions
 from cordwood.exceptions import DataError
+from cordwood.results._display import html_table, import_pandas
+from cordwood.results.prediction_records import MultiLabelPredictions
 
 
 @dataclass(frozen=True)
