@@ -27,6 +27,8 @@ def curve(args: Curve) -> None:
     source = Source(data=args.data, options=args, subset=args.subset)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
+    if samples.multilabel:
+        raise CordwoodError("a learning curve requires one label per sample; use `cordwood train`")
     X = samples.texts if isinstance(samples, Corpus) else samples.X
     model = _make_model(args, X)
     start = time.perf_counter()
