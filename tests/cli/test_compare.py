@@ -295,6 +295,15 @@ def test_quick_comparisons_by_time_with_weights(folder, capsys):
     capsys.readouterr()
 
 
+def test_quick_with_weights_that_no_recipe_can_use_is_an_error(folder, capsys, monkeypatch):
+    monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("knn", "nb"))
+    lines = (folder / "things.csv").read_text().splitlines()
+    (folder / "w.csv").write_text("\n".join([f"{lines[0]},w", *(f"{x},1" for x in lines[1:])]))
+    options = ["--text", "body", "--label", "topic", "--weight", "w"]
+    assert main(["compare", "--quick", str(folder / "w.csv"), *options]) == 1
+    assert "none of the recipes can run on the data" in capsys.readouterr().err
+
+
 def write_news(folder):
     """Write samples with no, one or two topics: two CSV files, and one JSON lines file."""
     rows = []

@@ -58,18 +58,6 @@ def test_texts_of_any_script_are_trained_on_and_predicted(command, name):
     assert [json.loads(line)["label"] for line in found] == ["0", "1"]
 
 
-def test_stop_words_are_those_of_the_detected_language(command):
-    words = {"wetter": "sonne regen wolken wind", "sport": "spiel tor mannschaft trainer"}
-    rows = [
-        (f"Das ist {words[label].split()[i % 4]} und nicht {words[label].split()[i % 3]}", label)
-        for i in range(120)
-        for label in words
-    ]
-    write_csv("rows.csv", ("text", "label"), rows)
-    train = ("train", "rows.csv", "--recipe", "nb", "--no-scores", "-o", "model.cordwood")
-    assert "for German" in command(*train).out
-
-
 def test_doubtful_labels_and_texts_are_shown_before_training(command):
     rows = [("good soup", "Food"), ("bad soup", "food "), ("goal", "sport"), ("match", "sport")]
     rows += [("", "sport"), ("good soup", "sport"), *((f"team {i}", "sport") for i in range(5))]
@@ -79,7 +67,7 @@ def test_doubtful_labels_and_texts_are_shown_before_training(command):
     for finding in ("differ", "empty", "fewer than"):
         assert finding in shown, shown
     assert "--strict" in command(*train, "--strict", code=1).err
-    lists = [(f"x{i}", "a;b" if i % 2 else "b;c") for i in range(20)]
+    lists = [(f"x{i}", ("a", "b", "a;b")[i % 3]) for i in range(20)]
     write_csv("rows.csv", ("text", "label"), lists)
     assert "--label-separator" in command(*train).out
 
@@ -135,6 +123,12 @@ def test_groups_weights_and_times(command, monkeypatch, name, options, code, mes
         command(*train, "--no-scores")
     captured = command(*arguments, *options, code=code)
     assert message in (captured.err if code else captured.out)
+
+
+def test_learning_curves_require_one_label(command):
+    write_csv("rows.csv", HEADER, NEWS)
+    err = command("curve", "rows.csv", "--label-separator", ";", code=1).err
+    assert "a learning curve requires one label per sample" in err
 
 
 def test_balanced_classes_and_a_precision_are_options_of_train(command):

@@ -164,6 +164,8 @@ def _omit_learners(console: Console, plan: Plan, conflicts: Mapping[str, str]) -
     for learner, reason in conflicts.items():
         console.field("omitted", f"{learner}: {reason}")
     kept = tuple(learner for learner in plan.learners if learner.name not in conflicts)
+    if not kept:
+        raise CordwoodError("none of the recipes can run on the data; omit --weight")
     return plan.model_copy(update={"learners": kept})
 
 

@@ -191,7 +191,7 @@ def _find_odd_labels(counts: Counter[str]) -> Finding | None:
                 "lists",
                 f"the labels look like lists separated by {separator!r}, such as "
                 f"{_shorten(listed)!r}: {len(labels):,} combinations of {len(parts):,} labels; "
-                "keep one label per sample",
+                f"read them with label_separator={separator!r} / --label-separator {separator!r}",
             )
     if len(labels) >= _MIN_ID_CLASSES and n_samples < _MAX_ID_CLASS_SIZE * len(labels):
         return Finding(
