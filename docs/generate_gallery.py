@@ -1,51 +1,100 @@
 """Write the reports of the gallery: python docs/generate_gallery.py
 
-One of each kind: the data set `docstrings`, a model of it with its learning curve, and the
-comparison of the classifiers of SIGIR 2017 on four data sets.
+One of each kind: the audit of the data set `docstrings`, a model of it with its learning curve, and
+the comparison of the classifiers of SIGIR 2017 on four data sets. Their pictures are taken with
+selenium, chromium and chromedriver.
 """
 
+import base64
 import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+from selenium import webdriver
 
 from cordwood import train
 from cordwood.compare.stats.comparison import compare
 from cordwood.datasets.registry import load_dataset
-from cordwood.inspection import estimate_learning_curve, oof_evaluation
-from cordwood.reports import comparison_report, dataset_report, model_report
+from cordwood.inspection import audit_dataset, estimate_learning_curve, oof_evaluation
+from cordwood.reports import Report, comparison_report, dataset_report, model_report
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "docs" / "gallery"
+PICTURES = ROOT / "docs" / "pictures"
 LEDGERS = ROOT / "benchmarks" / "reproduction" / "ledgers"
 NAMES = ("webkb", "20ng", "ohsumed", "reut90")
 LEARNERS = ("SVM", "NB", "KNN", "RF", "XT", "BROOF, aggregate", "BERT, aggregate", "BERT")
 
+WIDTH = 1100
+# The part of each page that its picture shows: from the top of the first element to the bottom of
+# the second.
+PARTS = {
+    "model": ("header", "#next"),
+    "comparison": ("#ranks", "#time"),
+    "dataset": ("header", "#findings"),
+}
+
 
 def main() -> None:
+    """Write the pages and their pictures."""
     GALLERY.mkdir(exist_ok=True)
-    corpus = load_dataset("docstrings")
-    dataset_report(corpus, name="docstrings").save(GALLERY / "dataset.html")
+    for name, report in make_reports().items():
+        report.save(GALLERY / f"{name}.html")
+    take_pictures()
+    for path in (*sorted(GALLERY.glob("*.html")), *sorted(PICTURES.glob("report-*.png"))):
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e3:.0f} kB")
+
+
+def make_reports() -> Mapping[str, Report]:
+    """Return one report of each kind."""
+    training = load_dataset("docstrings").subset("train")
+    model: Any = train(training, encoder=None, n_jobs=-1)
+    model.evaluation_ = oof_evaluation(model, training.texts)
+    curve = estimate_learning_curve(model, training.texts, np.array(training.labels), n_repeats=2)
     records = [
         record
         for name in NAMES
         for line in (LEDGERS / f"sigir17-{name}.jsonl").read_text(encoding="utf-8").splitlines()
         if (record := json.loads(line))["trial"]["learner"] in LEARNERS
     ]
-    comparison_report(compare(records), name="of SIGIR 2017").save(GALLERY / "comparison.html")
-    training = corpus.subset("train")
-    model = train(training, encoder=None, n_jobs=-1)
-    curve = estimate_learning_curve(model, training.texts, np.array(training.labels), n_repeats=2)
-    model_report(
-        model,
-        training,
-        name="docstrings",
-        data_name="dataset:docstrings, subset train",
-        evaluation=oof_evaluation(model, training.texts),
-        curve=curve,
-    ).save(GALLERY / "model.html")
-    for path in sorted(GALLERY.glob("*.html")):
-        print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e3:.0f} kB")
+    audit = audit_dataset(training, model=model)
+    data_name = "dataset:docstrings, subset train"
+    return {
+        "model": model_report(model, training, name="docstrings", data_name=data_name, curve=curve),
+        "comparison": comparison_report(compare(records), name="of SIGIR 2017"),
+        "dataset": dataset_report(training, name="docstrings", audit=audit),
+    }
+
+
+def take_pictures() -> None:
+    """Take a picture of the beginning of each page."""
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser or ""
+    with TemporaryDirectory() as profile:
+        for flag in ("headless", "no-sandbox", "hide-scrollbars", f"user-data-dir={profile}"):
+            options.add_argument(f"--{flag}")
+        window = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+        size = {"width": WIDTH, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        for name, (first, last) in PARTS.items():
+            window.get((GALLERY / f"{name}.html").as_uri())
+            top, bottom = window.execute_script(
+                "const [first, last] = Array.from(arguments, css => document.querySelector(css)"
+                "  .getBoundingClientRect()); return [first.top, last.bottom]",
+                first,
+                last,
+            )
+            clip = {"x": 0, "y": top - 16, "width": WIDTH, "height": bottom - top + 32, "scale": 1}
+            parameters = {"captureBeyondViewport": True, "clip": clip}
+            taken = window.execute_cdp_cmd("Page.captureScreenshot", parameters)
+            picture = base64.b64decode(taken["data"])
+            (PICTURES / f"report-{name}.png").write_bytes(picture)
+        window.quit()
 
 
 if __name__ == "__main__":

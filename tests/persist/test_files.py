@@ -218,6 +218,14 @@ def test_model_card_round_trips(saved):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", card.created)
 
 
+def test_model_card_contains_facts_about_the_training(tmp_path):
+    facts = {"training time": "2.1 s"}
+    file = save(StandardScaler().fit(X), tmp_path / "model", training=facts)
+    assert read_model_card(file).training == facts
+    with pytest.raises(ModelFileError, match="facts about the training are not texts"):
+        save(StandardScaler().fit(X), tmp_path / "model", training={"seconds": 2.1})
+
+
 def test_model_card_without_classes(tmp_path):
     assert read_model_card(save(StandardScaler().fit(X), tmp_path / "model")).classes == ()
 

@@ -380,7 +380,9 @@ def test_scores_of_a_model_file_are_beside_the_baselines_of_training(corpus, tmp
     test = model_report(loaded, data.make_corpus(60, seed=2))
     assert test.to_dict()["scores"]["expected"]["accuracy"] == expected["accuracy"]
     assert list(test.to_dict()["scores"]["baselines"]) == ["majority class"]
-    assert "was expected; the intervals overlap" in Page(test.to_html()).text
+    assert "was expected; the difference is not significant" in Page(test.to_html()).text
+    wrong = replace(corpus, labels=[*corpus.labels[1:], corpus.labels[0]])
+    assert "significantly lower here" in Page(model_report(loaded, wrong).to_html()).text
 
 
 def test_report_contains_the_audit_of_the_training_data(corpus, model, reports):
@@ -432,9 +434,10 @@ def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "comparison.html"}
 
 
-def test_links_of_the_documentation_exist():
+@pytest.mark.parametrize("name", ["reports.md", "gallery.md"])
+def test_links_of_the_documentation_exist(name):
     folder = Path(__file__).parents[2] / "docs"
-    page = (folder / "reports.md").read_text(encoding="utf-8")
+    page = (folder / name).read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", page) if "://" not in link]
     assert links and all((folder / link).exists() for link in links)
 

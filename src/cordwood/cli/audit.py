@@ -13,7 +13,7 @@ from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_cop
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
-from cordwood.cli.report import check_report_target
+from cordwood.cli.report import check_report_target, show_written
 from cordwood.datasets import readers
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets._rows import RowStream
@@ -85,7 +85,7 @@ def audit(args: Audit) -> None:
     if args.report is not None:
         name = Path(args.data).name
         dataset_report(samples, name=name, test=test, audit=found).save(args.report)
-        console.field("wrote", str(args.report))
+        show_written(console, args.report)
     _show_next(console, args, found)
     console.print_json(
         {

@@ -17,7 +17,7 @@ from cordwood.cli.inputs import Source
 from cordwood.cli.options import ReadOptions, check_jobs
 from cordwood.cli.outputs import check_target, escape_csv
 from cordwood.cli.progress import show_progress
-from cordwood.cli.report import check_report_target
+from cordwood.cli.report import check_report_target, show_written
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
 from cordwood.compare.runner.data_conflicts import find_conflicts
@@ -245,7 +245,7 @@ def _write_report(
         notes.append(f"{count(summary.n_failed, 'trial')} of {summary.n_trials:,} failed.")
     curves = _get_curves(comparison, summary)
     comparison_report(comparison, curves, name=plan.name, notes=notes).save(target)
-    console.field("wrote", str(target))
+    show_written(console, target)
 
 
 def _show(console: Console, comparison: Comparison, summary: RunSummary, seconds: float) -> None:

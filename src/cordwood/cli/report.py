@@ -97,8 +97,26 @@ def write_model_report(
         progress = None if bars is None else bars.update
         made = model_report(model, samples, name=path.stem, progress=progress, **facts)
     made.save(target)
-    console.field("wrote", f"{target} ({target.stat().st_size / 1e3:,.0f} kB)")
+    show_written(console, target)
     return made
+
+
+def show_written(console: Console, path: Path) -> None:
+    """Print the name and the size of a report."""
+    hint = "; open it in a browser" if path.suffix.lower() == ".html" else ""
+    console.field("wrote", f"{path} ({path.stat().st_size / 1e3:,.0f} kB){hint}")
+
+
+def _show_scores(console: Console, made: Report) -> None:
+    if made.summary["scores"] is None:
+        return
+    scores = made.summary["scores"]["scores"]
+    shown = [
+        f"{label} {scores[name]['value']:.3f} ({scores[name]['low']:.3f} to "
+        f"{scores[name]['high']:.3f})"
+        for name, label in (("accuracy", "accuracy"), ("macro_f1", "macro F1"))
+    ]
+    console.field("scores", ", ".join(shown))
 
 
 def _report_model(console: Console, args: MakeReport) -> Report:
@@ -117,7 +135,7 @@ def _report_model(console: Console, args: MakeReport) -> Report:
         if samples is None or not is_training:
             raise typer.BadParameter("--curve requires the training data as DATA")
         curve = _estimate_curve(console, model, samples)
-    return write_model_report(
+    made = write_model_report(
         console,
         model,
         samples,
@@ -127,6 +145,8 @@ def _report_model(console: Console, args: MakeReport) -> Report:
         data_name=args.data,
         curve=curve,
     )
+    _show_scores(console, made)
+    return made
 
 
 def _estimate_curve(
@@ -157,5 +177,5 @@ def _report_data(console: Console, args: MakeReport) -> Report:
     with console.progress("checking the data"):
         made = dataset_report(samples, name=Path(args.model).name, test=test)
     made.save(args.output)
-    console.field("wrote", f"{args.output} ({args.output.stat().st_size / 1e3:,.0f} kB)")
+    show_written(console, args.output)
     return made

@@ -1,5 +1,6 @@
 """Page of a model: from its summary to tables, figures and sentences."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -189,14 +190,17 @@ def _compare_with_expected(scored: Mapping[str, Any]) -> str:
         f"From the out-of-fold predictions of the training samples, an accuracy of {value:.1f} % "
         f"({low:.1f} to {high:.1f} %) was expected"
     )
-    if found["high"] < expected["low"]:
-        return (
-            f"{sentence}; it is lower here, so that these samples are harder than the training "
-            "samples, or different from them."
-        )
-    if found["low"] > expected["high"]:
-        return f"{sentence}; it is higher here, so that these samples are easier."
-    return f"{sentence}; the intervals overlap."
+    difference = found["value"] - expected["value"]
+    # The samples are independent, so that the squares of the half widths add up.
+    half_width = math.hypot(*((each["high"] - each["low"]) / 2 for each in (found, expected)))
+    if abs(difference) <= half_width:
+        return f"{sentence}; the difference is not significant."
+    if difference > 0:
+        return f"{sentence}; it is significantly higher here: these samples are easier."
+    return (
+        f"{sentence}; it is significantly lower here: these samples are harder than the training "
+        "samples, or different from them, or the training samples contain many copies."
+    )
 
 
 def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
