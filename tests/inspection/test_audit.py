@@ -238,7 +238,10 @@ def test_progress_names_the_steps():
     ("data", "message"),
     [
         (Corpus(texts=["a", "b"], ids=["1", "2"]), "no labels"),
-        (corpus(["a", "b"], [("x",), ("y", "x")]), "several labels each, which an audit does not support"),
+        (
+            corpus(["a", "b"], [("x",), ("y", "x")]),
+            "several labels each, which an audit does not support",
+        ),
         (corpus(["a", "b"], ["x", "x"]), "label"),
     ],
 )

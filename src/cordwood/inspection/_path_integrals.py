@@ -10,12 +10,16 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 _TOLERANCE = 1e-9
 _MAX_PANELS = 64
+
+# Below this difference of its limits, the mean of a function is its value in the middle.
+_MIN_INTERVAL = 1e-5
 
 # Below this relative difference of the two arguments, the multiplier is the derivative.
 _MIN_DIFFERENCE = 1e-12
@@ -93,10 +97,27 @@ def softmax_weights(start: Floats, end: Floats) -> Floats:
 
 
 def log_softmax_weights(start: Floats, end: Floats) -> Floats:
-    """Return the mean gradient of the log-softmax function between two vectors of scores."""
+    """Return the mean gradient of the log-softmax function between two vectors of scores.
+
+    Examples
+    --------
+    >>> log_softmax_weights(np.array([0.0, 0.0]), np.array([0.0, np.log(3)])).round(3)
+    array([[ 0.631, -0.631],
+           [-0.369,  0.369]])
+    """
+    if len(start) == 2:
+        share = _mean_sigmoid(start[1] - start[0], end[1] - end[0])
+        return np.array([[share, -share], [share - 1, 1 - share]])
     change = np.array([logsumexp(end) - logsumexp(start)])
     mean_proba = mean_gradient(lambda s: softmax(s)[:, None, :], start, end, change)
     return np.asarray(np.eye(len(start)) - mean_proba)
+
+
+def _mean_sigmoid(start: float, end: float) -> float:
+    """Return the mean of the logistic function between two arguments, in closed form."""
+    if abs(end - start) < _MIN_INTERVAL:
+        return float(expit((start + end) / 2))
+    return float((np.logaddexp(0.0, end) - np.logaddexp(0.0, start)) / (end - start))
 
 
 def normalization_weights(start: Floats, end: Floats) -> Floats:

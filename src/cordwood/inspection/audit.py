@@ -167,8 +167,8 @@ def _check_labelled(data: Corpus | FeatureMatrix) -> None:
         raise DataError("the samples have no labels; an audit needs labelled samples")
     if data.multilabel:
         raise DataError(
-            "the samples have several labels each, which an audit does not support; audit one label "
-            "at a time, with a column that contains whether each sample has it"
+            "the samples have several labels each, which an audit does not support; audit one "
+            "label at a time, with a column that contains whether each sample has it"
         )
     check_n_classes(data.labels, "the data set")
 
