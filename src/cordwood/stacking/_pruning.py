@@ -1,9 +1,14 @@
 """Ensemble pruning: drop base estimators that hardly improve the out-of-fold log loss."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
+
+from cordwood._param_validation import Constraint, real
 
 Float64Array = NDArray[np.float64]
 
@@ -13,6 +18,35 @@ _MAX_SAMPLES = 2000
 _ALPHA = 0.01
 # Lower bound of the probabilities, so that no base estimator can exclude a class.
 _FLOOR = 1e-3
+
+_FRACTION = real("[)", 0, np.inf)
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(map(_FRACTION.accepts, value.values()))
+
+
+PRUNE_TOL = _FRACTION | Constraint("a dict of names to such numbers", _is_mapping)
+"""Valid values of the parameter `prune_tol` of a stack."""
+
+
+def list_tolerances(prune_tol: float | Mapping[str, float], names: Sequence[str]) -> Float64Array:
+    """Return the tolerance of each base estimator, negative for those that are kept.
+
+    Parameters
+    ----------
+    prune_tol : float or mapping of str to float
+    names : sequence of str
+        Names of the base estimators.
+
+    Examples
+    --------
+    >>> list_tolerances({"forest": 0.01}, ["forest", "svm"])
+    array([ 0.01, -1.  ])
+    """
+    if isinstance(prune_tol, Mapping):
+        return np.array([prune_tol.get(name, -1.0) for name in names], np.float64)
+    return np.full(len(names), prune_tol, np.float64)
 
 
 def choose_estimators(

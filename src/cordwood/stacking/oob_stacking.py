@@ -32,10 +32,8 @@ from cordwood._param_validation import (
     BOOLEAN,
     N_JOBS,
     RANDOM_STATE,
-    Constraint,
     ParamValidationMixin,
     check_number,
-    real,
 )
 from cordwood._sklearn import (
     BaseComposition,
@@ -62,7 +60,7 @@ from cordwood.stacking._meta_features import (
     predict_proba,
 )
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
-from cordwood.stacking._pruning import choose_estimators
+from cordwood.stacking._pruning import PRUNE_TOL, choose_estimators, list_tolerances
 from cordwood.stacking._routing import (
     check_sample_weight_support,
     is_routing_enabled,
@@ -71,8 +69,6 @@ from cordwood.stacking._routing import (
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.diversity.pairwise import disagreement
-
-_PRUNE_TOL = real("[)", 0, np.inf)
 
 
 def _final_estimator_has(method: str) -> Callable[[Any], bool]:
@@ -279,8 +275,7 @@ class OOBStackingClassifier(
     _parameter_constraints = {
         "passthrough": BOOLEAN,
         "check_leakage": BOOLEAN,
-        "prune_tol": _PRUNE_TOL
-        | Constraint("a dict of names to such numbers", lambda value: _is_prune_tol_dict(value)),
+        "prune_tol": PRUNE_TOL,
         "n_jobs": N_JOBS,
         "random_state": RANDOM_STATE,
     }
@@ -798,12 +793,8 @@ class OOBStackingClassifier(
         """Drop the base estimators that hardly improve the out-of-fold log loss."""
         shape = len(class_codes), len(self._names), len(self.classes_)
         probas = self.meta_features_.reshape(shape)
-        tol = (
-            [self.prune_tol.get(name, -1.0) for name in self._names]
-            if isinstance(self.prune_tol, Mapping)
-            else [self.prune_tol] * len(self._names)
-        )
-        kept = choose_estimators(probas, class_codes, weights, np.array(tol, np.float64), seed)
+        tol = list_tolerances(self.prune_tol, self._names)
+        kept = choose_estimators(probas, class_codes, weights, tol, seed)
         self.pruned_ = [name for i, name in enumerate(self._names) if i not in kept]
         if not self.pruned_:
             return
@@ -868,12 +859,6 @@ class OOBStackingClassifier(
         tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
         tags.input_tags.positive_only = any(member.input_tags.positive_only for member in members)
         return tags
-
-
-def _is_prune_tol_dict(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and _PRUNE_TOL.accepts(tol) for name, tol in value.items()
-    )
 
 
 def _has_features(X: Any) -> bool:
