@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -20,7 +21,7 @@ class OneLabel:
     def fit(self, X, y, sample_weight=None):
         if y is None:
             return super().fit(X, y)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
         check_classification_targets(y)
         labels = np.unique(y)
         super().fit(X, y[:, None] == labels, sample_weight)
