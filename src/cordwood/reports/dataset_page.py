@@ -103,8 +103,8 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
         )
     if summary["n_groups"]:
         tiles.append(Tile("groups", f"{summary['n_groups']:,}", "never split"))
-    for subset, n in summary["split"].items():
-        tiles.append(Tile(f"subset {subset}", f"{n:,}"))
+    if len(summary["split"]) > 1:
+        tiles += [Tile(f"subset {name}", f"{n:,}") for name, n in summary["split"].items()]
     blocks: list[Block] = [Tiles(tiles)]
     if not summary["multilabel"]:
         blocks.append(
