@@ -77,6 +77,7 @@ def _make_steps() -> Iterator[Callable[[], Any]]:
     # With the hinge loss, the solver is always the dual one, which has kernels.
     svm = LinearSVMClassifier(loss="hinge", nb_scaling=0.5, temperature=1.0, random_state=0)
     yield partial(_use, svm, X, y)
+    yield partial(_use, svm, X.astype(np.float64) / 3, y)  # does not fit into single precision
     yield partial(_explain, LazyForestClassifier(10, 2, random_state=0), _N_FEATURES[0])
     yield partial(find_near_duplicates, _make_texts(_N_FEATURES[0])[0])
 

@@ -18,6 +18,7 @@ from cordwood._random import randbelow
 
 Int64Array = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
+FloatArray = NDArray[np.float32] | NDArray[np.float64]
 
 # Unsigned array indices: numba adds wraparound code for signed ones.
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -30,10 +31,12 @@ _MIN_GRADIENT = 1e-12
 def solve_dual(
     indptr: Int64Array,
     indices: Int32Array,
-    data: Float64Array,
+    data: FloatArray,
     sign: Float64Array,
     cost: Float64Array,
+    squared_scale: Float64Array,
     hinge: bool,
+    eager_shrinking: bool,
     tol: float,
     max_iter: int,
     seed: int,
@@ -44,13 +47,18 @@ def solve_dual(
     Parameters
     ----------
     indptr, indices, data : arrays
-        The samples in CSR format.
+        The samples in CSR format, before scaling.
     sign : array of shape (n_samples,)
         1.0 for the positive class, -1.0 for the negative class.
     cost : array of shape (n_samples,)
         Positive factor of each sample's loss, ``C`` times its weight.
+    squared_scale : array of shape (n_features,) or (0,)
+        Square of the factor of each feature; empty if features are not scaled.
     hinge : bool
         Whether the loss is the hinge loss instead of its square.
+    eager_shrinking : bool
+        Whether to skip all samples whose dual variable is at a bound, from the first iteration on.
+        Saves time if few samples are positive and `tol` is coarse.
     tol : float
         Stop when the projected gradients of an iteration differ by at most this.
     max_iter : int
@@ -58,21 +66,30 @@ def solve_dual(
     seed : int
         Seed of the order of the samples.
     coef : array of shape (n_features + 1,)
-        Zeros on entry; the coefficients, intercept last, on return.
+        Zeros on entry; on return the coefficients of the unscaled features, intercept last.
 
     Notes
     -----
     Shrinking: samples whose dual variable is at a bound, and likely to stay there by the projected
     gradients of the previous iteration, are skipped. Convergence is always checked on all samples.
+
+    The coefficients of scaled features are those of unscaled ones divided by the scale. Stored are
+    the latter, so that margins need no scaled copy of the samples; only a step that changes the
+    coefficients uses the scale.
     """
     n_samples = len(sign)
     state = np.full(1, np.uint64(seed), np.uint64)
     dual, norm = np.zeros(n_samples), np.empty(n_samples)
     for sample in range(n_samples):
-        norm[sample] = squared_norm(data, indptr[sample], indptr[sample + 1])
+        norm[sample] = squared_norm(
+            indices, data, indptr[sample], indptr[sample + 1], squared_scale
+        )
     order = np.arange(n_samples)
     n_active = n_samples
-    lowest, highest = -np.inf, np.inf  # projected gradients of the previous iteration
+    # Projected gradients of the previous iteration, outside of which samples are skipped.
+    lowest, highest = -np.inf, np.inf
+    if eager_shrinking:
+        lowest, highest = 0.0, 0.0
     for n_iter in range(1, max_iter + 1):
         min_projected, max_projected = np.inf, -np.inf
         i = 0
@@ -98,40 +115,40 @@ def solve_dual(
             max_projected = max(max_projected, projected)
             if abs(projected) > _MIN_GRADIENT:
                 dual[sample] = min(max(old - gradient / (norm[sample] + ridge), 0.0), upper)
-                axpy(indices, data, first, last, sign[sample] * (dual[sample] - old), coef)
+                step = sign[sample] * (dual[sample] - old)
+                axpy(indices, data, first, last, step, squared_scale, coef)
             i += 1
         if max_projected - min_projected <= tol:
             if n_active == n_samples:
                 return n_iter
             n_active = n_samples
             lowest, highest = -np.inf, np.inf
+        elif eager_shrinking:
+            lowest, highest = 0.0, 0.0
         else:
             lowest = min_projected if min_projected < 0.0 else -np.inf
             highest = max_projected if max_projected > 0.0 else np.inf
     return max_iter
 
 
-@kernel
-def scale_columns(
-    indices: Int32Array, data: Float64Array, scale: Float64Array, out: Float64Array
-) -> None:
-    """Multiply each stored value by the scale of its column, in one pass without temporaries."""
-    for i in range(np.uint64(len(data))):
-        out[i] = data[i] * scale[np.uint32(indices[i])]
-
-
 @helper
-def squared_norm(data: Float64Array, first: Int, last: Int) -> Float:
-    """Return the squared norm of a sample with its constant feature 1."""
+def squared_norm(
+    indices: Int32Array, data: FloatArray, first: Int, last: Int, squared_scale: Float64Array
+) -> Float:
+    """Return the squared norm of a scaled sample with its constant feature 1."""
     total = 1.0
-    for i in range(first, last):
-        total += data[i] * data[i]
+    if len(squared_scale) == 0:
+        for i in range(first, last):
+            total += np.float64(data[i]) * data[i]
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            total += np.float64(data[i]) * data[i] * squared_scale[np.uint32(indices[i])]
     return total
 
 
 @helper
 def margin(
-    indices: Int32Array, data: Float64Array, first: Int, last: Int, coef: Float64Array
+    indices: Int32Array, data: FloatArray, first: Int, last: Int, coef: Float64Array
 ) -> Float:
     """Return the decision value of a sample, intercept included."""
     total = coef[len(coef) - 1]
@@ -153,9 +170,20 @@ def margin(
 
 @helper
 def axpy(
-    indices: Int32Array, data: Float64Array, first: Int, last: Int, step: Float, coef: Float64Array
+    indices: Int32Array,
+    data: FloatArray,
+    first: Int,
+    last: Int,
+    step: Float,
+    squared_scale: Float64Array,
+    coef: Float64Array,
 ) -> None:
     """Add ``step`` times a sample, with its constant feature 1, to the coefficients."""
     coef[len(coef) - 1] += step
-    for i in range(np.uint64(first), np.uint64(last)):
-        coef[np.uint32(indices[i])] += step * data[i]
+    if len(squared_scale) == 0:
+        for i in range(np.uint64(first), np.uint64(last)):
+            coef[np.uint32(indices[i])] += step * data[i]
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            feature = np.uint32(indices[i])
+            coef[feature] += step * data[i] * squared_scale[feature]

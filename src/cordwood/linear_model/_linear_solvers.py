@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from cordwood._intrinsics import read_only
-from cordwood.linear_model._dual_solver import scale_columns, solve_dual
+from cordwood.linear_model._dual_solver import solve_dual
 
 Float64Array = NDArray[np.float64]
 
@@ -19,11 +19,17 @@ Float64Array = NDArray[np.float64]
 # 1e40 and values of 1e20.
 _MAX_SCALE = 1e30
 
-# (class index, positive samples, cost of each sample, scale of each feature or None)
-# -> (coefficients of the unscaled features with the intercept last, number of iterations)
-Solver = Callable[
-    [int, NDArray[np.bool_], Float64Array, Float64Array | None], tuple[Float64Array, int]
-]
+
+class BinaryCoefficients(NamedTuple):
+    """Coefficients of the unscaled features of one binary classifier."""
+
+    coef: Float64Array
+    intercept: float
+    n_iter: int
+
+
+# (class index, positive samples, cost of each sample, scale of each feature or None) -> fitted
+Solver = Callable[[int, NDArray[np.bool_], Float64Array, Float64Array | None], BinaryCoefficients]
 
 
 class LinearCoefficients(NamedTuple):
@@ -34,27 +40,28 @@ class LinearCoefficients(NamedTuple):
     n_iter: int
 
 
-def make_dual_solver(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) -> Solver:
+def make_dual_solver(
+    X: Any, hinge: bool, eager_shrinking: bool, tol: float, max_iter: int, seed: int
+) -> Solver:
     """Return the solver for more features than samples: dual coordinate descent."""
     samples, position = _order_columns(sp.csr_matrix(X))
     column = np.argsort(position)
     indptr, indices = read_only(samples.indptr.astype(np.int64)), read_only(samples.indices)
+    data = read_only(_to_float32_if_exact(samples.data))
 
     def solve(
         class_index: int,
         is_positive: NDArray[np.bool_],
         costs: Float64Array,
         scale: Float64Array | None,
-    ) -> tuple[Float64Array, int]:
+    ) -> BinaryCoefficients:
         coef = np.zeros(samples.shape[1] + 1)
         sign = read_only(np.where(is_positive, 1.0, -1.0))
-        data = samples.data
-        if scale is not None:
-            data = np.empty_like(samples.data)
-            scale_columns(indices, read_only(samples.data), read_only(scale[column]), data)
-        arrays = indptr, indices, read_only(data), sign, read_only(costs)
-        n_iter = solve_dual(*arrays, hinge, tol, max_iter, seed + class_index, coef)
-        return _unscale(np.append(coef[position], coef[-1]), scale), int(n_iter)
+        squared_scale = np.empty(0) if scale is None else np.square(scale[column])
+        arrays = indptr, indices, data, sign, read_only(costs), read_only(squared_scale)
+        options = hinge, eager_shrinking, tol, max_iter, seed + class_index
+        n_iter = solve_dual(*arrays, *options, coef)
+        return BinaryCoefficients(coef[position], float(coef[-1]), int(n_iter))
 
     return solve
 
@@ -67,14 +74,14 @@ def make_primal_solver(X: Any, tol: float, max_iter: int) -> Solver:
         is_positive: NDArray[np.bool_],
         costs: Float64Array,
         scale: Float64Array | None,
-    ) -> tuple[Float64Array, int]:
+    ) -> BinaryCoefficients:
         svm = LinearSVC(dual=False, C=1.0, tol=tol, max_iter=max_iter)
         with warnings.catch_warnings():
             # LinearSVMClassifier warns once for all classes.
             warnings.simplefilter("ignore", ConvergenceWarning)
             svm.fit(X if scale is None else _scale(X, scale), is_positive, costs)
-        coef = np.append(svm.coef_[0], svm.intercept_)
-        return _unscale(coef, scale), int(np.max(svm.n_iter_))
+        coef = svm.coef_[0] if scale is None else svm.coef_[0] * scale
+        return BinaryCoefficients(coef, float(svm.intercept_[0]), int(np.max(svm.n_iter_)))
 
     return solve
 
@@ -106,9 +113,11 @@ def _scale(X: Any, scale: Float64Array) -> Any:
     return type(X)((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
-def _unscale(coef: Float64Array, scale: Float64Array | None) -> Float64Array:
-    """Convert coefficients of scaled features to coefficients of the features themselves."""
-    return coef if scale is None else coef * np.append(scale, 1.0)
+def _to_float32_if_exact(data: Float64Array) -> NDArray[Any]:
+    """Return the same values in half the memory if they fit, such as those of vectorizers."""
+    with np.errstate(over="ignore"):
+        single = data.astype(np.float32)
+    return single if np.array_equal(single, data) else data
 
 
 def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:

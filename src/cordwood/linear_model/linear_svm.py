@@ -60,6 +60,11 @@ _ENOUGH_HELD_OUT = 3000
 # Largest absolute value of a feature: the squared norm of a sample must be finite.
 _MAX_VALUE = 1e150
 
+# With several labels, most problems have few positive samples. For a coarse tolerance, the dual
+# solver is then faster with eager shrinking: by a quarter on Reuters-21578 with tol=0.1. For a
+# tolerance of 1e-4, it is slower.
+_MIN_EAGER_TOL = 0.01
+
 # Range of the cost of a sample, which is a divisor; products of parameters may be outside of it.
 _MIN_COST, _MAX_COST = 1e-300, 1e300
 
@@ -386,23 +391,25 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         else:
             seed = int(rng.randint(MAX_SEED, dtype=np.int64))
             hinge = self.loss == "hinge"
-            solve = make_dual_solver(X, hinge, float(self.tol), int(self.max_iter), seed)
+            eager_shrinking = self.multilabel_ and bool(self.tol >= _MIN_EAGER_TOL)
+            solve = make_dual_solver(
+                X, hinge, eager_shrinking, float(self.tol), int(self.max_iter), seed
+            )
+        coef = np.empty((len(problems), X.shape[1]))
 
-        def fit_problem(problem: _BinaryProblem) -> tuple[NDArray[np.float64], int]:
+        def fit_problem(row: int, problem: _BinaryProblem) -> tuple[float, int]:
             is_positive, (rest_weight, positive_weight) = problem.is_positive, problem.class_weight
             costs = weights * np.where(is_positive, positive_weight, rest_weight)
             costs = np.clip(costs, _MIN_COST, _MAX_COST)
             scale = None if ratios is None else ratios.scale(is_positive)
-            return solve(problem.class_index, is_positive, costs, scale)
+            coef[row], intercept, n_iter = solve(problem.class_index, is_positive, costs, scale)
+            return intercept, n_iter
 
         results = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(fit_problem)(problem) for problem in problems
+            delayed(fit_problem)(row, problem) for row, problem in enumerate(problems)
         )
-        return LinearCoefficients(
-            np.array([coef[:-1] for coef, _ in results]),
-            np.array([coef[-1] for coef, _ in results]),
-            max(n_iter for _, n_iter in results),
-        )
+        intercepts, n_iters = zip(*results, strict=True)
+        return LinearCoefficients(coef, np.array(intercepts), max(n_iters))
 
     def _list_problems(self, y: NDArray[Any], weights: NDArray[np.float64]) -> list[_BinaryProblem]:
         """Return the binary problems of all classes, or of the second one if there are two."""
