@@ -11,7 +11,7 @@ some milliseconds, and is exact enough to choose a stop word list; see docs/lang
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -211,9 +211,13 @@ def detect_language(texts: Sequence[str]) -> str | None:
     >>> detect_language(["This is not a pen", "これはペンです"])
     'en+ja'
     """
-    found = Counter(
-        code for text in sample_texts(texts) if (code := _detect_text(text)) is not None
-    )
+    return _detect_in_sample(tuple(sample_texts(texts)))
+
+
+# The vectorizers of a stack are fitted on the same texts.
+@lru_cache(maxsize=1)
+def _detect_in_sample(texts: tuple[str, ...]) -> str | None:
+    found = Counter(code for text in texts if (code := _detect_text(text)) is not None)
     total = found.total()
     codes = [code for code, count in found.most_common() if count >= _MIN_SHARE * total]
     return "+".join(codes) or None
@@ -250,8 +254,9 @@ def _find_alphabet(words: Iterable[str]) -> frozenset[str]:
 
 def _detect_text(text: str) -> str | None:
     text = text.lower()
-    letters = Counter(filter(str.isalpha, text))
-    code = _detect_script(letters)
+    # Filtering the distinct characters is faster than filtering all of them.
+    letters = Counter({char: n for char, n in Counter(text).items() if char.isalpha()})
+    code = None if text.isascii() else _detect_script(letters)
     if code is not None:
         return code
     index = _stop_word_index()
@@ -260,11 +265,17 @@ def _detect_text(text: str) -> str | None:
         codes = index.languages.get(token, ())
         for code in codes:
             weights.setdefault(code, []).append(count / len(codes))
-    scores = {}
-    for code, found in weights.items():
-        if len(found) >= _MIN_WORDS:
-            known = sum(letters[letter] for letter in index.alphabets[code])
-            scores[code] = sum(found) * (known / letters.total()) ** _ALPHABET_POWER
+    totals = {code: sum(found) for code, found in weights.items() if len(found) >= _MIN_WORDS}
+    n_letters = letters.total()
+    scores: dict[str, float] = {}
+    best = 0.0
+    for code, total in sorted(totals.items(), key=lambda item: -item[1]):
+        if total < best:  # an upper bound of the score
+            break
+        alphabet = index.alphabets[code]
+        known = sum(count for letter, count in letters.items() if letter in alphabet)
+        scores[code] = total * (known / n_letters) ** _ALPHABET_POWER
+        best = max(best, scores[code])
     # Equal scores: the first code in alphabetical order, except that English comes first.
     return min(scores, key=lambda code: (-scores[code], code != "en", code), default=None)
 
