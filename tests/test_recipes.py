@@ -384,6 +384,16 @@ def make_long_texts():
     return texts
 
 
+@pytest.mark.parametrize("recipe", ["svm_ngrams", "nbsvm"])
+@pytest.mark.parametrize(("length", "keeps_once"), [(8, True), (60, False)])
+def test_ngrams_keep_terms_that_occur_once_if_texts_are_very_short(recipe, length, keeps_once):
+    texts = [f"once{i} common".ljust(length, ".") for i in range(120)]
+    union = recipes.make(recipe)["vectorizer"].fit(texts)
+    terms = [set(vectorizer.vocabulary_) for _, vectorizer in union.transformer_list]
+    assert ("once7" in terms[0]) == keeps_once
+    assert ("c" in terms[1]) == keeps_once
+
+
 @pytest.mark.parametrize(
     ("recipe", "keeps_once", "keeps_twice", "keeps_stop_words"),
     [

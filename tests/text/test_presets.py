@@ -52,6 +52,41 @@ def test_changes_of_long_texts_depend_on_the_classifier(auto_for, changes, endin
     assert reason.endswith("fewer than 350")
 
 
+LONG_NGRAMS = {"stop_words": False, "min_df": 2}
+
+
+@pytest.mark.parametrize(
+    ("length", "n_texts", "analyzer", "changes"),
+    [
+        (400, 100, "word", LONG_NGRAMS),
+        (400, 100, "char_wb", LONG_NGRAMS),
+        (50, 100, "char_wb", LONG_NGRAMS),
+        (400, 99, "char_wb", LONG_NGRAMS),
+        (49, 100, "word", {}),
+        (49, 100, "char_wb", {"ngram_range": (1, 5)}),
+        (49, 99, "char_wb", {"ngram_range": (1, 5)}),
+    ],
+)
+def test_ngrams_of_very_short_texts_keep_all_terms(length, n_texts, analyzer, changes):
+    given = {"analyzer": analyzer}
+    _, _, params = choose_params(["x" * length] * n_texts, "linear_ngrams", given)
+    assert params == {**given, **changes}
+
+
+def test_very_short_texts_without_spaces_have_ngrams_of_up_to_five_characters():
+    # A Han character counts as three.
+    for n_characters, ngram_range in ((16, (1, 5)), (17, (1, 3))):
+        texts = ["字" * n_characters] * 100
+        _, reason, params = choose_params(texts, "linear_ngrams", {"analyzer": "char_wb"})
+        assert params["ngram_range"] == ngram_range
+        assert f"ngram_range={ngram_range}" in reason
+
+
+def test_given_ngram_range_of_very_short_texts_is_kept():
+    given = {"analyzer": "char_wb", "ngram_range": (2, 3)}
+    assert choose_params(SHORT, "linear_ngrams", given)[2] == given
+
+
 def test_given_parameters_take_precedence_over_changes():
     _, reason, params = choose_params(LONG, "linear", {"min_df": 3, "stop_words": None})
     assert params == {"min_df": 3, "stop_words": False}

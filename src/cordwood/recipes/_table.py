@@ -195,7 +195,7 @@ _SVM_NGRAMS = Recipe(
     "linear SVM on word bigrams and character n-grams",
     _COARSE_SVM,
     scaler=_UNIT_VARIANCE,
-    vectorizer=partial(_make_ngram_vectorizer, min_df=2),
+    vectorizer=partial(_make_ngram_vectorizer, auto_for="linear_ngrams"),
     in_stacks=_FIXED_TEMPERATURE,
     columns=_LINEAR_COLUMNS,
 )

@@ -65,10 +65,12 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
           kana count as three) or if there are fewer than 100 texts, otherwise "sigir17" with the
           changes of `auto_for` and the stop words of the language. Removes HTML if a fifth of the
           texts contain it. The choice is logged and in `preset_reason_`.
-    auto_for : {"trees", "linear", "naive_bayes", "neighbors"}, default="trees"
+    auto_for : {"trees", "linear", "linear_ngrams", "naive_bayes", "neighbors"}, default="trees"
         Kind of the classifier that the terms are for. With ``preset="auto"`` and long texts,
         "linear" keeps stop words and all terms (``stop_words=False, min_df=1``), "naive_bayes" and
-        "neighbors" keep rarer terms than "trees" does (``min_df=2`` instead of 6). Other presets
+        "neighbors" keep rarer terms than "trees" does (``min_df=2`` instead of 6). "linear_ngrams"
+        keeps stop words and has ``min_df=2`` for long and short texts; if the median text has fewer
+        than 50 characters, it has ``min_df=1`` and n-grams of 1 to 5 characters. Other presets
         ignore it. `cordwood.recipes` set it.
     language : str, default=None
         Language of the texts as ISO 639-1 code, such as "de", or several joined by "+", such as

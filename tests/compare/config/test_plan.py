@@ -447,7 +447,7 @@ def test_invalid_evaluation_raises(evaluation, sentence):
         ),
         (
             {"vectorizer": {"auto_for": "forest"}},
-            "vectorizer: auto_for must be 'trees', 'linear', 'naive_bayes' or 'neighbors'; got",
+            "vectorizer: auto_for must be 'trees', 'linear', 'linear_ngrams', 'naive_bayes' or ",
         ),
         ({"vectorizer": {"min_df": -1}}, "vectorizer: min_df "),
         ({"vectorizer": 3}, "vectorizer must be a table; got 3"),
