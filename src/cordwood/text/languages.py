@@ -11,7 +11,7 @@ some milliseconds, and is exact enough to choose a stop word list; see docs/lang
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -211,9 +211,13 @@ def detect_language(texts: Sequence[str]) -> str | None:
     >>> detect_language(["This is not a pen", "これはペンです"])
     'en+ja'
     """
-    found = Counter(
-        code for text in sample_texts(texts) if (code := _detect_text(text)) is not None
-    )
+    return _detect_in_sample(tuple(sample_texts(texts)))
+
+
+# The vectorizers of a stack are fitted on the same texts.
+@lru_cache(maxsize=1)
+def _detect_in_sample(texts: tuple[str, ...]) -> str | None:
+    found = Counter(code for text in texts if (code := _detect_text(text)) is not None)
     total = found.total()
     codes = [code for code, count in found.most_common() if count >= _MIN_SHARE * total]
     return "+".join(codes) or None
