@@ -392,6 +392,9 @@ def test_ngrams_keep_terms_that_occur_once_if_texts_are_very_short(recipe, lengt
     terms = [set(vectorizer.vocabulary_) for _, vectorizer in union.transformer_list]
     assert ("once7" in terms[0]) == keeps_once
     assert ("c" in terms[1]) == keeps_once
+    for preset in ("social", "sigir17"):
+        union = recipes.make(recipe, vectorizer__word__preset=preset)["vectorizer"]
+        assert union.transformer_list[0][1].fit(texts).resolved_params_.min_df == 2
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from cordwood.text._counting import build_counter, count_terms
 from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.languages import check_language
 from cordwood.text.presets import (
+    AUTO_PARAMS,
     PRESETS,
     apply_language,
     check_auto_for,
@@ -72,7 +73,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         "neighbors" keep rarer terms than "trees" does (``min_df=2`` instead of 6). "linear_ngrams"
         keeps stop words and has ``min_df=2`` for long and short texts; if the median text has fewer
         than 50 characters, it has ``min_df=1`` and n-grams of 1 to 5 characters. Other presets
-        ignore it. `cordwood.recipes` set it.
+        ignore it, except that "linear_ngrams" has ``min_df=2``. `cordwood.recipes` set it.
     language : str, default=None
         Language of the texts as ISO 639-1 code, such as "de", or several joined by "+", such as
         "de+fr". If the preset removes stop words or stems words, it uses the stop words of these
@@ -379,6 +380,9 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
                 f"preset must be 'auto', {', '.join(first)} or {last}; got {self.preset!r}"
             )
         reasons = [f"preset {self.preset}: set by the user"]
+        if self.auto_for == "linear_ngrams" and params["min_df"] is None:
+            # Presets are for words, most of which are more frequent than n-grams.
+            params["min_df"] = AUTO_PARAMS[self.auto_for]["min_df"]
         # Otherwise, the texts must not change a preset that was set by the user.
         if self.language is not None or self.stemmer == "auto":
             params, changes = apply_language(self.preset, texts, params, self.language)
