@@ -155,6 +155,14 @@ def rewrite(file, change):
     file.write_bytes(pack({**members, "model.json": json.dumps(tree).encode()}))
 
 
+def test_truncated_texts_are_reported_once(use, caplog):
+    long = [f"{text} {'and so on ' * 100}" for text in TEXTS]
+    with caplog.at_level(logging.WARNING):
+        cordwood.train(long, LABELS, encoder="use", prune_tol=0.0)
+    (record,) = [record for record in caplog.records if "truncated" in record.message]
+    assert record.message.startswith("72 texts are longer than 256 tokens")
+
+
 @pytest.fixture
 def saved(use, tmp_path):
     model = recipes.make("embeddings", encoder="use").fit(TEXTS, LABELS)

@@ -1,11 +1,12 @@
 """Options of `cordwood.train`: columns, encoders, weights, several labels and decisions."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
@@ -23,6 +24,7 @@ from cordwood.multilabel._indicators import to_indicators
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
+from cordwood.text.embedding import EmbeddingVectorizer
 
 logger = logging.getLogger("cordwood.api")
 
@@ -186,6 +188,34 @@ def list_pretrained(
             encoder = None
     given = {"encoder": encoder, "lexicon": lexicon}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def report_truncation(model: Pipeline) -> None:
+    """Log how many training texts a sentence encoder has truncated."""
+    for estimator in _iter_estimators(model):
+        # Parameters contain vectorizers that are not fitted.
+        if not isinstance(estimator, EmbeddingVectorizer) or not hasattr(estimator, "n_truncated_"):
+            continue
+        if estimator.n_truncated_:
+            logger.warning(
+                f"{estimator.n_truncated_:,} texts are longer than {estimator.max_tokens} tokens "
+                f"and were truncated (encoder {estimator.encoder_name_}, "
+                f"max_tokens={estimator.max_tokens})"
+            )
+
+
+def _iter_estimators(model: BaseEstimator) -> Iterator[BaseEstimator]:
+    """Iterate over an estimator and those that it contains."""
+    pending: list[Any] = [model]
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list | tuple):
+            pending += value
+        elif isinstance(value, BaseEstimator) and id(value) not in seen:
+            seen.add(id(value))
+            yield value
+            pending += vars(value).values()
 
 
 def choose_columns(data: Any, labels: Any, columns: Any) -> ColumnRoles | None:

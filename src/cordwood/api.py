@@ -26,6 +26,7 @@ from cordwood._training_options import (
     list_pretrained,
     make_multilabel,
     parse_decision,
+    report_truncation,
 )
 from cordwood.columns._frames import count_rows, is_table
 from cordwood.columns.roles import ColumnRoles
@@ -207,11 +208,20 @@ def train(
     multilabel_params = {
         name: params.pop(name) for name in _MULTILABEL_PARAMS if is_multilabel and name in params
     }
-    if is_multilabel and (oof or calibrate):
-        raise CordwoodError("oof and calibrate require one label per sample; omit them")
     if is_multilabel:
-        calibrate = False
-    if calibrate is None:
+        given = {
+            "oof": oof,
+            "calibrate": calibrate,
+            "class_weight": class_weight,
+            "cost_matrix": cost_matrix,
+            "pos_label": pos_label,
+            f"optimize={optimize!r}": optimize not in (None, "f1"),
+        }
+        for name, value in given.items():
+            if value is not None and value is not False:
+                raise CordwoodError(f"{name} requires one label per sample; omit it")
+        oof = calibrate = False
+    elif calibrate is None:
         calibration = recipes.find(recipe).calibration
         is_wanted = calibration == "cheap" or (calibration == "costly" and bool(oof))
         # Cross-validation requires a class with at least two samples.
@@ -228,16 +238,7 @@ def train(
     decision = parse_decision(optimize, cost_matrix, pos_label)
     balancing: NDArray[np.float64] | None = None
     if is_multilabel:
-        given = {
-            "class_weight": class_weight,
-            "cost_matrix": cost_matrix,
-            "pos_label": pos_label,
-            f"optimize={optimize!r}": optimize not in (None, "f1"),
-        }
-        for name, value in given.items():
-            if value is not None and value is not False:
-                raise CordwoodError(f"{name} requires one label per sample; omit it")
-        model, y, oof = *make_multilabel(model, y, **multilabel_params), False
+        model, y = make_multilabel(model, y, **multilabel_params)
         model.set_params(classifier__random_state=random_state, classifier__n_jobs=n_jobs)
     elif class_weight is not None:
         balancing = balance_classes(recipe, model, y, class_weight)
@@ -258,25 +259,31 @@ def train(
     if balancing is not None:
         metadata["sample_weight"] = balancing * metadata.get("sample_weight", 1.0)
     try:
-        if not oof:
+        if oof:
+            seeds = {"n_jobs": n_jobs, "random_state": random_state}
+            _fit_with_records(model, X, y, is_table=roles is not None, **metadata, **seeds)
+        else:
             name = model.steps[-1][0]
-            return model.fit(X, y, **{f"{name}__{key}": value for key, value in metadata.items()})
-        # Rows of a table are selected after its conversion.
-        rows, inner = (X, model) if roles is None else convert_table(model, X)
-        inner_oof = fit_with_oof(
-            inner, rows, y, n_jobs=n_jobs, random_state=random_state, **metadata
-        )
-        # Computed now, because a stack of a model file has no meta-features.
-        getattr(inner[-1], "ablation_", None)
-        scope = fit_scope(inner, rows, inner_oof.proba)
-        model.steps[-len(inner.steps) :] = inner.steps
-        model.oof_, model.scope_ = inner_oof, scope
-        model.evaluation_ = oof_evaluation(inner_oof)
-        return model
+            model.fit(X, y, **{f"{name}__{key}": value for key, value in metadata.items()})
     except DataError:
         raise
     except ValueError as error:
         raise CordwoodError(f"training of recipe {recipe!r} failed: {error}") from error
+    report_truncation(model)
+    return model
+
+
+def _fit_with_records(model: Pipeline, X: Any, y: Any, *, is_table: bool, **params: Any) -> None:
+    """Fit a model, and set its records of the training samples."""
+    # Rows of a table are selected after its conversion.
+    rows, inner = convert_table(model, X) if is_table else (X, model)
+    oof = fit_with_oof(inner, rows, y, **params)
+    if isinstance(inner[-1], OOBStackingClassifier):
+        _ = inner[-1].ablation_  # computed now, because a model file has no meta-features
+    scope = fit_scope(inner, rows, oof.proba)
+    model.steps[-len(inner.steps) :] = inner.steps
+    model.oof_, model.scope_ = oof, scope
+    model.evaluation_ = oof_evaluation(oof)
 
 
 def _find_multilabel(model: Any) -> MultiLabelClassifier | None:

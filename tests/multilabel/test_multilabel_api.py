@@ -196,7 +196,7 @@ def test_weights_and_groups_of_a_corpus_are_used():
 
 
 def test_out_of_fold_predictions_require_one_label():
-    with pytest.raises(CordwoodError, match="require one label"):
+    with pytest.raises(CordwoodError, match="oof requires one label"):
         train(CORPUS, recipe="svm", oof=True)
 
 

@@ -271,7 +271,8 @@ class EmbeddingVectorizer(
         encoded = self._encode(texts, min_cached=1)
         self.n_truncated_ = int(encoded.truncated.sum())
         if self.n_truncated_:
-            logger.warning(self._describe_truncation(self.n_truncated_, len(texts)))
+            # Not a warning, because each fold of a cross-validation would repeat it.
+            logger.info(self._describe_truncation(self.n_truncated_, len(texts)))
         return encoded.vectors
 
     def _encode(self, texts: Sequence[str], min_cached: int) -> EncodedTexts:
