@@ -19,7 +19,8 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,20 +95,27 @@ def main(recipe_names: list[str], libmultilabel: str | None, methods: Sequence[s
     training, test, topics = load_multilabel("reuters21578")
     Y, Y_test = indicators(training, topics), indicators(test, topics)
     print(f"{len(training):,} + {len(test):,} documents, {len(topics)} topics\n")
-    others = run_sklearn(training, Y, test, Y_test)
+    others = iter_sklearn(training, Y, test, Y_test)
     if libmultilabel is not None:
-        others |= run_libmultilabel(libmultilabel, methods, training, test)
-    train(training.select(range(_WARMUP_SAMPLES)), recipe="quick", encoder=None)  # loads kernels
-    recipes = {name: run_recipe(name, training, test, topics, Y_test) for name in recipe_names}
+        others = chain(others, iter_libmultilabel(libmultilabel, methods, training, test))
     print_head("classifier", "micro F1", "macro F1", "CPU time, s")
-    for name, result in {**others, **{f"cordwood `{n}`": r for n, r in recipes.items()}}.items():
-        print_row(name, f"{result.micro_f1:.4f}", f"{result.macro_f1:.4f}", f"{result.seconds:.1f}")
-    best_micro = max(result.micro_f1 for result in others.values())
-    best_macro = max(result.macro_f1 for result in others.values())
+    other_results = [print_result(name, result) for name, result in others]
+    train(training.select(range(_WARMUP_SAMPLES)), recipe="quick", encoder=None)  # loads kernels
+    results = {}
+    for name in recipe_names:
+        result = run_recipe(name, training, test, topics, Y_test)
+        results[name] = print_result(f"cordwood `{name}`", result)
+    best_micro = max(result.micro_f1 for result in other_results)
+    best_macro = max(result.macro_f1 for result in other_results)
     print()
-    for name, result in recipes.items():
+    for name, result in results.items():
         micro, macro = result.micro_f1 - best_micro, result.macro_f1 - best_macro
         print(f"{name} minus the best of the others: micro F1 {micro:+.4f}, macro F1 {macro:+.4f}")
+
+
+def print_result(name: str, result: Result) -> Result:
+    print_row(name, f"{result.micro_f1:.4f}", f"{result.macro_f1:.4f}", f"{result.seconds:.1f}")
+    return result
 
 
 def run_recipe(
@@ -121,22 +129,20 @@ def run_recipe(
     return score(Y_test, predictions.indicators, fit_seconds + seconds)
 
 
-def run_sklearn(
+def iter_sklearn(
     training: Corpus, Y: NDArray[np.int64], test: Corpus, Y_test: NDArray[np.int64]
-) -> dict[str, Result]:
+) -> Iterator[tuple[str, Result]]:
     vectorizer = TfidfVectorizer(sublinear_tf=True)
     start = time.process_time()
     X, X_test = vectorizer.fit_transform(training.texts), vectorizer.transform(test.texts)
     seconds = time.process_time() - start
-    found = {}
     for name, make in (("LinearSVC", make_svm), ("LogisticRegression", make_logistic)):
         scores = {C: cross_validate(make(C), X, Y) for C in _C}
         C = max(scores, key=scores.__getitem__)
         start = time.process_time()
         predicted = make(C).fit(X, Y).predict(X_test)
         spent = seconds + time.process_time() - start
-        found[f"scikit-learn, {name}(C={C:g})"] = score(Y_test, predicted, spent)
-    return found
+        yield f"scikit-learn, {name}(C={C:g})", score(Y_test, predicted, spent)
 
 
 def make_svm(C: float) -> Any:
@@ -155,9 +161,9 @@ def cross_validate(model: Any, X: Any, Y: NDArray[np.int64]) -> float:
     return float(f1_score(Y, predicted, average="micro"))
 
 
-def run_libmultilabel(
+def iter_libmultilabel(
     interpreter: str, methods: Sequence[str], training: Corpus, test: Corpus
-) -> dict[str, Result]:
+) -> Iterator[tuple[str, Result]]:
     with tempfile.TemporaryDirectory() as folder:
         for name, corpus in (("train", training), ("test", test)):
             lines = [
@@ -165,10 +171,11 @@ def run_libmultilabel(
                 for labels, text in zip(corpus.labels or (), corpus.texts, strict=True)
             ]
             Path(folder, f"{name}.txt").write_text("".join(lines), encoding="utf-8")
-        command = [interpreter, "-c", _LIBMULTILABEL, folder, *methods]
-        output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    found = json.loads(output.rpartition("RESULT")[2])
-    return {f"LibMultiLabel, `{name}`": Result(*values) for name, values in found.items()}
+        for method in methods:
+            command = [interpreter, "-c", _LIBMULTILABEL, folder, method]
+            output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            values = json.loads(output.rpartition("RESULT")[2])[method]
+            yield f"LibMultiLabel, `{method}`", Result(*values)
 
 
 def indicators(corpus: Corpus, topics: list[str]) -> NDArray[np.int64]:
