@@ -66,6 +66,15 @@ def test_label_errors_have_suggestions_words_and_neighbors(audit):
     assert first.text == first.text.strip() != ""
 
 
+def test_words_of_label_errors_are_no_punctuation():
+    texts, labels = make_texts(90)
+    texts = [text + " ''" * (label == "food") for text, label in zip(texts, labels, strict=True)]
+    labels[labels.index("food")] = "sport"
+    found = [each.words for each in audit_dataset(corpus(texts, labels)).select("label error")]
+    assert any(found)
+    assert not any("''" in words for words in found)
+
+
 def test_suspects_of_single_texts(audit):
     assert ids(audit, "empty text") == ["r40"]
     assert ids(audit, "garbled text") == ["r41"]

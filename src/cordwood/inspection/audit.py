@@ -37,6 +37,8 @@ from cordwood.results.prediction_records import OOFPredictions
 # Words are computed for at most this many label errors, because each takes a few milliseconds.
 _MAX_EXPLAINED = 200
 _N_NEIGHBORS = 5
+# Tokens of these characters are no reasons that help a person; emoticons such as ":)" are.
+_PUNCTUATION = frozenset("'\"`´‘’“”«».,…!?*#/\\|_-–—()[]{}<>")
 _N_WORDS = 5
 
 Progress = Callable[[str, int, int | None], None]
@@ -297,7 +299,9 @@ def _find_all_label_errors(
         words: tuple[str, ...] = ()
         if explainer is not None and isinstance(data, Corpus) and number < _MAX_EXPLAINED:
             found = explainer.explain(data.texts[i]).top_words(suggested, 4 * _N_WORDS)
-            words = tuple(word for word, value in found if value > 0)[:_N_WORDS]
+            words = tuple(
+                word for word, value in found if value > 0 and not _PUNCTUATION.issuperset(word)
+            )[:_N_WORDS]
         related: tuple[str, ...] = ()
         if features is not None:
             nearest = features.find_nearest(i, _N_NEIGHBORS)
