@@ -67,6 +67,8 @@ def _check_kinds(first: Interface, second: Interface) -> None:
 
 
 def _check_pipeline(model: Any, interface_of: InterfaceOf) -> None:
+    if all(step is None or isinstance(step, str) for _, step in model.steps):
+        raise Rejected("has a pipeline without estimators")
     chain_interface([step for _, step in model.steps], interface_of)
     oof = getattr(model, "oof_", None)
     if oof is not None and not np.array_equal(oof.classes, getattr(model, "classes_", ())):
