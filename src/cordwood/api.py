@@ -260,8 +260,8 @@ def train(
         metadata["sample_weight"] = balancing * metadata.get("sample_weight", 1.0)
     try:
         if oof:
-            seeds = {"n_jobs": n_jobs, "random_state": random_state}
-            _fit_with_records(model, X, y, is_table=roles is not None, **metadata, **seeds)
+            options = {"n_jobs": n_jobs, "random_state": random_state}
+            _fit_with_records(model, X, y, is_table=roles is not None, **metadata, **options)
         else:
             name = model.steps[-1][0]
             model.fit(X, y, **{f"{name}__{key}": value for key, value in metadata.items()})

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,8 @@ from sklearn.metrics import (
 from cordwood.exceptions import DataError
 from cordwood.results._display import html_table, import_pandas
 from cordwood.results.prediction_records import MultiLabelPredictions
+
+_COLUMNS = ("precision", "recall", "F1", "samples")
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,37 @@ class ClassScores:
     support: int
 
 
+class _ClassTable:
+    """Tables of the scores of classes, for evaluations."""
+
+    classes: tuple[ClassScores, ...]
+    _noun: ClassVar[str] = "class"
+
+    def to_frame(self) -> Any:
+        """Convert the scores of the classes to a pandas DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            Columns `precision`, `recall`, `f1` and `support`, indexed by label.
+        """
+        records = [vars(scores) for scores in self.classes]
+        return import_pandas().DataFrame(records).set_index("label")
+
+    def __str__(self) -> str:
+        return "\n".join([self._summary(), *_format_table(self._noun, self.classes)])
+
+    def _repr_html_(self) -> str:
+        header = (self._noun, *_COLUMNS)
+        return html_table(self._summary(), header, [*map(_format_scores, self.classes)])
+
+    def _summary(self) -> str:
+        """Return one line with the scores of all classes."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(_ClassTable):
     """Scores of a model on labelled samples.
 
     Parameters
@@ -118,24 +149,6 @@ class Evaluation:
             "unseen_labels": dict(self.unseen_labels),
         }
 
-    def to_frame(self) -> Any:
-        """Convert the scores of the classes to a pandas DataFrame.
-
-        Returns
-        -------
-        DataFrame
-            Columns `precision`, `recall`, `f1` and `support`, indexed by label.
-        """
-        records = [vars(scores) for scores in self.classes]
-        return import_pandas().DataFrame(records).set_index("label")
-
-    def __str__(self) -> str:
-        return "\n".join([self._summary(), *_format_table("class", self.classes)])
-
-    def _repr_html_(self) -> str:
-        header = ("class", "precision", "recall", "F1", "samples")
-        return html_table(self._summary(), header, [*map(_format_scores, self.classes)])
-
     def _summary(self) -> str:
         return (
             f"micro F1 {self.micro_f1:.3f}, macro F1 {self.macro_f1:.3f} on "
@@ -207,7 +220,7 @@ def score(
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiLabelEvaluation:
+class MultiLabelEvaluation(_ClassTable):
     """Scores of a model on samples with any number of labels.
 
     Parameters
@@ -231,6 +244,8 @@ class MultiLabelEvaluation:
         labels that are not predicted.
     """
 
+    _noun: ClassVar[str] = "label"
+
     n_samples: int
     micro_f1: float
     macro_f1: float
@@ -253,24 +268,6 @@ class MultiLabelEvaluation:
             "classes": [vars(scores).copy() for scores in self.classes],
             "unseen_labels": dict(self.unseen_labels),
         }
-
-    def to_frame(self) -> Any:
-        """Convert the scores of the labels to a pandas DataFrame.
-
-        Returns
-        -------
-        DataFrame
-            Columns `precision`, `recall`, `f1` and `support`, indexed by label.
-        """
-        records = [vars(scores) for scores in self.classes]
-        return import_pandas().DataFrame(records).set_index("label")
-
-    def __str__(self) -> str:
-        return "\n".join([self._summary(), *_format_table("label", self.classes)])
-
-    def _repr_html_(self) -> str:
-        header = ("label", "precision", "recall", "F1", "samples")
-        return html_table(self._summary(), header, [*map(_format_scores, self.classes)])
 
     def _summary(self) -> str:
         return (
@@ -362,7 +359,7 @@ def _check_weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[n
 
 def _format_table(name: str, classes: Sequence[ClassScores]) -> list[str]:
     """Return the lines of a table of the scores of classes."""
-    header = (name, "precision", "recall", "F1", "samples")
+    header = (name, *_COLUMNS)
     lines = [header, *map(_format_scores, classes)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return [
