@@ -144,11 +144,37 @@ def test_language_is_not_detected_if_it_has_no_effect(monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr("cordwood.text.presets.detect_language", fail)
-    choose_params(SHORT, "trees", {})
+    choose_params(SHORT, "trees", {"mark_negation": False})
+    choose_params(SHORT, "trees", {"analyzer": "char"})
+    choose_params(SHORT, "trees", {}, "de")
     choose_params(LONG, "linear", {})
     choose_params(LONG, "trees", {"analyzer": "char"})
-    with pytest.raises(AssertionError):
-        choose_params(LONG, "trees", {})
+    for texts in (LONG, SHORT):
+        with pytest.raises(AssertionError):
+            choose_params(texts, "trees", {})
+
+
+ENGLISH = ["This is not what we had seen there."]
+
+
+@pytest.mark.parametrize(
+    ("texts", "params", "language", "expected"),
+    [
+        (ENGLISH, {}, None, True),
+        (ENGLISH, {"mark_negation": False}, None, False),
+        (ENGLISH, {"analyzer": "char_wb"}, None, None),
+        (ENGLISH, {"token_pattern": "word"}, None, None),
+        (ENGLISH, {}, "pt", None),
+        (ENGLISH, {}, "pt+en", True),
+        (["Isto não é o que vimos no caminho."], {}, None, None),
+        (ENGLISH * 500, {}, None, True),
+        ([ENGLISH[0] * 20] * 500, {}, None, None),
+    ],
+)
+def test_negation_is_marked_in_short_english_texts(texts, params, language, expected):
+    found = choose_params(texts, "trees", params, language)[2]
+    assert found.get("mark_negation") is expected
+    resolve_params(choose_params(texts, "trees", params, language)[0], found)
 
 
 def test_automatic_stemmer_is_that_of_the_language():

@@ -16,6 +16,7 @@ from sklearn.pipeline import FeatureUnion
 from cordwood.text._analyzer import build_analyzer, build_preprocessor
 from cordwood.text._counting import MAX_UNSPACED
 from cordwood.text._scripts import has_special_characters, unspaced_characters, unspaced_runs
+from cordwood.text.negation import mark_negation
 from cordwood.text.token_patterns import TOKEN_PATTERNS, choose_pattern
 from cordwood.text.vectorizer import TextVectorizer
 
@@ -198,6 +199,7 @@ class _WordFinder(_Finder):
             params.stop_words,
             params.stemmer,
             params.max_token_length,
+            params.mark_negation,
         )
         self._analyzer = build_analyzer(replace(self.params, ngram_range=(1, 1)))
         # Stemming a word takes longer than everything else, and most words occur again.
@@ -213,9 +215,13 @@ class _WordFinder(_Finder):
         processed, positions = self.preprocess(text)
         pattern, spaced = self._choose_pattern(processed)
         group, longest = pattern.groups, self.params.max_token_length
+        matches = list(pattern.finditer(spaced))
+        tokens = [(match.group(group) or "")[:longest] for match in matches]
+        if self.params.mark_negation:
+            tokens = mark_negation(tokens, self._analyzer.stop_words)
         found = [
-            (match.span(group), self._to_term((match.group(group) or "")[:longest]))
-            for match in pattern.finditer(spaced)
+            (match.span(group), self._to_term(token))
+            for match, token in zip(matches, tokens, strict=True)
         ]
         if isinstance(positions, range):
             return [(span, word) for span, word in found if word is not None]

@@ -17,6 +17,7 @@ from cordwood.text._html_removal import strip_html
 from cordwood.text._scripts import find_unspaced, has_special_characters
 from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.languages import LANGUAGES
+from cordwood.text.negation import mark_negation
 from cordwood.text.stop_words import get_stop_words
 from cordwood.text.token_patterns import TOKEN_PATTERNS, build_tokenizer
 
@@ -91,6 +92,11 @@ def build_analyzer(params: VectorizerParams) -> Analyzer:
         params.max_token_length,
     )
     stop_words = _stop_word_tokens(params, preprocess, tokenize)
+
+    def split_text(text: str) -> list[str]:
+        tokens = tokenize(preprocess(text))
+        return mark_negation(tokens, stop_words) if params.mark_negation else tokens
+
     make = partial(
         Analyzer,
         stemmer=_find_stemmer(params.stemmer),
@@ -98,10 +104,10 @@ def build_analyzer(params: VectorizerParams) -> Analyzer:
     )
     if params.ngram_range == (1, 1):
         # Dropping the few columns of stop words is cheaper than testing each word of the text.
-        return make(lambda text: tokenize(preprocess(text)), stop_words)
+        return make(split_text, stop_words)
 
     def tokenize_without_stop_words(text: str) -> list[str]:
-        return [word for word in tokenize(preprocess(text)) if word not in stop_words]
+        return [word for word in split_text(text) if word not in stop_words]
 
     if params.token_pattern in _PATTERNS_WITHOUT_SPACES:
         return make(tokenize_without_stop_words, frozenset(), ngram_range=params.ngram_range)

@@ -22,6 +22,7 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {
     "lowercase": (True, False),
     "strip_accents": ("ascii", "unicode", False),
     "strip_html": (True, False),
+    "mark_negation": (True, False),
 }
 
 
@@ -63,6 +64,8 @@ class VectorizerParams:
         Number of characters after which a word is truncated.
     strip_html : bool, default=False
         Whether to remove HTML tags and to replace entities by characters.
+    mark_negation : bool, default=False
+        Whether words after an English negation have a prefix. Requires punctuation as tokens.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class VectorizerParams:
     strip_accents: str | bool = False
     max_token_length: int = 10_000
     strip_html: bool = False
+    mark_negation: bool = False
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -109,6 +113,11 @@ class VectorizerParams:
         length = self.max_token_length
         if not (_is_integer(length) and length >= 1):
             raise _invalid("max_token_length", length, "a positive integer")
+        if self.mark_negation and (self.analyzer, self.token_pattern) != ("word", "social"):
+            raise CordwoodError(
+                "mark_negation=True requires analyzer='word' and token_pattern='social', whose "
+                f"tokens include punctuation; got {self.analyzer!r} and {self.token_pattern!r}"
+            )
 
 
 def _check_stop_words(value: object) -> None:

@@ -61,6 +61,9 @@ below 50 characters, keep all terms and have n-grams of 1 to 5 characters: most 
 once. This was chosen on messages of software in ten languages, English among them, whose median
 lengths are 12 to 29 characters, and changes none of the data sets above; see docs/languages.md.
 
+**Negation.** In short texts in English, ``auto`` marks the words after a negation, see
+`cordwood.text.negation`. Other languages have other negations: "no" is "in the" in Portuguese.
+
 **Texts that are not in English.** ``auto`` replaces the stop words of `sigir17` by those of the
 detected language, and removes HTML if at least a fifth of the texts contain it; see
 `cordwood.text.languages`. All presets have tokens for any script, see
@@ -214,6 +217,9 @@ def choose_params(
         reasons.append(f"{_list_params(changes)} for {auto_for}")
     params, language_reason = apply_language(preset, texts, {**params, **changes}, language)
     reasons += [*language_reason, *html_reason]
+    if _can_mark_negation(preset, params) and _contains_english(texts, language):
+        params["mark_negation"] = True
+        reasons.append("mark_negation=True for English")
     share = unspaced_share(sample_texts(texts))
     letters = f"{share:.0%} of the letters are of scripts without spaces"
     if params.get("analyzer") in (None, "word"):
@@ -283,6 +289,17 @@ def apply_language(
     }
     changes = {name: own[name] for name in replaced}
     return {**params, **changes}, [f"{_list_params(changes)} for {name_languages('+'.join(codes))}"]
+
+
+def _contains_english(texts: Sequence[str], language: str | None) -> bool:
+    codes = language or detect_language(texts) or ""
+    return "en" in codes.split("+")
+
+
+def _can_mark_negation(preset: str, params: Mapping[str, Any]) -> bool:
+    """Return whether "auto" decides on negation, and tokens of the preset include punctuation."""
+    is_undecided = params.get("mark_negation") is None and params.get("token_pattern") is None
+    return is_undecided and preset == "social" and params.get("analyzer") in (None, "word")
 
 
 def _list_params(params: Mapping[str, Any]) -> str:

@@ -65,8 +65,9 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
           punctuation; for short, informal texts.
         - "auto": "social" if the median text has fewer than 350 characters (Han characters and
           kana count as three) or if there are fewer than 100 texts, otherwise "sigir17" with the
-          changes of `auto_for` and the stop words of the language. Removes HTML if a fifth of the
-          texts contain it. The choice is logged and in `preset_reason_`.
+          changes of `auto_for` and the stop words of the language. Marks negation in short English
+          texts, and removes HTML if a fifth of the texts contain it. The choice is logged and in
+          `preset_reason_`.
     auto_for : {"trees", "linear", "linear_ngrams", "naive_bayes", "neighbors"}, default="trees"
         Kind of the classifier that the terms are for. With ``preset="auto"`` and long texts,
         "linear" keeps stop words and all terms (``stop_words=False, min_df=1``), "naive_bayes" and
@@ -133,6 +134,10 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     strip_html : bool, default=None
         Whether to remove HTML tags, comments and scripts, and to replace entities such as
         ``&nbsp;`` by characters. The preset "auto" does if a fifth of the texts contain HTML.
+    mark_negation : bool, default=None
+        Whether the words from an English negation, such as "not" or "don't", to the next
+        punctuation have the prefix "not_", so that "good" and "not_good" are different terms. The
+        preset "auto" does for short texts in English. Requires ``token_pattern="social"``.
 
     Attributes
     ----------
@@ -179,7 +184,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
 
     >>> vectorizer = TextVectorizer().fit(["so good :)", "so bad :("])
     >>> vectorizer.preset_reason_
-    'preset social: there are 2 texts, fewer than 100'
+    'preset social: there are 2 texts, fewer than 100; mark_negation=True for English'
     >>> sorted(vectorizer.vocabulary_)
     [':(', ':)', 'bad', 'good', 'so']
     """
@@ -206,6 +211,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         strip_accents: str | bool | None = None,
         max_token_length: int | None = None,
         strip_html: bool | None = None,
+        mark_negation: bool | None = None,
     ) -> None:
         self.preset = preset
         self.auto_for = auto_for
@@ -226,6 +232,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         self.strip_accents = strip_accents
         self.max_token_length = max_token_length
         self.strip_html = strip_html
+        self.mark_negation = mark_negation
 
     def fit(self, X: Iterable[str], y: object = None) -> Self:
         """Learn the vocabulary and the idf values.

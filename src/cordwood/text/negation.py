@@ -1,0 +1,88 @@
+"""Negation marking: words after a negation are terms of their own.
+
+A bag of words has the same features for "good, not bad" and "bad, not good". With marks, the words
+from a negation to the next punctuation have the prefix ``not_``, as in [1]_ and [2]_, so that
+"good" and "not_good" are different terms.
+
+Accuracy / macro-F1 in percent and log loss of the recipe `quick`, alone and with the default
+sentence encoder, means of eight sets of short sentiment texts with three of five folds each
+(``python dev.py bench negation_marking``):
+
+=============  =============  ========  =============  ========
+marks          `quick`        log loss  with ``use``   log loss
+=============  =============  ========  =============  ========
+no             81.7 / 73.4    0.397     85.1 / 80.4    0.339
+yes            82.3 / 74.2    0.387     85.3 / 80.5    0.332
+=============  =============  ========  =============  ========
+
+Scopes of 2 to 6 words were no better for `nbsvm` than the scope up to the next punctuation, whose
+accuracy is 0.4 points higher than that without marks. Shortening of elongated words, splitting of
+hashtags and placeholders for links and user names were tried as well and changed it by at most 0.1
+points. On longer reviews (yelp), marks cost `nbsvm` 0.5 points.
+
+References
+----------
+.. [1] S. Das and M. Chen, "Yahoo! for Amazon: Extracting Market Sentiment from Stock Message
+   Boards", Asia Pacific Finance Association Annual Conference, 2001.
+.. [2] B. Pang, L. Lee and S. Vaithyanathan, "Thumbs up?", EMNLP 2002.
+"""
+
+from collections.abc import Collection, Sequence
+
+PREFIX = "not_"
+
+_CONTRACTIONS = (
+    "aint arent cant couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wont "
+    "wouldnt"
+)
+_NEGATIONS = frozenset(
+    "barely cannot hardly neither never no nobody none nor not nothing nowhere without".split()
+    + _CONTRACTIONS.split()
+)
+_APOSTROPHES = frozenset("'’")
+_END_OF_SCOPE = frozenset(".,;:!?")
+
+
+def mark_negation(tokens: Sequence[str], unmarked: Collection[str] = ()) -> list[str]:
+    """Add a prefix to the words between a negation and the next punctuation.
+
+    Parameters
+    ----------
+    tokens : sequence of str
+        Tokens of one text in lowercase, including punctuation. Contractions are split at the
+        apostrophe, as by the token pattern "social": "don't" is three tokens.
+    unmarked : collection of str, default=()
+        Words that never have the prefix, such as stop words, in addition to negations.
+
+    Returns
+    -------
+    list of str
+        As many tokens as before.
+
+    Examples
+    --------
+    >>> mark_negation(["it", "isn", "'", "t", "all", "bad", ",", "but", "no", "fun"])
+    ['it', 'isn', "'", 't', 'not_all', 'not_bad', ',', 'but', 'no', 'not_fun']
+    """
+    marked = list(tokens)
+    if "t" not in marked and _NEGATIONS.isdisjoint(marked):
+        return marked
+    is_negated = False
+    for i, token in enumerate(tokens):
+        if _ends_contraction(tokens, i):
+            marked[i - 2] = tokens[i - 2]  # marked if it is in the scope of another negation
+            is_negated = True
+        elif token in _NEGATIONS:
+            is_negated = True
+        elif not token[0].isalnum():
+            is_negated = is_negated and _END_OF_SCOPE.isdisjoint(token)
+        elif is_negated and token not in unmarked:
+            marked[i] = PREFIX + token
+    return marked
+
+
+def _ends_contraction(tokens: Sequence[str], i: int) -> bool:
+    """Return whether the token is the end of a contraction of "not", such as "don't"."""
+    return (
+        tokens[i] == "t" and i >= 2 and tokens[i - 1] in _APOSTROPHES and tokens[i - 2][-1:] == "n"
+    )
