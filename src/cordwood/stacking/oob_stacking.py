@@ -42,13 +42,9 @@ from cordwood._sklearn import (
     check_sample_weight,
     with_callbacks,
 )
-from cordwood.stacking._final_predictions import (
-    FinalTrainingSet,
-    assign_final_folds,
-    cross_fit,
-)
+from cordwood.stacking._final_predictions import FinalTrainingSet, assign_final_folds
 from cordwood.stacking._leakage import measure_oof_optimism
-from cordwood.stacking._member_scores import measure_ablation, predict_codes, score_members
+from cordwood.stacking._member_scores import measure_disagreement, score_members
 from cordwood.stacking._meta_features import (
     Fold,
     TrainingSet,
@@ -59,6 +55,7 @@ from cordwood.stacking._meta_features import (
     make_folds,
     predict_proba,
 )
+from cordwood.stacking._oof_records import OOFRecordsMixin
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
 from cordwood.stacking._pruning import PRUNE_TOL, choose_estimators, list_tolerances
 from cordwood.stacking._routing import (
@@ -68,7 +65,6 @@ from cordwood.stacking._routing import (
 )
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
-from cordwood.stacking.diversity.pairwise import disagreement
 
 
 def _final_estimator_has(method: str) -> Callable[[Any], bool]:
@@ -86,6 +82,7 @@ def _final_estimator_has(method: str) -> Callable[[Any], bool]:
 
 
 class OOBStackingClassifier(
+    OOFRecordsMixin,
     CallbackSupportMixin,
     MetaEstimatorMixin,
     ParamValidationMixin,
@@ -267,9 +264,6 @@ class OOBStackingClassifier(
     """
 
     classes_: NDArray[Any]
-    _oof_proba: NDArray[np.float64] | None
-    _final_training_set: FinalTrainingSet | None  # None with `passthrough`
-    _ablation: dict[str, dict[str, float]] | None
 
     # `estimators`, `final_estimator`, `cv` and `use_oob` depend on each other: see `_check_params`.
     _parameter_constraints = {
@@ -347,52 +341,6 @@ class OOBStackingClassifier(
         check_is_fitted(self)
         return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
 
-    @property
-    def estimator_weights_(self) -> dict[str, float]:
-        """Mean weight over the classes of each base estimator, 0.0 for pruned ones."""
-        check_is_fitted(self)
-        if not isinstance(self.final_estimator_, LogarithmicPool) or self.passthrough:
-            raise AttributeError(
-                "estimator_weights_ is defined only if the final estimator is a LogarithmicPool."
-            )
-        means = self.final_estimator_.coef_.mean(axis=1).tolist()
-        weights = dict(zip(self._names, means, strict=True))
-        return {name: weights.get(name, 0.0) for name in self.oof_source_}
-
-    @property
-    def oof_proba_(self) -> NDArray[np.float64]:
-        """Out-of-fold probabilities of the whole stack."""
-        check_is_fitted(self)
-        if not hasattr(self, "_final_training_set"):
-            raise AttributeError(
-                "oof_proba_ is not available in a stack that was loaded from a model file."
-            )
-        return self._cross_fit_final()
-
-    def _cross_fit_final(self) -> NDArray[np.float64]:
-        """Compute `oof_proba_`, unless it is known already."""
-        if self._oof_proba is None:
-            assert self._final_training_set is not None
-            self._oof_proba = cross_fit(
-                self.final_estimator_, self._final_training_set, self.classes_
-            )
-        return self._oof_proba
-
-    @property
-    def ablation_(self) -> dict[str, dict[str, float]]:
-        """Change of the scores of the stack if a base estimator is removed."""
-        check_is_fitted(self)
-        if self.passthrough:
-            return {}
-        if self._ablation is None:
-            data = getattr(self, "_final_training_set", None)
-            if data is None:
-                raise AttributeError("ablation_ was not computed before the stack was saved.")
-            self._ablation = measure_ablation(
-                self.final_estimator_, data, self._names, self.classes_
-            )
-        return self._ablation
-
     @with_callbacks
     def fit(
         self,
@@ -449,20 +397,17 @@ class OOBStackingClassifier(
         self.pruned_: list[str] = []
         if self.prune_tol:
             self._prune(class_codes, weights, int(prune_seed))
-        predicted = predict_codes(self.meta_features_, len(self._names))
-        self.oof_disagreement_ = disagreement(predicted, class_codes)
+        self.oof_disagreement_ = measure_disagreement(self._names, self.meta_features_, class_codes)
         self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
         with callbacks.task("fit-final-estimator"):
             features = self._add_features(self.meta_features_, X)
             self.final_estimator_.fit(features, y, **routed["final_estimator"])
         folds_of_final = assign_final_folds(X, class_codes, groups, int(final_seed))
-        self._oof_proba = self._ablation = None
-        self._final_training_set = FinalTrainingSet(
-            features, self.meta_features_.shape[1], y, routed["final_estimator"], folds_of_final
+        self._set_final_training_set(
+            FinalTrainingSet(
+                features, self.meta_features_.shape[1], y, routed["final_estimator"], folds_of_final
+            )
         )
-        if self.passthrough:
-            self._cross_fit_final()
-            self._final_training_set = None  # in order not to keep the features
         self.oof_optimism_: dict[str, float] = {}
         if self.check_leakage and not self._is_prefit:
             with callbacks.task("check-leakage"):
