@@ -12,22 +12,12 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, TransformerMixin, 
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import (
-    Bunch,
-    Tags,
-    assert_all_finite,
-    check_random_state,
-    column_or_1d,
-    get_tags,
-    indexable,
-)
+from sklearn.utils import Bunch, Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
-from cordwood._csr import check_sparse
+from cordwood._base_classifier import check_at_least_two_classes
 from cordwood._param_validation import (
     BOOLEAN,
     N_JOBS,
@@ -35,13 +25,7 @@ from cordwood._param_validation import (
     ParamValidationMixin,
     check_number,
 )
-from cordwood._sklearn import (
-    BaseComposition,
-    CallbackSupportMixin,
-    VisualBlock,
-    check_sample_weight,
-    with_callbacks,
-)
+from cordwood._sklearn import BaseComposition, CallbackSupportMixin, VisualBlock, with_callbacks
 from cordwood.stacking._final_predictions import FinalTrainingSet, assign_final_folds
 from cordwood.stacking._leakage import measure_oof_optimism
 from cordwood.stacking._member_scores import measure_disagreement, score_members
@@ -64,6 +48,15 @@ from cordwood.stacking._routing import (
     select_fit_params,
 )
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
+from cordwood.stacking._validation import (
+    check_cv_name,
+    check_estimator_list,
+    check_samples,
+    check_training_data,
+    has_features,
+    list_oob_policies,
+    select_members,
+)
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 
 
@@ -373,7 +366,7 @@ class OOBStackingClassifier(
         -------
         self : OOBStackingClassifier
         """
-        X, y, weights, groups = self._check_data(X, y, sample_weight, groups)
+        X, y, weights, groups = check_training_data(self, X, y, sample_weight, groups)
         members = self._check_params()
         self._names = [name for name, _ in members]
         self.classes_, class_codes = np.unique(y, return_inverse=True)
@@ -434,8 +427,8 @@ class OOBStackingClassifier(
     def _predict_base_probas(self, X: Any) -> NDArray[np.float64]:
         """Return the result of `transform` as an array, independent of `set_output`."""
         check_is_fitted(self)
-        X = _check_samples(X)
-        if _has_features(X):
+        X = check_samples(X)
+        if has_features(X):
             validate_data(self, X, skip_check_array=True, reset=False)
         transform, predict = map(check_memory(self.memory).cache, (transform_steps, predict_proba))
         inputs = [transform(steps, X) if steps else X for steps in self._shared_steps]
@@ -560,35 +553,11 @@ class OOBStackingClassifier(
                 "pass vectorized samples."
             ) from error
 
-    def _check_data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, ...]:
-        """Validate the arguments of `fit`."""
-        X = _check_samples(X)
-        if y is not None:
-            _check_length(*indexable(X), *indexable(y))
-            check_classification_labels(y)
-        X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
-        if _has_features(X):
-            validate_data(self, X, skip_check_array=True)
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, y[:, None])
-        return X, y, sample_weight, groups
-
     def _check_params(self) -> list[tuple[str, Any]]:
         """Validate the parameters; return the base estimators that are not dropped."""
         self._validate_params()
-        if isinstance(self.cv, str) and self.cv not in ("auto", "prefit"):
-            raise ValueError(
-                "cv must be an integer, 'auto', 'prefit', a cross-validation generator or an "
-                f"iterable of (train, test) indices; got {self.cv!r}."
-            )
-        if not isinstance(self.estimators, list | tuple) or not self.estimators:
-            raise ValueError(
-                "estimators must be a non-empty list of (name, estimator) tuples; "
-                f"got {self.estimators!r}."
-            )
+        check_cv_name(self.cv)
+        check_estimator_list(self.estimators)
         self._validate_names([name for name, _ in self.estimators])
         if isinstance(self.prune_tol, Mapping) and (
             unknown := set(self.prune_tol) - {name for name, _ in self.estimators}
@@ -597,12 +566,7 @@ class OOBStackingClassifier(
                 f"prune_tol has {', '.join(map(repr, sorted(unknown)))}, which is no name of an "
                 f"estimator; names are {', '.join(name for name, _ in self.estimators)}."
             )
-        members = [(name, member) for name, member in self.estimators if member != "drop"]
-        if not members:
-            raise ValueError("All estimators are dropped; at least one is required.")
-        for name, member in members:
-            if not hasattr(member, "fit") or not is_classifier(member):
-                raise ValueError(f"Estimator {name!r} must be a classifier; got {member!r}.")
+        members = select_members(self.estimators)
         if not is_classifier(self._get_final_estimator()):
             raise ValueError(f"final_estimator must be a classifier; got {self.final_estimator!r}.")
         return members
@@ -649,20 +613,6 @@ class OOBStackingClassifier(
             "cv": {"groups": groups},
         }
 
-    def _find_oob_policy(self) -> list[str]:
-        """Return for each base estimator which of its OOB or LOO predictions are used."""
-        if isinstance(self.use_oob, bool | np.bool_):
-            return ["unbiased" if self.use_oob else "never"] * len(self._names)
-        is_list = isinstance(self.use_oob, Iterable) and not isinstance(self.use_oob, str)
-        named = set(self.use_oob) if is_list else {self.use_oob}
-        unknown = named - {name for name, _ in self.estimators}
-        if unknown or not is_list:
-            raise ValueError(
-                "use_oob must be True, False or a list of names of estimators, which are "
-                f"{', '.join(self._names)}; got {', '.join(sorted(map(str, unknown or named)))!r}."
-            )
-        return ["always" if name in named else "never" for name in self._names]
-
     def _make_folds(
         self, class_codes: NDArray[np.intp], groups: Any, split_params: dict[str, Any], seed: int
     ) -> list[Fold]:
@@ -693,7 +643,9 @@ class OOBStackingClassifier(
             [shared.inputs[position] for position in shared.step_index],
             shared.fit_params,
             data,
-            oob_policy=self._find_oob_policy(),
+            oob_policy=list_oob_policies(
+                self.use_oob, self._names, [name for name, _ in self.estimators]
+            ),
             cache=cache,
             n_jobs=self.n_jobs,
             callbacks=callbacks,
@@ -804,27 +756,3 @@ class OOBStackingClassifier(
         tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
         tags.input_tags.positive_only = any(member.input_tags.positive_only for member in members)
         return tags
-
-
-def _has_features(X: Any) -> bool:
-    """Return whether `X` is two-dimensional, unlike a sequence of texts."""
-    return len(getattr(X, "shape", ())) == 2
-
-
-def _check_samples(X: Any) -> Any:
-    """Return `X`, or a valid sparse matrix that shares its arrays."""
-    if isinstance(X, str | bytes):
-        raise ValueError("X must be a sequence of samples, e.g. a list of texts; got one string.")
-    return check_sparse(X)
-
-
-def _check_length(X: Any, y: Any) -> None:
-    """Raise an error if there is not exactly one label for each sample."""
-    if isinstance(y, str | bytes):
-        raise ValueError("y must be a sequence of labels; got one string.")
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    n_labels = y.shape[0] if hasattr(y, "shape") else len(y)
-    if n_samples != n_labels:
-        raise ValueError(
-            f"X and y must have the same length; got {n_samples} samples and {n_labels} labels."
-        )

@@ -1,0 +1,140 @@
+"""Validation of the parameters of a stack and of the arguments of its `fit`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import assert_all_finite, column_or_1d, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from cordwood._base_classifier import check_classification_labels
+from cordwood._csr import check_sparse
+from cordwood._sklearn import check_sample_weight
+
+
+def check_estimator_list(estimators: Any) -> None:
+    """Raise an error unless `estimators` is a list that is not empty."""
+    if not isinstance(estimators, list | tuple) or not estimators:
+        raise ValueError(
+            f"estimators must be a non-empty list of (name, estimator) tuples; got {estimators!r}."
+        )
+
+
+def select_members(estimators: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the base estimators that are not dropped; raise an error if one is no classifier.
+
+    Examples
+    --------
+    >>> select_members([("nb", "drop"), ("svm", "drop")])
+    Traceback (most recent call last):
+    ValueError: All estimators are dropped; at least one is required.
+    """
+    members = [(name, member) for name, member in estimators if member != "drop"]
+    if not members:
+        raise ValueError("All estimators are dropped; at least one is required.")
+    for name, member in members:
+        if not hasattr(member, "fit") or not is_classifier(member):
+            raise ValueError(f"Estimator {name!r} must be a classifier; got {member!r}.")
+    return members
+
+
+def check_cv_name(cv: Any) -> None:
+    """Raise an error if `cv` is a string other than "auto" and "prefit"."""
+    if isinstance(cv, str) and cv not in ("auto", "prefit"):
+        raise ValueError(
+            "cv must be an integer, 'auto', 'prefit', a cross-validation generator or an "
+            f"iterable of (train, test) indices; got {cv!r}."
+        )
+
+
+def list_oob_policies(use_oob: Any, names: list[str], all_names: Iterable[str]) -> list[str]:
+    """Return for each base estimator which of its OOB or LOO predictions are used.
+
+    Parameters
+    ----------
+    use_oob : bool or iterable of str
+        Parameter of the stack.
+    names : list of str
+        Names of the base estimators that are not dropped.
+    all_names : iterable of str
+        Names that `use_oob` may contain.
+
+    Returns
+    -------
+    list of {"never", "unbiased", "always"}
+
+    Examples
+    --------
+    >>> names = ["rf", "svm"]
+    >>> list_oob_policies(True, names, names), list_oob_policies(["rf"], names, names)
+    (['unbiased', 'unbiased'], ['always', 'never'])
+    """
+    if isinstance(use_oob, bool | np.bool_):
+        return ["unbiased" if use_oob else "never"] * len(names)
+    is_list = isinstance(use_oob, Iterable) and not isinstance(use_oob, str)
+    named = set(use_oob) if is_list else {use_oob}
+    unknown = named - set(all_names)
+    if unknown or not is_list:
+        raise ValueError(
+            "use_oob must be True, False or a list of names of estimators, which are "
+            f"{', '.join(names)}; got {', '.join(sorted(map(str, unknown or named)))!r}."
+        )
+    return ["always" if name in named else "never" for name in names]
+
+
+def check_samples(X: Any) -> Any:
+    """Return `X`, or a valid sparse matrix that shares its arrays."""
+    if isinstance(X, str | bytes):
+        raise ValueError("X must be a sequence of samples, e.g. a list of texts; got one string.")
+    return check_sparse(X)
+
+
+def has_features(X: Any) -> bool:
+    """Return whether `X` is two-dimensional, unlike a sequence of texts."""
+    return len(getattr(X, "shape", ())) == 2
+
+
+def check_training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+) -> tuple[Any, ...]:
+    """Validate the arguments of `fit`, and set the features of the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its `n_features_in_` and `feature_names_in_` are set if `X` is two-dimensional.
+    X, y, sample_weight, groups : object
+        Arguments of `fit`.
+
+    Returns
+    -------
+    tuple
+        `X`, `y`, `sample_weight` and `groups`, converted to types that can be indexed.
+    """
+    X = check_samples(X)
+    if y is not None:
+        _check_length(*indexable(X), *indexable(y))
+        check_classification_labels(y)
+    X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
+    if has_features(X):
+        validate_data(estimator, X, skip_check_array=True)
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, y[:, None])
+    return X, y, sample_weight, groups
+
+
+def _check_length(X: Any, y: Any) -> None:
+    """Raise an error if there is not exactly one label for each sample."""
+    if isinstance(y, str | bytes):
+        raise ValueError("y must be a sequence of labels; got one string.")
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_labels = y.shape[0] if hasattr(y, "shape") else len(y)
+    if n_samples != n_labels:
+        raise ValueError(
+            f"X and y must have the same length; got {n_samples} samples and {n_labels} labels."
+        )
