@@ -42,11 +42,7 @@ from cordwood.stacking._meta_features import (
 from cordwood.stacking._oof_records import OOFRecordsMixin
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
 from cordwood.stacking._pruning import PRUNE_TOL, choose_estimators, list_tolerances
-from cordwood.stacking._routing import (
-    check_sample_weight_support,
-    is_routing_enabled,
-    select_fit_params,
-)
+from cordwood.stacking._routing import is_routing_enabled, select_metadata
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking._validation import (
     check_cv_name,
@@ -600,18 +596,13 @@ class OOBStackingClassifier(
                 f"fit received unexpected parameters {', '.join(map(repr, params))}; they require "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
-        final_estimator = self._get_final_estimator()
-        if sample_weight is not None:
-            fitted_here = {} if self._is_prefit else dict(members)
-            check_sample_weight_support({**fitted_here, "final_estimator": final_estimator})
-        given = {"sample_weight": sample_weight, "groups": groups}
-        given = {name: value for name, value in given.items() if value is not None}
-        weights = {name: value for name, value in given.items() if name == "sample_weight"}
-        return {
-            **{name: select_fit_params(member, given) for name, member in members},
-            "final_estimator": select_fit_params(final_estimator, weights),
-            "cv": {"groups": groups},
-        }
+        return select_metadata(
+            members,
+            self._get_final_estimator(),
+            sample_weight,
+            groups,
+            are_members_fitted=self._is_prefit,
+        )
 
     def _make_folds(
         self, class_codes: NDArray[np.intp], groups: Any, split_params: dict[str, Any], seed: int
