@@ -16,7 +16,13 @@ from cordwood.inspection import (
     find_label_errors,
     oof_evaluation,
 )
-from cordwood.reports import Report, comparison_report, dataset_report, model_report, model_summary
+from cordwood.reports import (
+    Report,
+    comparison_report,
+    dataset_report,
+    explanation_summary,
+    model_report,
+)
 from cordwood.reports.hub_card import to_hub_card
 
 
@@ -415,7 +421,7 @@ def test_words_of_all_classes_are_listed_last(model, monkeypatch):
             ]
             return {"classes": rows, "note": "a note"}
 
-    monkeypatch.setattr(model_summary, "explain_classes", lambda *args, **kwargs: Words())
+    monkeypatch.setattr(explanation_summary, "explain_classes", lambda *args, **kwargs: Words())
     words = model_report(model).to_dict()["words"]
     for label, row in zip(model.classes_, words["classes"], strict=True):
         assert [each["word"] for each in row["against"]] == [f"only {label}", "everywhere"]
