@@ -27,6 +27,7 @@ from cordwood.reports.model_scores import (
     evaluate,
     summarize_abstention,
     summarize_classes,
+    summarize_evaluation,
     summarize_reliability,
     summarize_sets,
 )
@@ -36,6 +37,7 @@ from cordwood.reports.scored_samples import (
     score_samples,
     to_predictions,
 )
+from cordwood.results.prediction_records import OOFPredictions
 
 _MAX_EXCERPT = 280
 _N_SUSPECTS = 25
@@ -112,6 +114,8 @@ def summarize_model(
         "data": provenance.data,
         "source": None,
         "scores": None,
+        "n_unseen": 0,
+        "has_tuned_decision": isinstance(last, TunedDecisionClassifier),
         "by_class": [],
         "confusion": None,
         "reliability": [],
@@ -126,20 +130,14 @@ def summarize_model(
         "audit": None,
         "provenance": _describe(model, provenance, samples),
     }
+    evaluation = provenance.evaluation or getattr(model, "evaluation_", None)
+    if samples is not None and (samples.source != "training" or evaluation is None):
+        summary |= _summarize_predictions(samples, evaluation, np.asarray(model.classes_))
+    elif evaluation is not None:
+        # A model file has no out-of-fold predictions if they are too many, but it has their scores.
+        # Errors and probabilities of training samples would be too good beside them.
+        summary |= {"source": "oof", "scores": summarize_evaluation(evaluation)}
     if samples is not None:
-        proba, y = samples.proba, samples.y
-        summary |= {
-            "source": samples.source,
-            "scores": _find_scores(model, samples, provenance),
-            "n_unseen": samples.n_unseen,
-            "has_tuned_decision": isinstance(last, TunedDecisionClassifier),
-            "by_class": summarize_classes(proba, y, labels),
-            "confusion": summarize_confusion(proba, y, labels, samples.texts, samples.ids),
-            "reliability": summarize_reliability(proba, y),
-            "abstention": summarize_abstention(proba, y),
-            "prediction_sets": summarize_sets(proba, y),
-            "suspects": _list_suspects(samples, np.asarray(model.classes_), labels),
-        }
         summary |= _summarize_training_data(data, samples, provenance, summary["suspects"], report)
     if not hasattr(model, "n_features_in_"):
         explainer = Explainer(model)
@@ -149,15 +147,35 @@ def summarize_model(
     return summary
 
 
-def _find_scores(model: Any, samples: ScoredSamples, provenance: Provenance) -> dict[str, Any]:
+def _summarize_predictions(
+    samples: ScoredSamples, evaluation: OOFEvaluation | None, classes: NDArray[Any]
+) -> dict[str, Any]:
+    """Return the scores of the samples, their errors and their probabilities."""
+    proba, y = samples.proba, samples.y
+    labels = [str(label) for label in classes]
+    predictions = to_predictions(samples, classes)
+    return {
+        "source": samples.source,
+        "scores": _find_scores(predictions, samples.source, evaluation),
+        "n_unseen": samples.n_unseen,
+        "by_class": summarize_classes(proba, y, labels),
+        "confusion": summarize_confusion(proba, y, labels, samples.texts, samples.ids),
+        "reliability": summarize_reliability(proba, y),
+        "abstention": summarize_abstention(proba, y),
+        "prediction_sets": summarize_sets(proba, y),
+        "suspects": _list_suspects(predictions, samples, labels),
+    }
+
+
+def _find_scores(
+    predictions: OOFPredictions, source: str, evaluation: OOFEvaluation | None
+) -> dict[str, Any]:
     """Return scores beside baselines, and for test samples those that were expected."""
-    expected = provenance.evaluation or getattr(model, "evaluation_", None)
-    predictions = to_predictions(samples, np.asarray(model.classes_))
-    if samples.source == "oof":
-        return evaluate(predictions, expected)
+    if source == "oof":
+        return evaluate(predictions, evaluation)
     found = evaluate(predictions)
-    if samples.source == "test" and expected is not None:
-        found["expected"] = expected.scores.to_dict()
+    if source == "test" and evaluation is not None:
+        found["expected"] = evaluation.scores.to_dict()
     return found
 
 
@@ -165,7 +183,7 @@ def _summarize_training_data(
     data: Corpus | FeatureMatrix | None,
     samples: ScoredSamples,
     provenance: Provenance,
-    suspects: Mapping[str, Any],
+    suspects: Mapping[str, Any] | None,
     report: Progress,
 ) -> dict[str, Any]:
     """Return the findings of the audit of the training data, if they are given."""
@@ -176,7 +194,7 @@ def _summarize_training_data(
         # The label errors are known already, from the predictions of this model.
         audit = audit_dataset(data, recipe=None, progress=report)
     found = summarize_audit(audit, _N_AUDIT_SUSPECTS)
-    if suspects["n"] and samples.source == "oof":
+    if suspects is not None and suspects["n"] and samples.source == "oof":
         found["counts"] = {"label error": suspects["n"], **found["counts"]}
         found["suspects"]["label error"] = [
             {**row, "reason": f"{row['suggested']} has the probability {row['confidence']:.2f}"}
@@ -186,10 +204,10 @@ def _summarize_training_data(
 
 
 def _list_suspects(
-    samples: ScoredSamples, classes: NDArray[Any], labels: list[str]
+    predictions: OOFPredictions, samples: ScoredSamples, labels: list[str]
 ) -> dict[str, Any]:
     """Return the samples whose label is probably wrong, and how many there are."""
-    found = find_label_errors(to_predictions(samples, classes))
+    found = find_label_errors(predictions)
     rows = [
         {
             "id": samples.ids[i],

@@ -225,7 +225,7 @@ def model_report(
     data : Corpus, FeatureMatrix or iterable of str, optional
         Labelled samples. For the training data of a model with out-of-fold predictions, the scores
         are out-of-fold; other samples are predicted. Without samples, the report shows no texts,
-        and scores only if the model has out-of-fold predictions.
+        and scores only if the model has out-of-fold predictions, or `evaluation_`.
     labels : array-like of shape (n_samples,), optional
         Label of each text, if `data` are texts.
     name : str, default="model"

@@ -110,9 +110,8 @@ def to_predictions(samples: ScoredSamples, classes: NDArray[Any]) -> OOFPredicti
 
 def count_training_samples(model: Any, samples: ScoredSamples | None) -> int | None:
     """Return the number of training samples, or None if it is not known."""
-    oof = getattr(model, "oof_", None)
-    if oof is not None:
-        return len(oof.y)
-    if samples is not None and samples.source != "test":
-        return len(samples.y)
-    return None
+    if (oof := getattr(model, "oof_", None)) is not None:
+        return len(oof)
+    if (evaluation := getattr(model, "evaluation_", None)) is not None:
+        return int(evaluation.n_samples)
+    return len(samples.y) if samples is not None and samples.source != "test" else None
