@@ -52,6 +52,7 @@ from cordwood.stacking._validation import (
     has_features,
     list_oob_policies,
     select_members,
+    warn_of_few_groups,
 )
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 
@@ -361,6 +362,13 @@ class OOBStackingClassifier(
         Returns
         -------
         self : OOBStackingClassifier
+
+        Warns
+        -----
+        UserWarning
+            If the leakage check finds leakage; or if the largest of the groups holds more than half
+            of the samples, or there are fewer groups than folds, which makes out-of-fold
+            predictions misleading.
         """
         X, y, weights, groups = check_training_data(self, X, y, sample_weight, groups)
         members = self._check_params()
@@ -377,6 +385,7 @@ class OOBStackingClassifier(
             self._use_prefit(members, X)
         else:
             folds = self._make_folds(class_codes, groups, routed["cv"], int(fold_seed))
+            warn_of_few_groups(groups, self.cv)
             data = TrainingSet(y, groups, self.classes_, folds)
             prior = np.bincount(class_codes, weights, len(self.classes_))
             self._fit_base_estimators(
