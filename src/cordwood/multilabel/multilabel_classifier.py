@@ -17,7 +17,7 @@ from cordwood._param_validation import (
     options,
     real,
 )
-from cordwood._sklearn import check_sample_weight
+from cordwood._sklearn import check_sample_weight, num_samples
 from cordwood.multilabel._indicators import BoolArray, assign_label_folds, check_indicators
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
 from cordwood.multilabel._label_thresholds import choose_thresholds
@@ -172,7 +172,7 @@ class MultiLabelClassifier(
         members, use_oob = list_members(self.estimator)
         Y = check_indicators(y)
         (X,) = indexable(check_sparse(X))  # Folds are selected by position.
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_samples = num_samples(X)
         if n_samples != len(Y):
             raise ValueError(f"X has {n_samples} samples, but y has {len(Y)} rows")
         if n_samples < 2:

@@ -10,7 +10,7 @@ from sklearn.utils import Tags, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._param_validation import N_JOBS, ParamValidationMixin
-from cordwood._sklearn import check_sample_weight
+from cordwood._sklearn import check_sample_weight, num_samples
 from cordwood.multilabel._indicators import BoolArray, check_indicators
 from cordwood.stacking._meta_features import fit_estimator, oob_or_loo_proba, predict_proba
 
@@ -49,7 +49,7 @@ class _ProblemTransformation(
         self._validate_params()
         Y = check_indicators(y)
         (X,) = indexable(X)
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_samples = num_samples(X)
         if n_samples != len(Y):
             raise ValueError(f"X has {n_samples} samples, but y has {len(Y)} rows")
         self.classes_ = np.arange(Y.shape[1])
@@ -157,7 +157,7 @@ class BinaryRelevance(_ProblemTransformation):
         """
         check_is_fitted(self)
         (X,) = indexable(X)
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_samples = num_samples(X)
         proba = np.tile(self.constant_proba_, (n_samples, 1))
         binary = np.array([0, 1])
         columns = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
@@ -261,7 +261,7 @@ class LabelPowerset(_ProblemTransformation):
         check_is_fitted(self)
         (X,) = indexable(X)
         if self.estimator_ is None:
-            n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+            n_samples = num_samples(X)
             return np.tile(self.label_sets_[0].astype(np.float64), (n_samples, 1))
         return self._sum_label_sets(predict_proba(self.estimator_, X, self._set_codes))
 

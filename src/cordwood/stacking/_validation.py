@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from cordwood._base_classifier import check_classification_labels
 from cordwood._csr import check_sparse
-from cordwood._sklearn import check_sample_weight
+from cordwood._sklearn import check_sample_weight, num_samples
 
 _MIN_AUTO_FOLDS = 3
 
@@ -183,8 +183,7 @@ def _check_length(X: Any, y: Any) -> None:
     """Raise an error if there is not exactly one label for each sample."""
     if isinstance(y, str | bytes):
         raise ValueError("y must be a sequence of labels; got one string.")
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    n_labels = y.shape[0] if hasattr(y, "shape") else len(y)
+    n_samples, n_labels = num_samples(X), num_samples(y)
     if n_samples != n_labels:
         raise ValueError(
             f"X and y must have the same length; got {n_samples} samples and {n_labels} labels."
