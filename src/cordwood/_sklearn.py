@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.tree._tree import Tree
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 try:
     from sklearn import callback
@@ -134,6 +134,11 @@ class FitTask:
 
 NO_TASK = FitTask(None, NoCallbackContext(), {})
 """A task without callbacks."""
+
+
+def num_samples(X: Any) -> int:
+    """Return the number of rows of an array, sparse matrix, data frame or list."""
+    return int(_num_samples(X))
 
 
 def take_rows(X: Any, indices: NDArray[np.intp]) -> Any:

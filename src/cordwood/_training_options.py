@@ -24,7 +24,7 @@ from cordwood.multilabel._indicators import to_indicators
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.stacking._routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
-from cordwood.text.embedding import EmbeddingVectorizer
+from cordwood.text.embedding import EmbeddingVectorizer, describe_truncation
 
 logger = logging.getLogger("cordwood.api")
 
@@ -197,11 +197,7 @@ def report_truncation(model: Pipeline) -> None:
         if not isinstance(estimator, EmbeddingVectorizer) or not hasattr(estimator, "n_truncated_"):
             continue
         if estimator.n_truncated_:
-            logger.warning(
-                f"{estimator.n_truncated_:,} texts are longer than {estimator.max_tokens} tokens "
-                f"and were truncated (encoder {estimator.encoder_name_}, "
-                f"max_tokens={estimator.max_tokens})"
-            )
+            logger.warning(describe_truncation(estimator, f"{estimator.n_truncated_:,}"))
 
 
 def _iter_estimators(model: BaseEstimator) -> Iterator[BaseEstimator]:

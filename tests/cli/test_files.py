@@ -25,7 +25,7 @@ ROWS = [
         "body": f"the {texts.split()[number % 4]} and {texts.split()[number % 3]} {number}",
         "topic": label,
         "day": f"2024-01-{number + 1:02}",
-        "author": f"a{number // 3}",
+        "author": f"a{number // 2}",
         "w": 1 + number % 2,
     }
     for number in range(12)
@@ -184,7 +184,7 @@ def test_many_files_and_folders(command):
 
 def test_groups_are_not_divided(command):
     out = train(command, "rows.csv", "--group", "author", recipe="quick").out
-    assert "4 groups, not divided between training and validation" in out
+    assert "6 groups, not divided between training and validation" in out
     corpus = read_dataset("rows.csv", text="body", label="topic", group="author")
     expected = api.train(corpus, groups=corpus.groups)
     found = persist.load("model.cordwood").predict_proba(corpus.texts)

@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from cordwood.inspection import estimate_learning_curve
 from cordwood.inspection._power_law import EXPONENTS, PRIOR_SD, fit_power_laws
 from cordwood.inspection.learning_curve import _order_nested
+from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 
 class NoisyClassifier(ClassifierMixin, BaseEstimator):
@@ -132,6 +133,14 @@ def test_groups_stay_together():
     X, y = np.repeat(rng.normal(size=(50, 5)), 4, axis=0), np.repeat(rng.integers(0, 2, 50), 4)
     curve = estimate_learning_curve(GaussianNB(), X, y, groups=groups)
     assert curve.scores.mean() < 0.65
+
+
+def test_subsets_with_few_groups_do_not_warn():
+    X, y = make_classification(240, 5, random_state=0)
+    stack = OOBStackingClassifier([("nb", GaussianNB())], random_state=0)
+    curve = estimate_learning_curve(stack, X, y, groups=np.arange(240) // 8, n_repeats=1)
+    assert curve.sizes[0] < 5 * 8  # fewer groups than folds
+    assert np.isfinite(curve.scores).all()
 
 
 def test_subset_of_one_class_predicts_it():

@@ -16,7 +16,14 @@ from cordwood.inspection import (
     find_label_errors,
     oof_evaluation,
 )
-from cordwood.reports import Report, comparison_report, dataset_report, model_report, model_summary
+from cordwood.persist import _oof_field, read_model_card
+from cordwood.reports import (
+    Report,
+    comparison_report,
+    dataset_report,
+    explanation_summary,
+    model_report,
+)
 from cordwood.reports.hub_card import to_hub_card
 
 
@@ -385,6 +392,53 @@ def test_scores_of_a_model_file_are_beside_the_baselines_of_training(corpus, tmp
     assert "significantly lower here" in Page(model_report(loaded, wrong).to_html()).text
 
 
+@pytest.fixture
+def large_model(corpus, tmp_path, monkeypatch):
+    """A model from a file that has too many out-of-fold predictions to store them."""
+    monkeypatch.setattr(_oof_field, "MAX_OOF_SIZE", 20)
+    model = api.train(corpus, recipe="nb", encoder=None, oof=True)
+    path = save(model, tmp_path / "model.cordwood", fingerprint=corpus.fingerprint())
+    loaded = load(path)
+    assert loaded.oof_ is None
+    return loaded, read_model_card(path)
+
+
+@pytest.mark.parametrize("has_data", [False, True])
+def test_report_uses_the_stored_evaluation_without_predictions(corpus, large_model, has_data):
+    loaded, card = large_model
+    report = model_report(loaded, corpus if has_data else None, card=card)
+    found = report.to_dict()
+    expected = loaded.evaluation_.to_dict()
+    assert found["source"] == "oof"
+    assert found["scores"]["scores"]["accuracy"] == expected["accuracy"]
+    assert found["scores"]["n_samples"] == found["provenance"]["n_train"] == len(corpus)
+    # They would be those of the model that was trained on the samples.
+    assert found["by_class"] == [] and found["confusion"] is None and found["suspects"] is None
+    assert bool(found["explained"]) == (found["audit"] is not None) == has_data
+    text = Page(report.to_html()).text
+    assert f"{100 * expected['accuracy']['value']:.1f} %" in text
+    assert "These scores are too good" not in text and "There are no scores" not in text
+    assert "F1 by class, lowest first" in text
+    assert f"| accuracy | {expected['accuracy']['value']:.3f} |" in to_hub_card(report.summary)
+
+
+def test_stored_evaluation_is_beside_its_baselines(corpus, large_model):
+    loaded, _ = large_model
+    model = api.train(corpus, recipe="nb", encoder=None, oof=True)
+    loaded.evaluation_ = oof_evaluation(model, corpus.texts)
+    report = model_report(loaded)
+    assert len(report.to_dict()["scores"]["baselines"]) == 2
+    assert "the best baseline" in Page(report.to_html()).text
+
+
+def test_scores_of_training_samples_are_too_good(corpus, large_model):
+    loaded, card = large_model
+    del loaded.evaluation_
+    report = model_report(loaded, corpus, card=card)
+    assert report.to_dict()["source"] == "training"
+    assert "These scores are too good" in Page(report.to_html()).text
+
+
 def test_report_contains_the_audit_of_the_training_data(corpus, model, reports):
     found = reports["oof"].to_dict()
     audit = audit_dataset(corpus, recipe=None)
@@ -415,7 +469,7 @@ def test_words_of_all_classes_are_listed_last(model, monkeypatch):
             ]
             return {"classes": rows, "note": "a note"}
 
-    monkeypatch.setattr(model_summary, "explain_classes", lambda *args, **kwargs: Words())
+    monkeypatch.setattr(explanation_summary, "explain_classes", lambda *args, **kwargs: Words())
     words = model_report(model).to_dict()["words"]
     for label, row in zip(model.classes_, words["classes"], strict=True):
         assert [each["word"] for each in row["against"]] == [f"only {label}", "everywhere"]

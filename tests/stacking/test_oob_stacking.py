@@ -13,7 +13,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    LeaveOneGroupOut,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -157,6 +164,44 @@ def test_duplicates_in_one_group_do_not_leak():
     for block in np.split(model.meta_features_, 3, axis=1):
         right = block.argmax(axis=1) == labels
         assert abs(right[:200].mean() - 1 / 3) < 4 * np.sqrt(2 / 9 / 200)
+
+
+def make_groups(*sizes):
+    """Groups of the given sizes, in random order."""
+    return np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+
+
+@pytest.mark.parametrize("cv", [2, "auto", StratifiedGroupKFold(2)])
+def test_group_of_most_samples_warns(cv):
+    groups = make_groups(151, 50, 50, 49)
+    with pytest.warns(UserWarning, match="The largest of 4 groups holds 151 of 300 .* other 149"):
+        stack([("bayes", bayes())], linear(), cv=cv).fit(X, Y, groups=groups)
+
+
+@pytest.mark.parametrize(("cv", "n_groups"), [(5, 4), (3, 2), ("auto", 2)])
+def test_fewer_groups_than_folds_warn(cv, n_groups):
+    groups = np.arange(300) % n_groups
+    with pytest.warns(UserWarning, match=f"{n_groups} groups for .* set cv={n_groups}") as caught:
+        stack([("bayes", bayes())], linear(), cv=cv).fit(X, Y, groups=groups)
+    assert [each.filename for each in caught] == [__file__]
+
+
+@pytest.mark.parametrize("cv", [2, 4, "auto", LeaveOneGroupOut(), StratifiedGroupKFold(3)])
+def test_groups_of_half_of_the_samples_do_not_warn(cv):
+    groups = make_groups(150, 50, 50, 50)
+    stack([("bayes", bayes())], linear(), cv=cv).fit(X, Y, groups=groups)
+
+
+def test_groups_of_fitted_estimators_do_not_warn():
+    fitted = [("bayes", bayes().fit(X, Y))]
+    stack(fitted, linear(), cv="prefit").fit(X, Y, groups=make_groups(200, 100))
+
+
+def test_leakage_check_does_not_repeat_warnings_of_groups():
+    """The subsample has fewer groups than all samples."""
+    groups = make_groups(*[60] * 5)
+    model = stack([("bayes", bayes())], linear(), cv=5, check_leakage=True)
+    assert set(model.fit(X, Y, groups=groups).oof_optimism_) == {"bayes"}
 
 
 def near_duplicates(n=300, n_versions=3):

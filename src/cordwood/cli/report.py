@@ -129,7 +129,8 @@ def _report_model(console: Console, args: MakeReport) -> Report:
         source.show(console, samples)
     is_training = samples is not None and samples.fingerprint() == card.fingerprint
     if is_training:
-        how = "out-of-fold" if hasattr(model, "oof_") else "too good"
+        has_oof = any(getattr(model, name, None) is not None for name in ("oof_", "evaluation_"))
+        how = "out-of-fold" if has_oof else "too good"
         console.field("data", f"the training data; the scores are {how}")
     if args.curve:
         if samples is None or not is_training:

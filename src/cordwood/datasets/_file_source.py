@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from numbers import Integral
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from cordwood.datasets._arrow import (
     is_huggingface_folder,
@@ -49,19 +49,7 @@ Format = Literal[
     "folder",
     "svmlight",
 ]
-FORMATS: tuple[Format, ...] = (
-    "csv",
-    "tsv",
-    "jsonl",
-    "json",
-    "parquet",
-    "arrow",
-    "excel",
-    "sqlite",
-    "huggingface",
-    "folder",
-    "svmlight",
-)
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",

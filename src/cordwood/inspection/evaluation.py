@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._sklearn import num_samples
 from cordwood.inspection._baselines import MAJORITY, predict_linear, predict_majority
 from cordwood.inspection._resampled_scores import (
     ResampledScores,
@@ -90,7 +91,7 @@ def oof_evaluation(
         raise ValueError(f"confidence_level must be between 0 and 1; got {confidence_level!r}.")
     baselines: dict[str, NDArray[np.float64]] = {}
     if X is not None:
-        if (n_given := X.shape[0] if hasattr(X, "shape") else len(X)) != len(oof):
+        if (n_given := num_samples(X)) != len(oof):
             raise ValueError(
                 f"X has {n_given} samples, but the model was trained on {len(oof)}; pass the "
                 "training samples in the same order."

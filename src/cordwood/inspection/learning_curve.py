@@ -14,6 +14,7 @@ from cordwood.inspection._resampled_scores import compute_scores, resample_score
 from cordwood.inspection.evaluation import ScoreInterval
 from cordwood.stacking._meta_features import align_columns, make_folds, predict_proba
 from cordwood.stacking._routing import select_fit_params
+from cordwood.stacking._validation import ignore_few_groups
 
 SCORINGS = ("accuracy", "macro_f1", "log_loss")
 SHARES = (0.1, 0.18, 0.32, 0.56, 1.0)
@@ -283,7 +284,8 @@ def _fit_predict(
     if len(known := np.unique(labels[train])) == 1:  # Many classifiers reject a single class.
         return align_columns(np.ones((len(test), 1)), known, classes)
     params = {} if groups is None else select_fit_params(model, {"groups": groups[train]})
-    fitted = clone(model).fit(take_rows(X, train), labels[train], **params)
+    with ignore_few_groups():
+        fitted = clone(model).fit(take_rows(X, train), labels[train], **params)
     return predict_proba(fitted, take_rows(X, test), classes)
 
 

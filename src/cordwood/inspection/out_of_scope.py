@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from cordwood._sklearn import take_rows
+from cordwood._sklearn import num_samples, take_rows
 from cordwood.exceptions import DataError
 from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier
 from cordwood.results.scope_reference import ScopeReference
@@ -79,7 +79,7 @@ def fit_scope(
     >>> out_of_scope_score(model, ["salt and soup", "a comet near the moon"]).round(1)
     array([1. , 6.2])
     """
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_samples = num_samples(X)
     chosen = np.arange(n_samples)
     if n_samples > _MAX_SAMPLES:
         chosen = np.random.RandomState(random_state).permutation(n_samples)[:_MAX_SAMPLES]

@@ -4,21 +4,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import Tags, check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._csr import check_sparse
 from cordwood._param_validation import (
     N_JOBS,
     RANDOM_STATE,
-    ParamValidationMixin,
     integer,
     options,
     real,
 )
 from cordwood._sklearn import check_sample_weight
-from cordwood.multilabel._indicators import BoolArray, assign_label_folds, check_indicators
+from cordwood.multilabel._base import BaseMultiLabelClassifier
+from cordwood.multilabel._indicators import BoolArray, assign_label_folds
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
 from cordwood.multilabel._label_thresholds import choose_thresholds
 from cordwood.multilabel._members import fit_members, list_members, predict_label_proba
@@ -27,9 +26,7 @@ from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 Float64Array = NDArray[np.float64]
 
 
-class MultiLabelClassifier(
-    MetaEstimatorMixin, ParamValidationMixin, ClassifierMixin, BaseEstimator
-):
+class MultiLabelClassifier(BaseMultiLabelClassifier):
     """Multilabel classifier based on a single-label classifier, pipeline or stack.
 
     Samples are transformed once, for all labels. Forests and nearest neighbors predict all labels
@@ -170,16 +167,11 @@ class MultiLabelClassifier(
         """
         self._validate_params()
         members, use_oob = list_members(self.estimator)
-        Y = check_indicators(y)
-        (X,) = indexable(check_sparse(X))  # Folds are selected by position.
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n_samples != len(Y):
-            raise ValueError(f"X has {n_samples} samples, but y has {len(Y)} rows")
+        X, Y = self._check_data(check_sparse(X), y)
+        n_samples = len(Y)
         if n_samples < 2:
             raise ValueError("fit needs at least two samples; got one sample")
         self.classes_ = self._check_classes(Y.shape[1])
-        if len(getattr(X, "shape", ())) == 2:
-            self.n_features_in_ = int(X.shape[1])
         fold_seed, pool_fold_seed, pool_seed = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=3
         )
@@ -289,16 +281,6 @@ class MultiLabelClassifier(
         if len(np.unique(classes)) < n_labels or (np.sort(classes) != classes).any():
             raise ValueError("classes must be sorted and without duplicates")
         return classes
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.positive_only = inner.input_tags.positive_only
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 def _check_weights_accepted(members: dict[str, Any]) -> None:

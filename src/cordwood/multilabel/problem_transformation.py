@@ -1,28 +1,27 @@
 """Problem transformations: multilabel classification by single-label classifiers."""
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, get_tags, indexable
+from sklearn.base import clone
+from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from cordwood._param_validation import N_JOBS, ParamValidationMixin
-from cordwood._sklearn import check_sample_weight
-from cordwood.multilabel._indicators import BoolArray, check_indicators
+from cordwood._param_validation import N_JOBS
+from cordwood._sklearn import check_sample_weight, num_samples
+from cordwood.multilabel._base import BaseMultiLabelClassifier
+from cordwood.multilabel._indicators import BoolArray
 from cordwood.stacking._meta_features import fit_estimator, oob_or_loo_proba, predict_proba
 
 Float64Array = NDArray[np.float64]
 
 
-class _ProblemTransformation(
-    MetaEstimatorMixin, ParamValidationMixin, ClassifierMixin, BaseEstimator
-):
+class _ProblemTransformation(BaseMultiLabelClassifier, ABC):
     """Base of the problem transformations: `predict` by a probability of one half."""
 
-    estimator: Any
     classes_: NDArray[np.intp]
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -41,31 +40,32 @@ class _ProblemTransformation(
         return (self.predict_proba(X) > 0.5).astype(np.int64)
 
     def predict_proba(self, X: Any) -> Float64Array:
-        """Compute the probability of each label."""
-        raise NotImplementedError
+        """Compute the probability of each label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Probabilities, which do not sum to one.
+        """
+        check_is_fitted(self)
+        (X,) = indexable(X)
+        return self._predict_proba(X)
+
+    @abstractmethod
+    def _predict_proba(self, X: Any) -> Float64Array:
+        """Compute the probability of each label of samples that are valid."""
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, BoolArray]:
-        """Validate the arguments of `fit` and set what is known of them."""
+        """Validate parameters and arguments of `fit`; set `classes_`."""
         self._validate_params()
-        Y = check_indicators(y)
-        (X,) = indexable(X)
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n_samples != len(Y):
-            raise ValueError(f"X has {n_samples} samples, but y has {len(Y)} rows")
+        X, Y = super()._check_data(X, y)
         self.classes_ = np.arange(Y.shape[1])
-        if len(getattr(X, "shape", ())) == 2:
-            self.n_features_in_ = int(X.shape[1])
         return X, Y
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.positive_only = inner.input_tags.positive_only
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 class BinaryRelevance(_ProblemTransformation):
@@ -142,23 +142,8 @@ class BinaryRelevance(_ProblemTransformation):
         )
         return self
 
-    def predict_proba(self, X: Any) -> Float64Array:
-        """Compute the probability of each label.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-            Probabilities, which do not sum to one.
-        """
-        check_is_fitted(self)
-        (X,) = indexable(X)
-        n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-        proba = np.tile(self.constant_proba_, (n_samples, 1))
+    def _predict_proba(self, X: Any) -> Float64Array:
+        proba = np.tile(self.constant_proba_, (num_samples(X), 1))
         binary = np.array([0, 1])
         columns = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(predict_proba)(estimator, X, binary) for estimator in self.estimators_
@@ -245,24 +230,9 @@ class LabelPowerset(_ProblemTransformation):
             self.estimator_ = fit_estimator(self.estimator, X, codes.ravel(), params)
         return self
 
-    def predict_proba(self, X: Any) -> Float64Array:
-        """Compute the probability of each label.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels)
-            Probabilities, which do not sum to one.
-        """
-        check_is_fitted(self)
-        (X,) = indexable(X)
+    def _predict_proba(self, X: Any) -> Float64Array:
         if self.estimator_ is None:
-            n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-            return np.tile(self.label_sets_[0].astype(np.float64), (n_samples, 1))
+            return np.tile(self.label_sets_[0].astype(np.float64), (num_samples(X), 1))
         return self._sum_label_sets(predict_proba(self.estimator_, X, self._set_codes))
 
     def oof_proba(self, source: str, groups: ArrayLike | None = None) -> Float64Array:

@@ -106,9 +106,8 @@ def _evaluation(summary: Mapping[str, Any]) -> Iterator[str]:
     yield "## Evaluation"
     yield f"{how}{data}: {scored['n_samples']:,} samples. Intervals are 95 % bootstrap intervals."
     baselines = scored["baselines"]
-    names = " | ".join(map(_text, baselines))
     lines = [
-        f"| score | value | interval | {names} |",
+        "| score | value | interval |" + "".join(f" {_text(name)} |" for name in baselines),
         "|:--|--:|:--" + "|--:" * len(baselines) + "|",
     ]
     for name, title in (
@@ -117,12 +116,14 @@ def _evaluation(summary: Mapping[str, Any]) -> Iterator[str]:
         ("log_loss", "log loss"),
     ):
         score = scored["scores"][name]
-        others = " | ".join(f"{each[name]['value']:.3f}" for each in baselines.values())
+        others = "".join(f" {each[name]['value']:.3f} |" for each in baselines.values())
         lines.append(
-            f"| {title} | {score['value']:.3f} | {score['low']:.3f} to {score['high']:.3f} | "
-            f"{others} |"
+            f"| {title} | {score['value']:.3f} | {score['low']:.3f} to {score['high']:.3f} |"
+            f"{others}"
         )
     yield "\n".join(lines)
+    if not summary["by_class"]:
+        return
     lines = ["| class | precision | recall | F1 | samples |", "|:--|--:|--:|--:|--:|"]
     for row in summary["by_class"]:
         lines.append(

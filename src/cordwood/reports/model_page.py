@@ -117,14 +117,15 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
     blocks.append(Prose(_compare_with_baselines(scored)))
     if scored["expected"] is not None:
         blocks.append(Prose(_compare_with_expected(scored)))
-    blocks.append(
-        Charts(
-            [
-                _baseline_chart(scored, "accuracy", "Accuracy"),
-                _baseline_chart(scored, "macro_f1", "Macro F1"),
-            ]
+    if scored["baselines"]:
+        blocks.append(
+            Charts(
+                [
+                    _baseline_chart(scored, "accuracy", "Accuracy"),
+                    _baseline_chart(scored, "macro_f1", "Macro F1"),
+                ]
+            )
         )
-    )
     unit = "samples" if scored["n_groups"] is None else f"{scored['n_groups']:,} groups"
     blocks.append(
         Prose(
@@ -135,6 +136,15 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
             "note",
         )
     )
+    if not summary["by_class"]:
+        blocks.append(
+            Prose(
+                "There are no out-of-fold predictions of single samples, which a model file omits "
+                "if they are many: this report shows neither errors nor the calibration of "
+                "probabilities. Give a test set for them.",
+                "note",
+            )
+        )
     if summary["has_tuned_decision"]:
         blocks.append(
             Prose(
@@ -170,6 +180,8 @@ def _score_tile(name: str, score: Mapping[str, float], factor: float, unit: str)
 
 def _compare_with_baselines(scored: Mapping[str, Any]) -> str:
     accuracy = scored["scores"]["accuracy"]["value"]
+    if not scored["baselines"]:
+        return f"Of 100 samples, {100 * accuracy:.0f} are classified correctly."
     best = max(scored["baselines"], key=lambda name: scored["baselines"][name]["accuracy"]["value"])
     baseline = scored["baselines"][best]["accuracy"]["value"]
     sentence = (
@@ -240,7 +252,7 @@ def _next_steps(summary: Mapping[str, Any]) -> list[Block]:
 def _classes(summary: Mapping[str, Any]) -> list[Block]:
     rows = summary["by_class"]
     if not rows:
-        return []
+        return [] if summary["scores"] is None else [_class_f1_table(summary["scores"]["class_f1"])]
     most = max(row["n_missed"] for row in rows) or 1
     intervals = summary["scores"]["class_f1"]
     n_errors = sum(row["n_missed"] for row in rows)
@@ -285,6 +297,26 @@ def _classes(summary: Mapping[str, Any]) -> list[Block]:
         Prose(note),
         DataTable(caption="Scores by class, most errors first", columns=columns, rows=entries),
     ]
+
+
+def _class_f1_table(intervals: Mapping[str, Mapping[str, float] | None]) -> DataTable:
+    """Return the F1 of the classes, if their errors are not known."""
+    return DataTable(
+        caption="F1 by class, lowest first",
+        columns=[
+            TableColumn("class"),
+            TableColumn("F1", "number", "harmonic mean of precision and recall"),
+            TableColumn("95 % interval of F1", "number"),
+        ],
+        rows=[
+            [
+                Entry(label),
+                Entry("–", "") if interval is None else percent(interval["value"]),
+                _f1_interval(interval),
+            ]
+            for label, interval in intervals.items()
+        ],
+    )
 
 
 def _f1_interval(interval: Mapping[str, float] | None) -> Entry:

@@ -34,7 +34,7 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
             f"known to be between {100 * accuracy['low']:.0f} and {100 * accuracy['high']:.0f} %."
         )
     suspects = summary["suspects"]
-    if suspects["n"] and summary["source"] != "training":
+    if suspects is not None and suspects["n"] and summary["source"] != "training":
         steps.append(
             f"Check labels: {suspects['n']:,} of {summary['scores']['n_samples']:,} are probably "
             "wrong; the most suspicious ones are listed below. Wrong labels cost accuracy and make "
@@ -69,7 +69,7 @@ def list_next_steps(summary: Mapping[str, Any]) -> list[str]:
             f"{100 * pair['share']:.0f} % of the samples of {pair['true']} are predicted as "
             f"{pair['predicted']}."
         )
-    thresholds = summary["abstention"]["thresholds"]
+    thresholds = summary["abstention"]["thresholds"] if summary["abstention"] else []
     useful = [row for row in thresholds if row["decided"] >= _MIN_DECIDED]
     if useful:
         row = useful[-1]

@@ -19,6 +19,7 @@ from cordwood import _atomic as atomic
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.inspection.audit import Progress
 from cordwood.inspection.dataset_audit import DatasetAudit
 from cordwood.inspection.evaluation import OOFEvaluation
 from cordwood.inspection.learning_curve import LearningCurveEstimate
@@ -31,7 +32,7 @@ from cordwood.reports.dataset_summary import summarize_dataset
 from cordwood.reports.html_page import render_html
 from cordwood.reports.markdown_page import render_markdown
 from cordwood.reports.model_page import layout_model
-from cordwood.reports.model_summary import Progress, Provenance, summarize_model
+from cordwood.reports.model_summary import Provenance, summarize_model
 
 SUFFIXES = (".html", ".md", ".json")
 """Formats of `Report.save`."""
@@ -224,7 +225,7 @@ def model_report(
     data : Corpus, FeatureMatrix or iterable of str, optional
         Labelled samples. For the training data of a model with out-of-fold predictions, the scores
         are out-of-fold; other samples are predicted. Without samples, the report shows no texts,
-        and scores only if the model has out-of-fold predictions.
+        and scores only if the model has out-of-fold predictions, or `evaluation_`.
     labels : array-like of shape (n_samples,), optional
         Label of each text, if `data` are texts.
     name : str, default="model"

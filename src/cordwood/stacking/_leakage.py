@@ -21,6 +21,7 @@ from sklearn.base import clone
 from cordwood._sklearn import take_rows
 from cordwood.stacking._meta_features import index_params
 from cordwood.stacking._related_samples import RelatedSamples, find_related
+from cordwood.stacking._validation import ignore_few_groups
 
 _N_TRAIN, _N_TEST, _N_FOLDS = 1000, 500, 5
 
@@ -69,7 +70,8 @@ def measure_oof_optimism(
     if len(class_sizes) < 2 or class_sizes.max() < 2 or not len(test):
         return {}
     small = _make_small_stack(stack, rng)
-    small.fit(take_rows(X, train), y[train], **index_params(fit_params, train, len(y)))
+    with ignore_few_groups():
+        small.fit(take_rows(X, train), y[train], **index_params(fit_params, train, len(y)))
     oof_correct = _is_correct(small.meta_features_, y[train], small.classes_)
     test_proba = np.asarray(small.transform(take_rows(X, test)))
     test_correct = _is_correct(test_proba, y[test], small.classes_)

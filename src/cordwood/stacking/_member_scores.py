@@ -9,6 +9,7 @@ from sklearn.metrics import f1_score
 
 from cordwood.stacking._final_predictions import FinalTrainingSet, cross_fit
 from cordwood.stacking._meta_features import index_params
+from cordwood.stacking.diversity.pairwise import disagreement
 
 # Fits of the final estimator without each base estimator take long on many samples.
 _MAX_SAMPLES = 2000
@@ -38,7 +39,7 @@ def score_members(
     >>> score_members(["rf"], np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1]))
     {'rf': {'accuracy': 1.0, 'macro_f1': 1.0}}
     """
-    predicted = predict_codes(meta_features, len(names))
+    predicted = _predict_codes(meta_features, len(names))
     return {
         name: {
             "accuracy": float((codes == class_codes).mean()),
@@ -48,7 +49,34 @@ def score_members(
     }
 
 
-def predict_codes(meta_features: NDArray[np.float64], n_estimators: int) -> NDArray[np.intp]:
+def measure_disagreement(
+    names: Sequence[str], meta_features: NDArray[np.float64], class_codes: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return how often exactly one of two base estimators is correct.
+
+    Parameters
+    ----------
+    names : sequence of str of length n_estimators
+    meta_features : ndarray of shape (n_samples, n_estimators * n_classes)
+        Out-of-fold probabilities.
+    class_codes : ndarray of shape (n_samples,)
+        Classes of the samples, numbered from 0.
+
+    Returns
+    -------
+    ndarray of shape (n_estimators, n_estimators)
+
+    Examples
+    --------
+    >>> meta_features = np.array([[0.9, 0.1, 0.4, 0.6], [0.2, 0.8, 0.3, 0.7]])
+    >>> measure_disagreement(["rf", "svm"], meta_features, np.array([0, 1]))
+    array([[0. , 0.5],
+           [0.5, 0. ]])
+    """
+    return disagreement(_predict_codes(meta_features, len(names)), class_codes)
+
+
+def _predict_codes(meta_features: NDArray[np.float64], n_estimators: int) -> NDArray[np.intp]:
     """Return the most probable class of each base estimator, of shape (n_estimators, n_samples)."""
     blocks = meta_features.reshape(len(meta_features), n_estimators, -1)
     return np.asarray(blocks.argmax(axis=2).T)

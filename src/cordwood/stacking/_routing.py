@@ -1,8 +1,10 @@
 """Metadata of `fit`, such as `sample_weight`, for the estimators of a stack."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -11,6 +13,51 @@ from sklearn.utils.validation import has_fit_parameter
 def is_routing_enabled() -> bool:
     """Return whether scikit-learn's metadata routing is enabled."""
     return bool(get_config()["enable_metadata_routing"])
+
+
+def select_metadata(
+    members: Sequence[tuple[str, Any]],
+    final_estimator: Any,
+    sample_weight: NDArray[np.float64] | None,
+    groups: Any,
+    *,
+    are_members_fitted: bool,
+) -> dict[str, dict[str, Any]]:
+    """Return the metadata that each estimator of a stack accepts, without metadata routing.
+
+    Parameters
+    ----------
+    members : sequence of (str, estimator)
+        Base estimators by name.
+    final_estimator : estimator
+    sample_weight : ndarray of shape (n_samples,) or None
+        All estimators that are fitted must accept it.
+    groups : array-like of shape (n_samples,) or None
+    are_members_fitted : bool
+        Whether only the final estimator is fitted.
+
+    Returns
+    -------
+    dict of str to dict
+        Metadata of each base estimator, of "final_estimator" and of "cv".
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> nb = MultinomialNB()
+    >>> select_metadata([("nb", nb)], nb, None, [0, 1], are_members_fitted=False)
+    {'nb': {}, 'final_estimator': {}, 'cv': {'groups': [0, 1]}}
+    """
+    if sample_weight is not None:
+        fitted_here = {} if are_members_fitted else dict(members)
+        _check_sample_weight_support({**fitted_here, "final_estimator": final_estimator})
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    given = weights if groups is None else {**weights, "groups": groups}
+    return {
+        **{name: select_fit_params(member, given) for name, member in members},
+        "final_estimator": select_fit_params(final_estimator, weights),
+        "cv": {"groups": groups},
+    }
 
 
 def select_fit_params(estimator: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,7 +85,7 @@ def select_fit_params(estimator: Any, metadata: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def check_sample_weight_support(estimators: Mapping[str, Any]) -> None:
+def _check_sample_weight_support(estimators: Mapping[str, Any]) -> None:
     """Raise an error that names the estimators whose `fit` does not accept `sample_weight`."""
     unsupported = [
         name

@@ -12,22 +12,12 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, TransformerMixin, 
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import (
-    Bunch,
-    Tags,
-    assert_all_finite,
-    check_random_state,
-    column_or_1d,
-    get_tags,
-    indexable,
-)
+from sklearn.utils import Bunch, Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
-from cordwood._csr import check_sparse
+from cordwood._base_classifier import check_at_least_two_classes
 from cordwood._param_validation import (
     BOOLEAN,
     N_JOBS,
@@ -35,20 +25,10 @@ from cordwood._param_validation import (
     ParamValidationMixin,
     check_number,
 )
-from cordwood._sklearn import (
-    BaseComposition,
-    CallbackSupportMixin,
-    VisualBlock,
-    check_sample_weight,
-    with_callbacks,
-)
-from cordwood.stacking._final_predictions import (
-    FinalTrainingSet,
-    assign_final_folds,
-    cross_fit,
-)
+from cordwood._sklearn import BaseComposition, CallbackSupportMixin, VisualBlock, with_callbacks
+from cordwood.stacking._final_predictions import FinalTrainingSet, assign_final_folds
 from cordwood.stacking._leakage import measure_oof_optimism
-from cordwood.stacking._member_scores import measure_ablation, predict_codes, score_members
+from cordwood.stacking._member_scores import measure_disagreement, score_members
 from cordwood.stacking._meta_features import (
     Fold,
     TrainingSet,
@@ -59,16 +39,22 @@ from cordwood.stacking._meta_features import (
     make_folds,
     predict_proba,
 )
+from cordwood.stacking._oof_records import OOFRecordsMixin
 from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
 from cordwood.stacking._pruning import PRUNE_TOL, choose_estimators, list_tolerances
-from cordwood.stacking._routing import (
-    check_sample_weight_support,
-    is_routing_enabled,
-    select_fit_params,
-)
+from cordwood.stacking._routing import is_routing_enabled, select_metadata
 from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
+from cordwood.stacking._validation import (
+    check_cv_name,
+    check_estimator_list,
+    check_samples,
+    check_training_data,
+    has_features,
+    list_oob_policies,
+    select_members,
+    warn_of_few_groups,
+)
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
-from cordwood.stacking.diversity.pairwise import disagreement
 
 
 def _final_estimator_has(method: str) -> Callable[[Any], bool]:
@@ -86,6 +72,7 @@ def _final_estimator_has(method: str) -> Callable[[Any], bool]:
 
 
 class OOBStackingClassifier(
+    OOFRecordsMixin,
     CallbackSupportMixin,
     MetaEstimatorMixin,
     ParamValidationMixin,
@@ -267,9 +254,6 @@ class OOBStackingClassifier(
     """
 
     classes_: NDArray[Any]
-    _oof_proba: NDArray[np.float64] | None
-    _final_training_set: FinalTrainingSet | None  # None with `passthrough`
-    _ablation: dict[str, dict[str, float]] | None
 
     # `estimators`, `final_estimator`, `cv` and `use_oob` depend on each other: see `_check_params`.
     _parameter_constraints = {
@@ -347,52 +331,6 @@ class OOBStackingClassifier(
         check_is_fitted(self)
         return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
 
-    @property
-    def estimator_weights_(self) -> dict[str, float]:
-        """Mean weight over the classes of each base estimator, 0.0 for pruned ones."""
-        check_is_fitted(self)
-        if not isinstance(self.final_estimator_, LogarithmicPool) or self.passthrough:
-            raise AttributeError(
-                "estimator_weights_ is defined only if the final estimator is a LogarithmicPool."
-            )
-        means = self.final_estimator_.coef_.mean(axis=1).tolist()
-        weights = dict(zip(self._names, means, strict=True))
-        return {name: weights.get(name, 0.0) for name in self.oof_source_}
-
-    @property
-    def oof_proba_(self) -> NDArray[np.float64]:
-        """Out-of-fold probabilities of the whole stack."""
-        check_is_fitted(self)
-        if not hasattr(self, "_final_training_set"):
-            raise AttributeError(
-                "oof_proba_ is not available in a stack that was loaded from a model file."
-            )
-        return self._cross_fit_final()
-
-    def _cross_fit_final(self) -> NDArray[np.float64]:
-        """Compute `oof_proba_`, unless it is known already."""
-        if self._oof_proba is None:
-            assert self._final_training_set is not None
-            self._oof_proba = cross_fit(
-                self.final_estimator_, self._final_training_set, self.classes_
-            )
-        return self._oof_proba
-
-    @property
-    def ablation_(self) -> dict[str, dict[str, float]]:
-        """Change of the scores of the stack if a base estimator is removed."""
-        check_is_fitted(self)
-        if self.passthrough:
-            return {}
-        if self._ablation is None:
-            data = getattr(self, "_final_training_set", None)
-            if data is None:
-                raise AttributeError("ablation_ was not computed before the stack was saved.")
-            self._ablation = measure_ablation(
-                self.final_estimator_, data, self._names, self.classes_
-            )
-        return self._ablation
-
     @with_callbacks
     def fit(
         self,
@@ -424,8 +362,15 @@ class OOBStackingClassifier(
         Returns
         -------
         self : OOBStackingClassifier
+
+        Warns
+        -----
+        UserWarning
+            If the leakage check finds leakage; or if the largest of the groups holds more than half
+            of the samples, or there are fewer groups than folds, which makes out-of-fold
+            predictions misleading.
         """
-        X, y, weights, groups = self._check_data(X, y, sample_weight, groups)
+        X, y, weights, groups = check_training_data(self, X, y, sample_weight, groups)
         members = self._check_params()
         self._names = [name for name, _ in members]
         self.classes_, class_codes = np.unique(y, return_inverse=True)
@@ -440,6 +385,7 @@ class OOBStackingClassifier(
             self._use_prefit(members, X)
         else:
             folds = self._make_folds(class_codes, groups, routed["cv"], int(fold_seed))
+            warn_of_few_groups(groups, self.cv)
             data = TrainingSet(y, groups, self.classes_, folds)
             prior = np.bincount(class_codes, weights, len(self.classes_))
             self._fit_base_estimators(
@@ -449,20 +395,17 @@ class OOBStackingClassifier(
         self.pruned_: list[str] = []
         if self.prune_tol:
             self._prune(class_codes, weights, int(prune_seed))
-        predicted = predict_codes(self.meta_features_, len(self._names))
-        self.oof_disagreement_ = disagreement(predicted, class_codes)
+        self.oof_disagreement_ = measure_disagreement(self._names, self.meta_features_, class_codes)
         self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
         with callbacks.task("fit-final-estimator"):
             features = self._add_features(self.meta_features_, X)
             self.final_estimator_.fit(features, y, **routed["final_estimator"])
         folds_of_final = assign_final_folds(X, class_codes, groups, int(final_seed))
-        self._oof_proba = self._ablation = None
-        self._final_training_set = FinalTrainingSet(
-            features, self.meta_features_.shape[1], y, routed["final_estimator"], folds_of_final
+        self._set_final_training_set(
+            FinalTrainingSet(
+                features, self.meta_features_.shape[1], y, routed["final_estimator"], folds_of_final
+            )
         )
-        if self.passthrough:
-            self._cross_fit_final()
-            self._final_training_set = None  # in order not to keep the features
         self.oof_optimism_: dict[str, float] = {}
         if self.check_leakage and not self._is_prefit:
             with callbacks.task("check-leakage"):
@@ -489,8 +432,8 @@ class OOBStackingClassifier(
     def _predict_base_probas(self, X: Any) -> NDArray[np.float64]:
         """Return the result of `transform` as an array, independent of `set_output`."""
         check_is_fitted(self)
-        X = _check_samples(X)
-        if _has_features(X):
+        X = check_samples(X)
+        if has_features(X):
             validate_data(self, X, skip_check_array=True, reset=False)
         transform, predict = map(check_memory(self.memory).cache, (transform_steps, predict_proba))
         inputs = [transform(steps, X) if steps else X for steps in self._shared_steps]
@@ -615,35 +558,11 @@ class OOBStackingClassifier(
                 "pass vectorized samples."
             ) from error
 
-    def _check_data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, ...]:
-        """Validate the arguments of `fit`."""
-        X = _check_samples(X)
-        if y is not None:
-            _check_length(*indexable(X), *indexable(y))
-            check_classification_labels(y)
-        X, y, sample_weight, groups = indexable(X, y, sample_weight, groups)
-        if _has_features(X):
-            validate_data(self, X, skip_check_array=True)
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, y[:, None])
-        return X, y, sample_weight, groups
-
     def _check_params(self) -> list[tuple[str, Any]]:
         """Validate the parameters; return the base estimators that are not dropped."""
         self._validate_params()
-        if isinstance(self.cv, str) and self.cv not in ("auto", "prefit"):
-            raise ValueError(
-                "cv must be an integer, 'auto', 'prefit', a cross-validation generator or an "
-                f"iterable of (train, test) indices; got {self.cv!r}."
-            )
-        if not isinstance(self.estimators, list | tuple) or not self.estimators:
-            raise ValueError(
-                "estimators must be a non-empty list of (name, estimator) tuples; "
-                f"got {self.estimators!r}."
-            )
+        check_cv_name(self.cv)
+        check_estimator_list(self.estimators)
         self._validate_names([name for name, _ in self.estimators])
         if isinstance(self.prune_tol, Mapping) and (
             unknown := set(self.prune_tol) - {name for name, _ in self.estimators}
@@ -652,12 +571,7 @@ class OOBStackingClassifier(
                 f"prune_tol has {', '.join(map(repr, sorted(unknown)))}, which is no name of an "
                 f"estimator; names are {', '.join(name for name, _ in self.estimators)}."
             )
-        members = [(name, member) for name, member in self.estimators if member != "drop"]
-        if not members:
-            raise ValueError("All estimators are dropped; at least one is required.")
-        for name, member in members:
-            if not hasattr(member, "fit") or not is_classifier(member):
-                raise ValueError(f"Estimator {name!r} must be a classifier; got {member!r}.")
+        members = select_members(self.estimators)
         if not is_classifier(self._get_final_estimator()):
             raise ValueError(f"final_estimator must be a classifier; got {self.final_estimator!r}.")
         return members
@@ -691,32 +605,13 @@ class OOBStackingClassifier(
                 f"fit received unexpected parameters {', '.join(map(repr, params))}; they require "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
-        final_estimator = self._get_final_estimator()
-        if sample_weight is not None:
-            fitted_here = {} if self._is_prefit else dict(members)
-            check_sample_weight_support({**fitted_here, "final_estimator": final_estimator})
-        given = {"sample_weight": sample_weight, "groups": groups}
-        given = {name: value for name, value in given.items() if value is not None}
-        weights = {name: value for name, value in given.items() if name == "sample_weight"}
-        return {
-            **{name: select_fit_params(member, given) for name, member in members},
-            "final_estimator": select_fit_params(final_estimator, weights),
-            "cv": {"groups": groups},
-        }
-
-    def _find_oob_policy(self) -> list[str]:
-        """Return for each base estimator which of its OOB or LOO predictions are used."""
-        if isinstance(self.use_oob, bool | np.bool_):
-            return ["unbiased" if self.use_oob else "never"] * len(self._names)
-        is_list = isinstance(self.use_oob, Iterable) and not isinstance(self.use_oob, str)
-        named = set(self.use_oob) if is_list else {self.use_oob}
-        unknown = named - {name for name, _ in self.estimators}
-        if unknown or not is_list:
-            raise ValueError(
-                "use_oob must be True, False or a list of names of estimators, which are "
-                f"{', '.join(self._names)}; got {', '.join(sorted(map(str, unknown or named)))!r}."
-            )
-        return ["always" if name in named else "never" for name in self._names]
+        return select_metadata(
+            members,
+            self._get_final_estimator(),
+            sample_weight,
+            groups,
+            are_members_fitted=self._is_prefit,
+        )
 
     def _make_folds(
         self, class_codes: NDArray[np.intp], groups: Any, split_params: dict[str, Any], seed: int
@@ -748,7 +643,9 @@ class OOBStackingClassifier(
             [shared.inputs[position] for position in shared.step_index],
             shared.fit_params,
             data,
-            oob_policy=self._find_oob_policy(),
+            oob_policy=list_oob_policies(
+                self.use_oob, self._names, [name for name, _ in self.estimators]
+            ),
             cache=cache,
             n_jobs=self.n_jobs,
             callbacks=callbacks,
@@ -859,27 +756,3 @@ class OOBStackingClassifier(
         tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
         tags.input_tags.positive_only = any(member.input_tags.positive_only for member in members)
         return tags
-
-
-def _has_features(X: Any) -> bool:
-    """Return whether `X` is two-dimensional, unlike a sequence of texts."""
-    return len(getattr(X, "shape", ())) == 2
-
-
-def _check_samples(X: Any) -> Any:
-    """Return `X`, or a valid sparse matrix that shares its arrays."""
-    if isinstance(X, str | bytes):
-        raise ValueError("X must be a sequence of samples, e.g. a list of texts; got one string.")
-    return check_sparse(X)
-
-
-def _check_length(X: Any, y: Any) -> None:
-    """Raise an error if there is not exactly one label for each sample."""
-    if isinstance(y, str | bytes):
-        raise ValueError("y must be a sequence of labels; got one string.")
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    n_labels = y.shape[0] if hasattr(y, "shape") else len(y)
-    if n_samples != n_labels:
-        raise ValueError(
-            f"X and y must have the same length; got {n_samples} samples and {n_labels} labels."
-        )

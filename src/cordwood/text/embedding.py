@@ -239,7 +239,7 @@ class EmbeddingVectorizer(
         encoded = self._encode(texts, min_cached=_MIN_CACHED_TEXTS)
         n_truncated = int(encoded.truncated.sum())
         if n_truncated:
-            logger.info(self._describe_truncation(n_truncated, len(texts)))
+            logger.info(describe_truncation(self, f"{n_truncated:,} of {len(texts):,}"))
         return encoded.vectors
 
     @property
@@ -272,7 +272,7 @@ class EmbeddingVectorizer(
         self.n_truncated_ = int(encoded.truncated.sum())
         if self.n_truncated_:
             # Not a warning, because each fold of a cross-validation would repeat it.
-            logger.info(self._describe_truncation(self.n_truncated_, len(texts)))
+            logger.info(describe_truncation(self, f"{self.n_truncated_:,} of {len(texts):,}"))
         return encoded.vectors
 
     def _encode(self, texts: Sequence[str], min_cached: int) -> EncodedTexts:
@@ -333,12 +333,6 @@ class EmbeddingVectorizer(
             return None
         return EmbeddingCache(root, encoder)
 
-    def _describe_truncation(self, n_truncated: int, n_texts: int) -> str:
-        return (
-            f"{n_truncated:,} of {n_texts:,} texts are longer than {self.max_tokens} tokens and "
-            f"were truncated (encoder {self.encoder_name_}, max_tokens={self.max_tokens})"
-        )
-
     @property
     def _n_features_out(self) -> int:
         return self.n_features_out_
@@ -373,6 +367,26 @@ class EmbeddingVectorizer(
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def describe_truncation(vectorizer: EmbeddingVectorizer, n_texts: str) -> str:
+    """Return the message that a fitted vectorizer has truncated texts.
+
+    Parameters
+    ----------
+    vectorizer : EmbeddingVectorizer
+    n_texts : str
+        Number of the texts, such as "3" or "3 of 10".
+
+    Returns
+    -------
+    str
+    """
+    limit = vectorizer.max_tokens
+    return (
+        f"{n_texts} texts are longer than {limit} tokens and were truncated "
+        f"(encoder {vectorizer.encoder_name_}, max_tokens={limit})"
+    )
 
 
 class _Chunk:

@@ -50,6 +50,7 @@ seed = 7
 metric = "macro_f1"
 
 [evaluation]
+kind = "grouped"
 folds = 3
 train_fractions = [0.1, 0.5, 1.0]
 
@@ -117,7 +118,7 @@ def test_load_plan_reads_all_tables(tmp_path):
     found = load_plan(tmp_path / "plan.toml")
     assert (found.name, found.seed, found.metric) == ("webkb baselines", 7, "macro_f1")
     assert found.evaluation == EvaluationConfig(
-        kind="stratified", folds=3, train_fractions=(0.1, 0.5, 1.0)
+        kind="grouped", folds=3, train_fractions=(0.1, 0.5, 1.0)
     )
     assert (found.tuning.kind, found.tuning.folds) == ("cv", 4)
     first, second = found.datasets
@@ -205,11 +206,24 @@ def test_group_pattern_groups_samples_by_id(tmp_path):
     rows = {"id": ["1:a", "1:b", "2:a"], "text": list("xyz"), "label": list("aba")}
     pd.DataFrame(rows).to_csv(tmp_path / "d.csv", index=False)
     dataset = {"path": str(tmp_path / "d.csv"), "group_pattern": "^[^:]*"}
-    (found,) = plan([dataset]).datasets
+    grouped = {"kind": "grouped"}
+    (found,) = plan([dataset], evaluation=grouped).datasets
     assert found.load().groups == ("1", "1", "2")
-    (found,) = plan([{**dataset, "group_pattern": "^x"}]).datasets
+    (found,) = plan([{**dataset, "group_pattern": "^x"}], evaluation=grouped).datasets
     with pytest.raises(DataError, match="'1:a'"):
         found.load()
+
+
+@pytest.mark.parametrize("kind", ["stratified", "time", "fixed", "holdout"])
+@pytest.mark.parametrize("key", ["group", "group_pattern"])
+def test_groups_need_a_grouped_evaluation(kind, key):
+    grouped = {"name": "posts", "source": "docstrings", key: "x"}
+    assert error_of([TEXT, grouped], evaluation={"kind": kind}) == (
+        f"data set 'posts' has a {key}, which needs evaluation.kind = 'grouped'; "
+        f"the kind is {kind!r}"
+    )
+    (found,) = plan([grouped], evaluation={"kind": "grouped"}).datasets
+    assert getattr(found, key) == "x"
 
 
 def test_protocol_fills_what_the_plan_leaves_open(protocol):

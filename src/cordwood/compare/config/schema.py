@@ -179,8 +179,9 @@ class DatasetConfig(ConfigTable):
         Columns of the file that hold the text; in a plan, a name or a list of names.
     label, group, split, weight, time : str, optional
         Columns of the file that hold the label, the group, the official split, the sample weight
-        and the time. Weights are used to fit, to tune and to score. A list of labels in a JSON
-        file or dataframe is several labels per sample.
+        and the time. Groups need an evaluation of the kind "grouped". Weights are used to fit, to
+        tune and to score. A list of labels in a JSON file or dataframe is several labels per
+        sample.
     label_separator : str, optional
         String between the labels of a sample in the label column, such as ";", for several labels
         per sample.
