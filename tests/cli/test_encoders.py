@@ -9,6 +9,7 @@ import pytest
 from cordwood.cli import encoders as command
 from cordwood.cli.main import main
 from cordwood.encoders import catalog
+from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.text import EmbeddingVectorizer
 
 pytest.importorskip("tokenizers")
@@ -67,6 +68,22 @@ def test_distill(call, tmp_path):
     assert EmbeddingVectorizer(target).fit_transform(["a tree"]).shape == (1, 16)
 
 
+def test_folder_of_distill_is_created_before_the_work(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(TransformerEncoder, "pool_token_ids", None)
+    (tmp_path / "file").touch()
+    error = call("encoders", "distill", str(MODEL), "-o", str(tmp_path / "file" / "new"), code=1)
+    assert "Not a directory" in error or "cannot find" in error
+
+
+def test_second_installation_does_not_announce_a_download(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "is_installed", lambda name: True)
+    monkeypatch.setattr(command, "install_encoder", lambda name, **options: tmp_path)
+    assert main(["encoders", "install", "minilm"]) == 0
+    captured = capsys.readouterr()
+    assert "downloading" not in captured.err
+    assert "cordwood train DATA --encoder minilm" in captured.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -74,6 +91,8 @@ def test_distill(call, tmp_path):
         (["install", "nonsense"], 1, "those that can are: minilm"),
         (["distill", "nonsense", "-o", "x"], 1, "encoder 'nonsense' is neither"),
         (["distill", "nonsense"], 2, "give it with -o"),
+        (["distill", str(MODEL), "-o", __file__], 1, "is a file; give the name of a new folder"),
+        (["install", "use"], 1, 'install it with pip install "cordwood[embeddings]"'),
         (["-o", "x"], 2, "--output requires the action distill"),
         (["remove"], 2, "remove"),
     ],
