@@ -160,7 +160,7 @@ def test_truncated_texts_are_reported_once(use, caplog):
     with caplog.at_level(logging.WARNING):
         cordwood.train(long, LABELS, encoder="use", prune_tol=0.0)
     (record,) = [record for record in caplog.records if "truncated" in record.message]
-    assert record.message.startswith("72 texts are longer than 256 tokens")
+    assert record.message.startswith("72 texts are longer than max_tokens=256")
 
 
 @pytest.fixture

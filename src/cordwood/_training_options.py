@@ -198,9 +198,9 @@ def report_truncation(model: Pipeline) -> None:
             continue
         if estimator.n_truncated_:
             logger.warning(
-                f"{estimator.n_truncated_:,} texts are longer than {estimator.max_tokens} tokens "
-                f"and were truncated (encoder {estimator.encoder_name_}, "
-                f"max_tokens={estimator.max_tokens})"
+                f"{estimator.n_truncated_:,} texts are longer than "
+                f"max_tokens={estimator.max_tokens}, or than a lower limit of encoder "
+                f"{estimator.encoder_name_}, and were truncated"
             )
 
 

@@ -335,8 +335,8 @@ class EmbeddingVectorizer(
 
     def _describe_truncation(self, n_truncated: int, n_texts: int) -> str:
         return (
-            f"{n_truncated:,} of {n_texts:,} texts are longer than {self.max_tokens} tokens and "
-            f"were truncated (encoder {self.encoder_name_}, max_tokens={self.max_tokens})"
+            f"{n_truncated:,} of {n_texts:,} texts are longer than max_tokens={self.max_tokens}, "
+            f"or than a lower limit of encoder {self.encoder_name_}, and were truncated"
         )
 
     @property
