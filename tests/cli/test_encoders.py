@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cordwood.cli import cache as cache_command
 from cordwood.cli import encoders as command
 from cordwood.cli.main import main
 from cordwood.encoders import catalog
@@ -112,3 +113,28 @@ def test_cache_is_shown_and_cleared(call):
     assert "no vectors of encoder 'other'" in call("cache", "clear", "--encoder", "other", code=1)
     assert "deleted   2 vectors" in call("cache", "clear", "--encoder", str(MODEL))
     assert json.loads(call("cache", "--json"))["caches"] == []
+
+
+def test_damaged_cache_is_shown_and_cleared(call, tmp_path):
+    file = tmp_path / "user-cache" / "embeddings" / "folder" / "vectors.sqlite"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"not a database" * 100_000)
+    out = call("cache")
+    assert "1.4 MB of at most" in out
+    assert "unreadable" in out
+    assert "(1.4 MB)" in call("cache", "clear")
+    assert not file.exists()
+
+
+def test_cache_that_cannot_be_deleted(call, monkeypatch):
+    EmbeddingVectorizer(MODEL).fit(["a tree"])
+    monkeypatch.setattr(cache_command, "delete_cache", lambda path: False)
+    assert "cannot be deleted; check its permissions" in call("cache", "clear", code=1)
+
+
+def test_cache_without_a_home_directory(call, monkeypatch):
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(cache_command, "default_cache_dir", fail)
+    assert "set CORDWOOD_CACHE_DIR" in call("cache", code=1)
