@@ -13,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
+from cordwood._encoding_progress import report_progress
 from cordwood.encoders import load_encoder
 from cordwood.encoders import universal_sentence as use
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.text import EmbeddingVectorizer, embedding
-from cordwood.text._encoding_progress import report_progress
 
 MODELS = Path(__file__).parents[1] / "encoders" / "models"
 TEXTS = json.loads((MODELS / "texts.json").read_text())
