@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import cordwood
 from cordwood import recipes
-from cordwood.cli.main import app
+from cordwood.cli.main import app, main
 from cordwood.encoders import choice as choice_module
 from cordwood.encoders.catalog import EncoderInfo
 from cordwood.encoders.choice import choose_encoder
@@ -261,3 +261,50 @@ def test_findings_on_the_command_line(table, tmp_path):
     assert result.exit_code != 0
     assert str(result.exception).startswith("1 text is empty")
     assert not other.exists()
+
+
+# --- checks before training -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--encoder", "nonsense"], "encoder 'nonsense' is neither an installed encoder"),
+        (["--encoder", ""], "encoder '' is neither an installed encoder"),
+        (["--lexicon", "none.csv"], "cannot read the lexicon none.csv: No such file or directory"),
+        (["--recipe", "embeddings", "--encoder", "none"], "requires an encoder; omit --encoder"),
+        (["--encoder", "none", "--bundle-encoder"], "--bundle-encoder requires an encoder, but --"),
+        (["--recipe", "svm", "--bundle-encoder"], "requires an encoder, but 'svm' uses none"),
+        (["--set", "encoder=nonsense"], "encoder 'nonsense' is neither an installed encoder"),
+    ],
+)
+def test_encoder_and_lexicon_are_checked_before_the_data_are_read(
+    arguments, message, capsys, tmp_path
+):
+    (tmp_path / "rows.csv").write_text("not read")
+    assert main(["train", str(tmp_path / "rows.csv"), *arguments]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_encoder_that_cannot_be_bundled_is_rejected_before_training(use, capsys, tmp_path):
+    (tmp_path / "rows.csv").write_text("not read")
+    assert main(["train", str(tmp_path / "rows.csv"), "--encoder", "use", "--bundle-encoder"]) == 1
+    assert "'use' is not a folder of files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"encoder": Letters()}, "recipe 'svm' uses no encoder; .* quick, best or embeddings"),
+        ({"lexicon": WORDS}, "recipe 'svm' uses no lexicon; .* quick, best or lexicon"),
+    ],
+)
+def test_recipe_without_encoder_and_lexicon(params, message):
+    with pytest.raises(CordwoodError, match=message):
+        cordwood.train(TEXTS, LABELS, recipe="svm", **params)
+
+
+def test_encoder_none_as_on_the_command_line():
+    assert "embeddings" not in members(cordwood.train(TEXTS, LABELS, encoder="none"))
