@@ -127,7 +127,8 @@ def test_choice_of_the_encoder(monkeypatch):
     too_many = choose_encoder(["x" * 1500] * 40_000)
     assert too_many.name is None
     assert too_many.reason == (
-        "encoding by use would take about 12 minutes; to use it anyway, choose the encoder use"
+        "none, because use would take about 12 minutes on one core, more than 10; to use it "
+        "anyway, choose the encoder use"
     )
     # Long texts are truncated.
     assert choose_encoder(["x" * 10**6] * 100).seconds == choose_encoder(["x" * 1500] * 100).seconds
