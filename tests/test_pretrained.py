@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import cordwood
 from cordwood import recipes
-from cordwood.cli.main import app
+from cordwood.cli.main import app, main
 from cordwood.encoders import choice as choice_module
 from cordwood.encoders.catalog import EncoderInfo
 from cordwood.encoders.choice import choose_encoder
@@ -127,7 +127,8 @@ def test_choice_of_the_encoder(monkeypatch):
     too_many = choose_encoder(["x" * 1500] * 40_000)
     assert too_many.name is None
     assert too_many.reason == (
-        "encoding by use would take about 12 minutes; to use it anyway, choose the encoder use"
+        "none, because use would take about 12 minutes on one core, more than 10; to use it "
+        "anyway, choose the encoder use"
     )
     # Long texts are truncated.
     assert choose_encoder(["x" * 10**6] * 100).seconds == choose_encoder(["x" * 1500] * 100).seconds
@@ -160,7 +161,7 @@ def test_truncated_texts_are_reported_once(use, caplog):
     with caplog.at_level(logging.WARNING):
         cordwood.train(long, LABELS, encoder="use", prune_tol=0.0)
     (record,) = [record for record in caplog.records if "truncated" in record.message]
-    assert record.message.startswith("72 texts are longer than 256 tokens")
+    assert record.message.startswith("72 texts are longer than max_tokens=256")
 
 
 @pytest.fixture
@@ -261,3 +262,50 @@ def test_findings_on_the_command_line(table, tmp_path):
     assert result.exit_code != 0
     assert str(result.exception).startswith("1 text is empty")
     assert not other.exists()
+
+
+# --- checks before training -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--encoder", "nonsense"], "encoder 'nonsense' is neither an installed encoder"),
+        (["--encoder", ""], "encoder '' is neither an installed encoder"),
+        (["--lexicon", "none.csv"], "cannot read the lexicon none.csv: No such file or directory"),
+        (["--recipe", "embeddings", "--encoder", "none"], "requires an encoder; omit --encoder"),
+        (["--encoder", "none", "--bundle-encoder"], "--bundle-encoder requires an encoder, but --"),
+        (["--recipe", "svm", "--bundle-encoder"], "requires an encoder, but 'svm' uses none"),
+        (["--set", "encoder=nonsense"], "encoder 'nonsense' is neither an installed encoder"),
+    ],
+)
+def test_encoder_and_lexicon_are_checked_before_the_data_are_read(
+    arguments, message, capsys, tmp_path
+):
+    (tmp_path / "rows.csv").write_text("not read")
+    assert main(["train", str(tmp_path / "rows.csv"), *arguments]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_encoder_that_cannot_be_bundled_is_rejected_before_training(use, capsys, tmp_path):
+    (tmp_path / "rows.csv").write_text("not read")
+    assert main(["train", str(tmp_path / "rows.csv"), "--encoder", "use", "--bundle-encoder"]) == 1
+    assert "'use' is not a folder of files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"encoder": Letters()}, "recipe 'svm' uses no encoder; .* quick, best or embeddings"),
+        ({"lexicon": WORDS}, "recipe 'svm' uses no lexicon; .* quick, best or lexicon"),
+    ],
+)
+def test_recipe_without_encoder_and_lexicon(params, message):
+    with pytest.raises(CordwoodError, match=message):
+        cordwood.train(TEXTS, LABELS, recipe="svm", **params)
+
+
+def test_encoder_none_as_on_the_command_line():
+    assert "embeddings" not in members(cordwood.train(TEXTS, LABELS, encoder="none"))

@@ -186,7 +186,15 @@ def list_pretrained(
             encoder = choice.name
         else:
             encoder = None
+    if isinstance(encoder, str) and encoder == "none":  # as on the command line
+        encoder = None
     given = {"encoder": encoder, "lexicon": lexicon}
+    for name, own_recipe in (("encoder", "embeddings"), ("lexicon", "lexicon")):
+        if given[name] is not None and not definition.members and recipe != own_recipe:
+            raise CordwoodError(
+                f"recipe {recipe!r} uses no {name}; omit it, or choose the recipe quick, best or "
+                f"{own_recipe}"
+            )
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -3,6 +3,8 @@ import json
 import pytest
 from rich.progress import Progress
 
+from cordwood import _encoding_progress
+from cordwood._encoding_progress import show_progress
 from cordwood.cli.console import Console, ProgressBars
 
 
@@ -102,3 +104,27 @@ def test_fits_compares_with_the_terminal_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert not Console().fits(columns, rows)
     assert Console().fits(columns[:5], [rows[0][:5]])
+
+
+def test_encoding_is_a_bar_of_the_same_display():
+    progress = Progress()
+    bars = ProgressBars(progress)
+    bars.update("training", 0, None)
+    bars.show_encoding(1, 3)
+    assert [(task.description, task.completed) for task in progress.tasks] == [
+        ("training", 0),
+        ("encoding texts", 1),
+    ]
+    bars.show_encoding(3, 3)
+    assert [task.description for task in progress.tasks] == ["training"]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_encoding_has_no_display_of_its_own(monkeypatch, capsys, quiet):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(_encoding_progress, "_DELAY", 0.0)
+    monkeypatch.setattr(_encoding_progress, "_start_bar", None)  # would fail
+    with Console(quiet=quiet).progress("training"), show_progress(3, None) as advance:
+        advance(1)
+        advance(2)
+    assert capsys.readouterr().err == "" or not quiet

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from cordwood.cli import cache as cache_command
 from cordwood.cli import encoders as command
 from cordwood.cli.main import main
 from cordwood.encoders import catalog
+from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.text import EmbeddingVectorizer
 
 pytest.importorskip("tokenizers")
@@ -67,6 +69,22 @@ def test_distill(call, tmp_path):
     assert EmbeddingVectorizer(target).fit_transform(["a tree"]).shape == (1, 16)
 
 
+def test_folder_of_distill_is_created_before_the_work(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(TransformerEncoder, "pool_token_ids", None)
+    (tmp_path / "file").touch()
+    error = call("encoders", "distill", str(MODEL), "-o", str(tmp_path / "file" / "new"), code=1)
+    assert "Not a directory" in error or "cannot find" in error
+
+
+def test_second_installation_does_not_announce_a_download(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "is_installed", lambda name: True)
+    monkeypatch.setattr(command, "install_encoder", lambda name, **options: tmp_path)
+    assert main(["encoders", "install", "minilm"]) == 0
+    captured = capsys.readouterr()
+    assert "downloading" not in captured.err
+    assert "cordwood train DATA --encoder minilm" in captured.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -74,6 +92,8 @@ def test_distill(call, tmp_path):
         (["install", "nonsense"], 1, "those that can are: minilm"),
         (["distill", "nonsense", "-o", "x"], 1, "encoder 'nonsense' is neither"),
         (["distill", "nonsense"], 2, "give it with -o"),
+        (["distill", str(MODEL), "-o", __file__], 1, "is a file; give the name of a new folder"),
+        (["install", "use"], 1, 'install it with pip install "cordwood[embeddings]"'),
         (["-o", "x"], 2, "--output requires the action distill"),
         (["remove"], 2, "remove"),
     ],
@@ -93,3 +113,28 @@ def test_cache_is_shown_and_cleared(call):
     assert "no vectors of encoder 'other'" in call("cache", "clear", "--encoder", "other", code=1)
     assert "deleted   2 vectors" in call("cache", "clear", "--encoder", str(MODEL))
     assert json.loads(call("cache", "--json"))["caches"] == []
+
+
+def test_damaged_cache_is_shown_and_cleared(call, tmp_path):
+    file = tmp_path / "user-cache" / "embeddings" / "folder" / "vectors.sqlite"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"not a database" * 100_000)
+    out = call("cache")
+    assert "1.4 MB of at most" in out
+    assert "unreadable" in out
+    assert "(1.4 MB)" in call("cache", "clear")
+    assert not file.exists()
+
+
+def test_cache_that_cannot_be_deleted(call, monkeypatch):
+    EmbeddingVectorizer(MODEL).fit(["a tree"])
+    monkeypatch.setattr(cache_command, "delete_cache", lambda path: False)
+    assert "cannot be deleted; check its permissions" in call("cache", "clear", code=1)
+
+
+def test_cache_without_a_home_directory(call, monkeypatch):
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(cache_command, "default_cache_dir", fail)
+    assert "set CORDWOOD_CACHE_DIR" in call("cache", code=1)

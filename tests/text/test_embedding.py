@@ -13,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
+from cordwood._encoding_progress import report_progress
 from cordwood.encoders import load_encoder
 from cordwood.encoders import universal_sentence as use
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.text import EmbeddingVectorizer, embedding
-from cordwood.text._encoding_progress import report_progress
 
 MODELS = Path(__file__).parents[1] / "encoders" / "models"
 TEXTS = json.loads((MODELS / "texts.json").read_text())
@@ -180,14 +180,14 @@ def test_truncated_texts_are_counted_and_reported(caplog):
     caplog.set_level(logging.INFO)
     vectorizer = bert(max_tokens=20).fit(TEXTS)
     assert 0 < vectorizer.n_truncated_ < len(TEXTS)
-    message = f"{vectorizer.n_truncated_} of {len(TEXTS)} texts are longer than 20 tokens"
+    message = f"{vectorizer.n_truncated_} of {len(TEXTS)} texts are longer than max_tokens=20"
     assert message in caplog.text
     caplog.clear()
     # The same, from the cache.
     assert bert(max_tokens=20).fit(TEXTS).n_truncated_ == vectorizer.n_truncated_
     caplog.clear()
     vectorizer.transform(TEXTS[-3:-1])
-    assert "2 of 2 texts are longer than 20 tokens" in caplog.text
+    assert "2 of 2 texts are longer than max_tokens=20" in caplog.text
 
 
 def test_surrogates_are_replaced():
@@ -265,9 +265,19 @@ class NotFinite:
         return np.full((len(texts), 2), np.nan)
 
 
-@pytest.mark.parametrize("encoder", [WrongShape(), NotFinite()])
+class NoVectors:
+    def encode(self, texts):
+        return None
+
+
+class EmptyVectors:
+    def encode(self, texts):
+        return np.empty((len(texts), 0))
+
+
+@pytest.mark.parametrize("encoder", [WrongShape(), NotFinite(), NoVectors(), EmptyVectors()])
 def test_invalid_vectors_raise(encoder):
-    with pytest.raises(CordwoodError, match="must return a finite array of shape"):
+    with pytest.raises(CordwoodError, match="must return an array of shape|are not finite"):
         EmbeddingVectorizer(encoder).fit(["a", "b"])
 
 

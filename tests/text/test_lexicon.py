@@ -56,11 +56,11 @@ def test_lexicon_from_a_file(tmp_path, header):
     ("content", "message"),
     [
         ("good,1\nbad,x\n", r"row 2: the score of 'bad' must be a number; got 'x'"),
-        ("good,1\nbad\n", r"row 2: a lexicon has a word and a score in each row; got 1 columns"),
+        ("good,1\nbad;-1\n", r"row 2: .* separated by a comma, in each row; got \['bad;-1'\]"),
         ("good,1\nGood,2\n", r"row 2: the word 'Good' occurs twice"),
-        ("good,nan\n", r"the score of 'good' must be finite"),
-        ("very good,1\n", r"single words; got 'very good'"),
-        ("word,score\n", r"at least one word"),
+        ("good,nan\n", r"lexicon .*words.csv: the score of 'good' must be finite"),
+        ("very good,1\n", r"words.csv must contain single words; got 'very good'"),
+        ("word,score\n", r"words.csv must contain at least one word"),
     ],
 )
 def test_invalid_file(tmp_path, content, message):
@@ -70,14 +70,22 @@ def test_invalid_file(tmp_path, content, message):
         LexiconVectorizer(file).fit(TEXTS)
 
 
-@pytest.mark.parametrize("lexicon", [{"good": "1"}, {1: 1.0}, {"": 1.0}, {"good": True}, {}])
+@pytest.mark.parametrize("lexicon", [{"good": "1"}, {1: 1.0}, {"": 1.0}, {"good": True}, {}, 5])
 def test_invalid_mapping(lexicon):
     with pytest.raises(CordwoodError, match="lexicon"):
         LexiconVectorizer(lexicon).fit(TEXTS)
 
 
+def test_file_that_is_not_encoded_in_utf8(tmp_path):
+    (tmp_path / "words.csv").write_bytes("schön,1\n".encode("latin-1"))
+    with pytest.raises(CordwoodError, match=r"words.csv is not encoded in UTF-8; save it as UTF-8"):
+        LexiconVectorizer(tmp_path / "words.csv").fit(TEXTS)
+
+
 def test_missing_file(tmp_path):
-    with pytest.raises(CordwoodError, match="cannot read the lexicon"):
+    with pytest.raises(
+        CordwoodError, match=r"cannot read the lexicon .*none.csv: No such file or directory$"
+    ):
         LexiconVectorizer(tmp_path / "none.csv").fit(TEXTS)
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from cordwood._user_dirs import CACHE_VARIABLE
 from cordwood.cli.commands import Cache, CacheAction
 from cordwood.cli.console import Console, count
 from cordwood.encoders.embedding_cache import (
@@ -16,7 +17,12 @@ from cordwood.exceptions import CordwoodError
 def cache(args: Cache) -> None:
     """Show the cached vectors of all encoders, or delete those of one or all."""
     console = Console(as_json=args.json)
-    root = default_cache_dir()
+    try:
+        root = default_cache_dir()
+    except RuntimeError:
+        raise CordwoodError(
+            f"there is no home directory; set {CACHE_VARIABLE} to the folder of the cache"
+        ) from None
     found = list_caches(root)
     chosen = [info for info in found if args.name in (None, info.name)]
     if args.name is not None and not chosen:
@@ -26,7 +32,10 @@ def cache(args: Cache) -> None:
     if args.action is CacheAction.CLEAR:
         kept = [info for info in chosen if not delete_cache(info.path)]
         if kept:
-            raise CordwoodError(f"{kept[0].path} is in use by another process and was not deleted")
+            raise CordwoodError(
+                f"{kept[0].path} cannot be deleted; check its permissions, and whether another "
+                "process uses it"
+            )
         console.print_json({"folder": str(root), "deleted_bytes": n_bytes})
         n_vectors = sum(info.n_vectors for info in chosen)
         console.field("deleted", f"{count(n_vectors, 'vector')} ({n_bytes / 1e6:,.1f} MB)")

@@ -5,6 +5,7 @@ If the output is not a terminal, there are no colors, no progress bars, and tabl
 
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,12 +26,14 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from cordwood._encoding_progress import report_progress
 from cordwood.cli.errors import one_line
 
 # Wider than any table: rich wraps tables at 80 columns in a pipe.
 UNLIMITED_WIDTH = 100_000
 
 _MAX_BARS = 12
+_ENCODING = "encoding texts"
 # In seconds. The default of rich, half a minute, may not contain the end of a single trial.
 _SPEED_PERIOD = 24 * 3600.0
 
@@ -47,6 +50,7 @@ class ProgressBars:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
+        self._lock = threading.Lock()  # members of a stack are fitted in threads
 
     def update(self, name: str, done: int, total: int | None, remark: str = "") -> None:
         """Add the bar of this name, or update it."""
@@ -59,6 +63,14 @@ class ProgressBars:
             # Hide a finished bar, to keep the unfinished ones on the screen.
             for finished in [task for task in shown if task.finished][:1]:
                 self._progress.update(finished.id, visible=False)
+
+    def show_encoding(self, done: int, total: int) -> None:
+        """Show how much of the texts a sentence encoder has encoded, until it has finished."""
+        with self._lock:
+            if done < total:
+                self.update(_ENCODING, done, total)
+            elif _ENCODING in self._tasks:
+                self._progress.remove_task(self._tasks.pop(_ENCODING))
 
 
 class Console:
@@ -140,7 +152,8 @@ class Console:
     @contextmanager
     def _bars(self, *columns: ProgressColumn) -> Iterator[ProgressBars | None]:
         if self.quiet or not sys.stderr.isatty():
-            yield None
+            with report_progress(_ignore_progress):
+                yield None
             return
         with Progress(
             TextColumn("{task.description}", markup=False),
@@ -151,7 +164,14 @@ class Console:
             speed_estimate_period=_SPEED_PERIOD,
             transient=True,
         ) as progress:
-            yield ProgressBars(progress)
+            bars = ProgressBars(progress)
+            # Two displays on one terminal would overwrite each other.
+            with report_progress(bars.show_encoding):
+                yield bars
+
+
+def _ignore_progress(done: int, total: int) -> None:
+    """Show nothing."""
 
 
 def count(n: int, singular: str, plural: str | None = None) -> str:

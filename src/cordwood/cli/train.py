@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import chain
@@ -27,15 +28,19 @@ from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.cost_file import read_cost_matrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
+from cordwood.encoders.bundle import read_files
+from cordwood.encoders.catalog import load_encoder
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.persist.sample_hashes import SampleHashes
 from cordwood.text.languages import check_language
+from cordwood.text.lexicon import read_lexicon
 from cordwood.text.presets import choose_preset
 from cordwood.text.vectorizer import TextVectorizer
 
 SUFFIX = ".cordwood"
+EMBEDDINGS = "embeddings"
 
 
 def train(args: Train) -> None:
@@ -52,6 +57,11 @@ def train(args: Train) -> None:
         reports.check_report_target(args.report, inputs=args.data)
     if args.language is not None:
         check_language(args.language)
+    settings = parse_settings(args.set)
+    # The only way to several encoders.
+    pretrained = {name: settings.pop(name) for name in ("encoder", "lexicon") if name in settings}
+    args = replace(args, **pretrained)
+    _check_pretrained(args)
     params = {
         "random_state": args.seed,
         "n_jobs": args.jobs,
@@ -59,7 +69,7 @@ def train(args: Train) -> None:
         "class_weight": args.class_weight,
         "optimize": args.optimize,
         "pos_label": args.positive,
-        **parse_settings(args.set),
+        **settings,
     }
     table = read_table(source, args, console)
     samples, roles = table or (source.read(console, two_classes=True), None)
@@ -185,6 +195,24 @@ def _describe_groups(n_groups: int, *, is_used: bool) -> str:
     if is_used:
         return f"{found}, not divided between training and validation"
     return f"{found}, not used; --group COLUMN keeps groups together in cross-validation"
+
+
+def _check_pretrained(args: Train) -> None:
+    """Raise before the data are read if an encoder or a lexicon cannot be used."""
+    uses_encoder = bool(recipes.find(args.recipe).members) or args.recipe == EMBEDDINGS
+    is_none = args.encoder in ("none", None)
+    if is_none and args.recipe == EMBEDDINGS:
+        raise CordwoodError(f"recipe {EMBEDDINGS!r} requires an encoder; omit --encoder none")
+    if args.bundle_encoder and (is_none or not uses_encoder):
+        reason = "--encoder none excludes one" if uses_encoder else f"{args.recipe!r} uses none"
+        raise CordwoodError(f"--bundle-encoder requires an encoder, but {reason}; omit it")
+    if uses_encoder and not is_none and (args.bundle_encoder or args.encoder != "auto"):
+        for encoder in args.encoder if isinstance(args.encoder, list) else [args.encoder]:
+            loaded = load_encoder(encoder)
+            if args.bundle_encoder:
+                read_files(loaded)
+    if args.lexicon is not None:
+        read_lexicon(args.lexicon)
 
 
 def _choose_encoder(console: Console, args: Train, samples: Corpus | FeatureMatrix) -> str | None:

@@ -60,7 +60,7 @@ def read_files(encoder: Encoder) -> dict[str, bytes]:
     if files is None:
         raise CordwoodError(
             f"encoder {encoder.name!r} is not a folder of files and cannot be part of a model "
-            "file; install it where the model is used"
+            "file; install it where the model is used, or choose another encoder"
         )
     open_bundled(files, encoder.max_tokens, encoder.name)
     return files

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from cordwood._user_dirs import user_data_dir
 from cordwood.encoders import universal_sentence
 from cordwood.encoders.encoder import Encoder
 from cordwood.encoders.hub import fetch_from_hub
-from cordwood.encoders.model_folder import ModelFolder
+from cordwood.encoders.model_folder import INSTALL_TOKENIZERS, ModelFolder
 from cordwood.encoders.object_encoder import ObjectEncoder
 from cordwood.encoders.static import StaticEncoder, is_static
 from cordwood.encoders.transformer import TransformerEncoder
@@ -34,7 +35,7 @@ class EncoderInfo:
     description : str
     languages : str
     install : str or None
-        Command that installs the encoder; None if it is installed.
+        Command that installs the encoder, or the packages that it needs; None if it can be used.
     """
 
     name: str
@@ -84,7 +85,7 @@ def load_encoder(
     if installed is not None:
         return _load_folder(installed, max_tokens, name=str(encoder))
     path = Path(encoder).expanduser()
-    if path.is_dir():
+    if encoder != "" and path.is_dir():  # an empty path is the current directory
         return _load_folder(path.resolve(), max_tokens, name=str(path.resolve()))
     if str(encoder).count("/") == 1 and not str(encoder).startswith((".", "~", "/")):
         folder = fetch_from_hub(str(encoder), allow_download=allow_download)
@@ -149,6 +150,7 @@ def list_encoders() -> list[EncoderInfo]:
         )
     ]
     folders = installed_folders()
+    packages_missing = None if _can_read_folders() else INSTALL_TOKENIZERS
     if "minilm" not in folders:
         found.append(
             EncoderInfo(
@@ -164,7 +166,7 @@ def list_encoders() -> list[EncoderInfo]:
                 name=name,
                 description="all-MiniLM-L6-v2" if name == "minilm" else str(folder),
                 languages="en" if name == "minilm" else TransformerEncoder.languages,
-                install=None,
+                install=packages_missing,
             )
         )
     return found
@@ -184,11 +186,15 @@ def installed_folders() -> dict[str, Path]:
     return {config.parent.name: config.parent for config in configs}
 
 
+def _can_read_folders() -> bool:
+    """Return whether the packages for encoders in folders are installed."""
+    return all(find_spec(package) is not None for package in ("safetensors", "tokenizers"))
+
+
 def _choose_default() -> str:
+    usable = [info.name for info in list_encoders() if info.install is None]
     for name in AUTO:
-        if name == universal_sentence.NAME and universal_sentence.is_installed():
-            return name
-        if name in installed_folders():
+        if name in usable:
             return name
     raise CordwoodError(
         f"no encoder is installed; install the default one with {universal_sentence.INSTALL}"

@@ -60,8 +60,8 @@ def choose_encoder(texts: Sequence[str], budget: float = BUDGET) -> EncoderChoic
     seconds = n_characters * _SECONDS_PER_CHARACTER[name]
     if seconds > budget:
         reason = (
-            f"encoding by {name} would take about {seconds / 60:.0f} minutes; to use it anyway, "
-            f"choose the encoder {name}"
+            f"none, because {name} would take about {seconds / 60:.0f} minutes on one core, more "
+            f"than {budget / 60:.0f}; to use it anyway, choose the encoder {name}"
         )
         return EncoderChoice(None, seconds, reason)
     return EncoderChoice(name, seconds, f"{name}, about {max(seconds, 1):.0f} s on one core")

@@ -54,10 +54,14 @@ def distill(
        ICLR.
     """
     target = Path(target)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise CordwoodError(f"output folder {target} already exists and is not empty")
     if not isinstance(encoder, TransformerEncoder):
         raise CordwoodError(f"only transformers can be distilled; got {encoder!r}")
+    if target.is_file():
+        raise CordwoodError(f"{target} is a file; give the name of a new folder")
+    if target.exists() and any(target.iterdir()):
+        raise CordwoodError(f"output folder {target} already exists and is not empty")
+    # Before the work, which is lost if the folder cannot be created.
+    target.mkdir(parents=True, exist_ok=True)
     tokens = _list_tokens(encoder)
     states = _encode_tokens(encoder, tokens, progress)
     vectors = _project(states, min(n_components, states.shape[1]))
@@ -112,7 +116,6 @@ def _project(X: NDArray[np.float32], n_components: int) -> NDArray[np.float64]:
 def _write_folder(
     target: Path, encoder: TransformerEncoder, table: NDArray[np.float16], sif_coefficient: float
 ) -> None:
-    target.mkdir(parents=True, exist_ok=True)
     safetensors = import_extra("safetensors.numpy")
     tokenizer = json.loads(encoder.tokenizer.to_str())
     tokenizer["truncation"] = tokenizer["padding"] = None

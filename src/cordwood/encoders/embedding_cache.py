@@ -43,6 +43,7 @@ CREATE TABLE vectors (
     key INTEGER NOT NULL UNIQUE,  -- first half of the digest of the text
     check_key INTEGER NOT NULL,  -- second half
     truncated INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,  -- CRC-32 of the vector: SQLite does not detect changed values
     vector BLOB NOT NULL  -- float16, little-endian
 );
 CREATE TABLE encoder (
@@ -56,6 +57,12 @@ CREATE TABLE encoder (
 _SCHEMA_VERSION = crc32(_SCHEMA.encode()) % 2**31
 
 Key = tuple[int, int]
+
+# Caches whose errors were logged: each fold of a cross-validation opens the cache again.
+_REPORTED: set[tuple[Path, str]] = set()
+
+UNREADABLE = "unreadable"
+"""Name of the encoder of a cache that is damaged or written by another version of cordwood."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,11 +140,13 @@ class EmbeddingCache:
                 for first in range(0, n_keys, _QUERY_SIZE):
                     numbers = [key for key, _ in keys[first : first + _QUERY_SIZE]]
                     query = (
-                        "SELECT key, check_key, truncated, vector FROM vectors WHERE key IN "
-                        f"({','.join('?' * len(numbers))})"
+                        "SELECT key, check_key, truncated, checksum, vector FROM vectors "
+                        f"WHERE key IN ({','.join('?' * len(numbers))})"
                     )
-                    for key, check_key, truncated, vector in database.execute(query, numbers):
-                        found[key] = check_key, bool(truncated), vector
+                    rows = database.execute(query, numbers)
+                    for key, check_key, truncated, checksum, vector in rows:
+                        if isinstance(vector, bytes) and crc32(vector) == checksum:
+                            found[key] = check_key, bool(truncated), vector
                 with suppress(OSError):  # in a read-only folder
                     (self.path / _FILE).touch()
         size = 2 * self._encoder.dimension
@@ -157,7 +166,7 @@ class EmbeddingCache:
             return
         vectors = encoded.vectors.astype("<f2")
         rows = [
-            (key, check_key, bool(truncated), vector.tobytes())
+            (key, check_key, bool(truncated), crc32(vector.tobytes()), vector.tobytes())
             for (key, check_key), truncated, vector in zip(
                 keys, encoded.truncated, vectors, strict=True
             )
@@ -170,7 +179,7 @@ class EmbeddingCache:
                 with database:
                     database.execute("BEGIN IMMEDIATE")
                     database.executemany(
-                        "INSERT OR REPLACE INTO vectors VALUES (NULL, ?, ?, ?, ?)", rows
+                        "INSERT OR REPLACE INTO vectors VALUES (NULL, ?, ?, ?, ?, ?)", rows
                     )
 
     @contextmanager
@@ -228,12 +237,14 @@ class EmbeddingCache:
                 logger.warning("The embedding cache %s is damaged and is deleted.", self.path)
                 delete_cache(self.path)
                 return
-            logger.warning(
-                "The embedding cache %s cannot be %s: %s. Texts are encoded again.",
-                self.path,
-                done,
-                error,
-            )
+            if (self.path, done) not in _REPORTED:
+                _REPORTED.add((self.path, done))
+                logger.warning(
+                    "The embedding cache %s cannot be %s: %s. Texts are encoded each time.",
+                    self.path,
+                    done,
+                    getattr(error, "strerror", None) or error,
+                )
             # Otherwise, every further access would wait again.
             self._is_usable = False
 
@@ -242,25 +253,33 @@ def list_caches(root: Path) -> list[CacheInfo]:
     """List the caches of all encoders."""
     found = []
     for file in sorted(root.glob(f"*/{_FILE}")):
-        with suppress(OSError, sqlite3.Error), closing(sqlite3.connect(file)) as database:
-            described = database.execute(
-                "SELECT name, fingerprint, dimension, max_tokens FROM encoder"
-            ).fetchone()
-            (n_vectors,) = database.execute("SELECT COUNT(*) FROM vectors").fetchone()
-            status = file.stat()
+        with suppress(FileNotFoundError):  # deleted by another process
+            name, fingerprint, dimension, max_tokens, n_vectors = _describe(file)
             found.append(
                 CacheInfo(
                     path=file.parent,
-                    name=described[0],
-                    fingerprint=described[1],
-                    dimension=described[2],
-                    max_tokens=described[3],
+                    name=name,
+                    fingerprint=fingerprint,
+                    dimension=dimension,
+                    max_tokens=max_tokens,
                     n_vectors=n_vectors,
-                    n_bytes=status.st_size,
-                    used=status.st_mtime,
+                    n_bytes=file.stat().st_size,
+                    used=file.stat().st_mtime,
                 )
             )
     return found
+
+
+def _describe(file: Path) -> tuple[str, str, int, int, int]:
+    """Return name, fingerprint, dimension and length of the encoder, and the number of vectors."""
+    with suppress(OSError, sqlite3.Error), closing(sqlite3.connect(file)) as database:
+        row: tuple[str, str, int, int, int] | None = database.execute(
+            "SELECT name, fingerprint, dimension, max_tokens, (SELECT COUNT(*) FROM vectors) "
+            "FROM encoder"
+        ).fetchone()
+        if row is not None:
+            return row
+    return UNREADABLE, file.parent.name, 0, 0, 0
 
 
 def delete_cache(path: Path) -> bool:

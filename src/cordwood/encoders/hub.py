@@ -34,7 +34,8 @@ def fetch_from_hub(name: str, *, allow_download: bool) -> Path:
         if not allow_download:
             raise CordwoodError(
                 f"encoder {name!r} is neither an existing folder nor in the local cache of the "
-                "Hugging Face hub; set allow_download=True to download it"
+                f"Hugging Face hub; download it with `hf download {name}`, or set "
+                "allow_download=True in Python"
             ) from None
         first_line = str(error).strip().partition("\n")[0]
         raise CordwoodError(f"encoder {name!r} cannot be downloaded: {first_line}") from None

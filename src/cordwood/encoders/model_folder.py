@@ -69,13 +69,21 @@ class ModelFolder:
         return {path.relative_to(self.path).as_posix(): path.read_bytes() for path in found}
 
     def read_json(self, name: str, default: Any = None) -> Any:
-        """Parse a JSON file; `default`, unless it is None, replaces a file that does not exist."""
+        """Parse a JSON file with an object, or with an array if `default` is a list.
+
+        `default`, unless it is None, replaces a file that does not exist.
+        """
         if default is not None and not self.has(name):
             return default
+        content = self.read(name)
         try:
-            return json.loads(self.read(name).decode("utf-8"))
+            parsed = json.loads(content.decode("utf-8"))
         except ValueError as error:
             raise CordwoodError(f"{self.path / name} is not valid JSON: {error}") from None
+        expected, kind = (list, "array") if isinstance(default, list) else (dict, "object")
+        if not isinstance(parsed, expected):
+            raise CordwoodError(f"{self.path / name} must contain a JSON {kind}")
+        return parsed
 
     def read_tensors(self, name: str = WEIGHTS) -> dict[str, NDArray[Any]]:
         """Read the arrays of a safetensors file."""
@@ -108,7 +116,7 @@ class ModelFolder:
     def _file(self, name: str) -> Path:
         path = self.path / name
         if not path.is_file():
-            raise CordwoodError(f"encoder folder {self.path} has no file {name}")
+            raise CordwoodError(missing_file(self.path, name))
         return path
 
 
@@ -144,7 +152,7 @@ class FolderInMemory(ModelFolder):
     def read(self, name: str) -> bytes:
         """Read a file that must exist."""
         if name not in self._files:
-            raise CordwoodError(f"encoder folder {self.path} has no file {name}")
+            raise CordwoodError(missing_file(self.path, name))
         return self._files[name]
 
     def digest(self, name: str) -> str:
@@ -157,6 +165,16 @@ class FolderInMemory(ModelFolder):
 
     def _check_exists(self) -> None:
         """Do nothing: there is no folder on disk."""
+
+
+def missing_file(folder: Path, name: str) -> str:
+    """Return the error message for a file that an encoder needs."""
+    message = f"encoder folder {folder} has no file {name}"
+    if name == CONFIG:
+        return f"{message}; it must be a sentence-transformers or model2vec model"
+    if name == WEIGHTS:
+        return f"{message}; weights in other formats, such as pytorch_model.bin, are not read"
+    return message
 
 
 def open_folder(folder: str | Path | ModelFolder) -> ModelFolder:

@@ -58,11 +58,13 @@ class ObjectEncoder(Encoder):
             vectors = np.asarray(self.model.encode(list(texts)), np.float32)
         except (TypeError, ValueError) as error:
             raise CordwoodError(f"encoder {self.name} failed: {error}") from error
-        shape = (len(texts), vectors.shape[-1] if self._dimension is None else self._dimension)
-        if vectors.ndim != 2 or vectors.shape != shape or not np.isfinite(vectors).all():
+        dimension = self._dimension or (vectors.shape[-1] if vectors.ndim == 2 else 0)
+        if dimension == 0 or vectors.shape != (len(texts), dimension):
             raise CordwoodError(
-                f"encoder {self.name} must return a finite array of shape (n_texts, dimension); "
-                f"for {len(texts)} texts it returned shape {vectors.shape}"
+                f"encoder {self.name} must return an array of shape (n_texts, dimension); for "
+                f"{len(texts)} texts it returned shape {vectors.shape}"
             )
+        if not np.isfinite(vectors).all():
+            raise CordwoodError(f"encoder {self.name} returned values that are not finite")
         self._dimension = vectors.shape[1]
         return EncodedTexts(normalize_rows(vectors), np.zeros(len(texts), np.bool_))

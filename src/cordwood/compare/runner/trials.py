@@ -214,6 +214,8 @@ def build_pipeline(
         for param, value in {**trial.params, **params}.items()
         if param.rpartition("__")[2] != "n_jobs"
     }
+    if trial.is_stack and given.get("encoder") == "none":  # TOML has no null
+        del given["encoder"]
     options: dict[str, Any] = {
         "input": input,
         "scale": scale,
