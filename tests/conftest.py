@@ -12,6 +12,7 @@ import pytest
 ENGINE = "cordwood.ensemble._tree_engine"
 MODULES = {
     "activations": "cordwood.encoders._activations",
+    "matmul": "cordwood.encoders._matmul",
     "random": "cordwood._random",
     "dual_solver": "cordwood.linear_model._dual_solver",
     "knn": "cordwood.neighbors._knn",

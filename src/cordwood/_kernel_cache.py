@@ -49,6 +49,7 @@ _SOURCES = (
     "_intrinsics.py",
     "_random.py",
     "encoders/_activations.py",
+    "encoders/_matmul.py",
     "ensemble/_tree_engine/*.py",
     "inspection/_lazy_paths.py",
     "inspection/_set_join.py",

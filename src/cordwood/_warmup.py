@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 
 from cordwood._kernel_cache import CACHE_DIR
+from cordwood.encoders._activations import add_bias_and_gelu
+from cordwood.encoders._matmul import matmul, pack
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import RandomForestClassifier
@@ -80,6 +82,9 @@ def _make_steps() -> Iterator[Callable[[], Any]]:
     yield partial(_use, svm, X.astype(np.float64) / 3, y)  # does not fit into single precision
     yield partial(_explain, LazyForestClassifier(10, 2, random_state=0), _N_FEATURES[0])
     yield partial(find_near_duplicates, _make_texts(_N_FEATURES[0])[0])
+    ones = np.ones((2, 2), np.float32)
+    yield partial(matmul, ones, pack(ones))
+    yield partial(add_bias_and_gelu, ones, ones[0])
 
 
 def _use(estimator: Any, X: Any, y: Any) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
+from cordwood.encoders import transformer
 from cordwood.encoders.model_folder import tokenize
 from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.exceptions import CordwoodError
@@ -65,20 +66,12 @@ def test_vector_does_not_depend_on_other_texts(name, texts):
     np.testing.assert_array_equal(encoder.encode(texts[::-1]), together[::-1])
 
 
-def test_texts_are_encoded_one_by_one_if_products_depend_on_other_rows(monkeypatch, texts):
+@pytest.mark.parametrize("n_tokens", [0, 20, 100, 10_000])
+def test_vectors_do_not_depend_on_the_size_of_groups(monkeypatch, n_tokens, texts):
     encoder = TransformerEncoder(MODELS / "bert")
     expected = encoder.encode(texts)
-    monkeypatch.setitem(vars(encoder), "_is_batch_invariant", False)
-    n_texts = []
-    transformer = type(encoder._transformer)
-    hidden_states = transformer.hidden_states
-    monkeypatch.setattr(
-        transformer,
-        "hidden_states",
-        lambda self, ids: n_texts.append(len(ids)) or hidden_states(self, ids),
-    )
+    monkeypatch.setattr(transformer, "_GROUP_TOKENS", n_tokens)
     np.testing.assert_array_equal(encoder.encode(texts), expected)
-    assert n_texts == [1] * len(texts)
 
 
 def test_long_texts_are_truncated():

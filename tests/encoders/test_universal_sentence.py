@@ -2,9 +2,9 @@ import pickle
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from cordwood.encoders import universal_sentence
+from cordwood.encoders._sentence_network import SentenceNetwork
 from cordwood.encoders.universal_sentence import UniversalSentenceEncoder
 from cordwood.exceptions import CordwoodError
 
@@ -45,18 +45,28 @@ def test_vector_does_not_depend_on_other_texts(encoder):
         np.testing.assert_array_equal(together[i + 5 * len(TEXTS)], together[i])
 
 
-def test_texts_are_encoded_in_groups(encoder):
-    """Test that single texts are computed by the same BLAS routines as groups."""
-    if "openblas" not in {library["internal_api"] for library in threadpool_info()}:
-        pytest.skip("numpy does not use OpenBLAS")
-    encoder.encode(TEXTS)
-    assert encoder._is_batch_invariant
+def test_vector_does_not_depend_on_the_number_of_texts(encoder):
+    together = encoder.encode(TEXTS)
+    for n_texts in range(1, len(TEXTS)):
+        np.testing.assert_array_equal(encoder.encode(TEXTS[:n_texts]), together[:n_texts])
+        np.testing.assert_array_equal(encoder.encode(TEXTS[n_texts:]), together[n_texts:])
 
 
-def test_texts_are_encoded_one_by_one_if_products_depend_on_other_rows(monkeypatch, encoder):
+@pytest.mark.parametrize("n_tokens", [0, 20, 100, 10_000])
+def test_vectors_do_not_depend_on_the_size_of_groups(monkeypatch, encoder, n_tokens):
     expected = encoder.encode(TEXTS)
-    monkeypatch.setitem(vars(encoder), "_is_batch_invariant", False)
+    monkeypatch.setattr(universal_sentence, "_GROUP_TOKENS", n_tokens)
     np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
+
+
+def test_single_text_is_encoded_without_others(monkeypatch, encoder):
+    groups = []
+    encode = SentenceNetwork.encode
+    monkeypatch.setattr(
+        SentenceNetwork, "encode", lambda self, ids: groups.append(ids) or encode(self, ids)
+    )
+    encoder.encode(["tree"])
+    assert groups == [[encoder._tokenize("tree")]]
 
 
 def test_texts_longer_than_a_group(encoder):

@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from cordwood._encoding_progress import report_progress
 from cordwood.encoders import load_encoder
 from cordwood.encoders import universal_sentence as use
+from cordwood.encoders.distillation import distill
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.text import EmbeddingVectorizer, embedding
 
@@ -102,6 +103,28 @@ def test_other_fingerprints_are_encoded_again():
     EmbeddingVectorizer(first).fit(TEXTS)
     EmbeddingVectorizer(second).fit(TEXTS)
     assert second.n_encoded == first.n_encoded
+
+
+def test_few_texts_are_not_looked_up_if_encoding_is_faster(monkeypatch, tmp_path):
+    pytest.importorskip("tokenizers")
+    folder = distill(load_encoder(MODELS / "bert"), tmp_path / "distilled", n_components=12)
+    static, transformer = EmbeddingVectorizer(folder), bert()
+    expected = [static.fit_transform(TEXTS), transformer.fit_transform(TEXTS)]
+    n_read = []
+    read = embedding.EmbeddingCache.read
+    monkeypatch.setattr(
+        embedding.EmbeddingCache,
+        "read",
+        lambda self, keys: n_read.append(len(keys)) or read(self, keys),
+    )
+    np.testing.assert_array_equal(static.transform(TEXTS[:1]), expected[0][:1])
+    assert n_read == []
+    np.testing.assert_array_equal(transformer.transform(TEXTS[:1]), expected[1][:1])
+    np.testing.assert_array_equal(static.transform(TEXTS * 40)[: len(TEXTS)], expected[0])
+    assert n_read == [1]
+    others = [f"{text} {i}" for text in TEXTS for i in range(40)]
+    static.transform(others)
+    assert n_read[1] == len(set(others))
 
 
 def test_objects_without_fingerprint_are_not_cached(tmp_path):

@@ -15,46 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.encoders._activations import add_bias_and_gelu
+from cordwood.encoders._layers import Floats, LayerNorm, Linear
+from cordwood.encoders._matmul import matmul, pack
 from cordwood.exceptions import CordwoodError
 
-Floats: TypeAlias = NDArray[np.float32]
 TokenIds: TypeAlias = NDArray[np.int64]
-
-# OpenBLAS computes products of small matrices by other routines, whose last bits differ. With at
-# least 384 hidden units, those of eight rows are not small.
-MIN_ROWS = 8
-
-
-@dataclass(frozen=True)
-class Linear:
-    """Weights of x -> x @ weight + bias."""
-
-    weight: Floats
-    bias: Floats
-
-    def __call__(self, X: Floats) -> Floats:
-        """Apply the layer to rows."""
-        Y: Floats = X @ self.weight
-        Y += self.bias
-        return Y
-
-
-@dataclass(frozen=True)
-class LayerNorm:
-    """Weights of a layer normalization."""
-
-    scale: Floats
-    shift: Floats
-    epsilon: float
-
-    def __call__(self, X: Floats) -> Floats:
-        """Normalize rows in place."""
-        X -= X.mean(axis=1, keepdims=True)
-        variance = np.einsum("ij,ij->i", X, X) / np.float32(X.shape[1])
-        X *= (1 / np.sqrt(variance + np.float32(self.epsilon)))[:, None]
-        X *= self.scale
-        X += self.shift
-        return X
 
 
 @dataclass(frozen=True)
@@ -110,10 +75,8 @@ class Transformer:
         the tokens of all texts; attention is computed for each text.
         """
         lengths = [len(ids) for ids in texts]
-        n_tokens = sum(lengths)
-        X = np.zeros((max(n_tokens, MIN_ROWS), self.n_hidden), np.float32)
-        np.take(self.tokens, np.concatenate(texts), axis=0, out=X[:n_tokens])
-        X[:n_tokens] += self.positions[np.concatenate([self._number(ids) for ids in texts])]
+        X = self.tokens[np.concatenate(texts)]
+        X += self.positions[np.concatenate([self._number(ids) for ids in texts])]
         self.norm(X)
         ends = np.cumsum(lengths)
         spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
@@ -122,7 +85,7 @@ class Transformer:
             attended = layer.attention_output(attended)
             attended += X
             X = layer.attention_norm(attended)
-            wide = X @ layer.intermediate.weight
+            wide = matmul(X, layer.intermediate.weight)
             add_bias_and_gelu(wide, layer.intermediate.bias)
             narrow = layer.output(wide)
             narrow += X
@@ -139,7 +102,7 @@ class Transformer:
 
     def _attend(self, qkv: Floats, spans: Sequence[slice]) -> Floats:
         n_hidden, size = self.n_hidden, self.n_hidden // self.n_heads
-        attended = np.zeros((len(qkv), n_hidden), np.float32)
+        attended = np.empty((len(qkv), n_hidden), np.float32)
         for span in spans:
             # Of shape (3, n_heads, length, size).
             heads = qkv[span].reshape(-1, 3, self.n_heads, size).transpose(1, 2, 0, 3)
@@ -281,7 +244,7 @@ def build_transformer(
         # Stored as (n_out, n_in).
         weight = np.concatenate([array(f"{part}.weight") for part in parts]).T
         bias = np.concatenate([array(f"{part}.bias") for part in parts])
-        return Linear(np.ascontiguousarray(weight), bias)
+        return Linear(pack(weight), bias)
 
     epsilon = config.get("layer_norm_eps", _DISTILBERT_EPSILON)
 

@@ -44,6 +44,8 @@ class Encoder(ABC):
     """
 
     languages: ClassVar[str] = "those of the model"
+    # Whether a few texts are encoded in less time than it takes to look them up in the cache.
+    is_faster_than_cache: ClassVar[bool] = False
 
     def __init__(self, name: str, max_tokens: int) -> None:
         self.name = name

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,8 @@ class StaticEncoder(Encoder):
     A text without known tokens has a vector of zeros. model2vec additionally limits the number of
     characters of a text, to `max_tokens` times the median length of a token.
     """
+
+    is_faster_than_cache: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cordwood.encoders._architectures import (
-    Floats,
     TokenIds,
     Transformer,
     build_transformer,
@@ -16,6 +15,7 @@ from cordwood.encoders._architectures import (
     max_length,
 )
 from cordwood.encoders._blas import single_threaded_blas
+from cordwood.encoders._layers import Floats
 from cordwood.encoders.encoder import (
     EncodedTexts,
     Encoder,
@@ -139,8 +139,7 @@ class TransformerEncoder(Encoder):
         vectors = np.empty((len(token_ids), self.dimension), np.float32)
         pool = _POOLING[self._pooling]
         with single_threaded_blas():
-            limit = _GROUP_TOKENS if self._is_batch_invariant else 0
-            for group in group_by_tokens([len(ids) for ids in token_ids], limit):
+            for group in group_by_tokens([len(ids) for ids in token_ids], _GROUP_TOKENS):
                 states = self._transformer.hidden_states([token_ids[i] for i in group])
                 vectors[group] = [pool(text) for text in states]
         return vectors
@@ -169,20 +168,6 @@ class TransformerEncoder(Encoder):
                 f"has {n_tokens}"
             )
         return transformer
-
-    @cached_property
-    def _is_batch_invariant(self) -> bool:
-        """Whether the BLAS library computes each row of a product independently of the others.
-
-        OpenBLAS does. With a library that does not, texts are encoded one by one.
-        """
-        limit = len(self._transformer.tokens)
-        probes = [np.arange(length) * 7919 % limit for length in (3, 17, 40, 60)]
-        together = self._transformer.hidden_states(probes)
-        return all(
-            np.array_equal(self._transformer.hidden_states([probe])[0], states)
-            for probe, states in zip(probes, together, strict=True)
-        )
 
     def _tokenizer_limit(self) -> int | None:
         limit = self._folder.read_json("tokenizer_config.json", {}).get("model_max_length")

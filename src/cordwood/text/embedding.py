@@ -288,7 +288,8 @@ class EmbeddingVectorizer(
             np.zeros(len(distinct), np.bool_),
         )
         distinct_texts = [texts[position[key]] for key in distinct]
-        cache = self._open_cache(encoder)
+        is_looked_up = len(distinct) >= min_cached or not encoder.is_faster_than_cache
+        cache = self._open_cache(encoder) if is_looked_up else None
         missing = _read_cached(cache, distinct, np.arange(len(distinct)), encoded)
         if cache is not None and len(missing) >= min_cached:
             # The folds of a cross-validation share most texts: a thread waits for another one that
