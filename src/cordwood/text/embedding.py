@@ -383,10 +383,9 @@ def describe_truncation(vectorizer: EmbeddingVectorizer, n_texts: str) -> str:
     -------
     str
     """
-    limit = vectorizer.max_tokens
     return (
-        f"{n_texts} texts are longer than {limit} tokens and were truncated "
-        f"(encoder {vectorizer.encoder_name_}, max_tokens={limit})"
+        f"{n_texts} texts are longer than max_tokens={vectorizer.max_tokens}, or than a lower limit "
+        f"of encoder {vectorizer.encoder_name_}, and were truncated"
     )
 
 
