@@ -197,6 +197,7 @@ def test_quick_leaves_no_files(folder, capsys):
 
 def test_quick_has_the_reading_options_of_train(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
+    monkeypatch.setattr("cordwood.cli.compare.ENCODER_RECIPES", ())
     lines = ["key;body;topic"]
     for number in range(60):
         topic = list(WORDS)[number % 3]
@@ -221,6 +222,7 @@ def test_quick_passes_the_language_to_the_vectorizers(folder, monkeypatch):
         return plans[-1]
 
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("nb",))
+    monkeypatch.setattr("cordwood.cli.compare.ENCODER_RECIPES", ())
     monkeypatch.setattr("cordwood.cli.compare.parse_plan", parse)
     columns = ["--text", "body", "--label", "topic"]
     quick = ["compare", "--quick", str(folder / "things.csv"), *columns]
@@ -229,8 +231,30 @@ def test_quick_passes_the_language_to_the_vectorizers(folder, monkeypatch):
     assert [plan.datasets[0].vectorizer for plan in plans] == [{}, {"language": "de"}]
 
 
+def test_quick_compares_with_the_encoder(folder, capsys, monkeypatch):
+    monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("quick", "nb"))
+    quick = ["compare", "--quick", str(folder / "things.csv"), "--text", "body", "--label", "topic"]
+    assert main([*quick, "--encoder", "none"]) == 0
+    assert "embeddings" not in capsys.readouterr().out
+    ledger = folder / "ledger.jsonl"
+    assert main([*quick, "--ledger", str(ledger)]) == 0
+    shown = capsys.readouterr().out
+    assert "encoder   use, about 1 s on one core\n" in shown
+    assert "\nembeddings " in shown
+    trials = [json.loads(line)["trial"] for line in ledger.read_text().splitlines()]
+    params = {trial["learner"]: trial["params"] for trial in trials}
+    assert params == {
+        "quick": {"encoder": "use"},
+        "nb": {},
+        "embeddings": {"vectorizer__encoder": "use"},
+    }
+    assert main([*quick, "--encoder", "nonsense"]) == 1
+    assert "encoder 'nonsense' is neither" in capsys.readouterr().err
+
+
 def test_quick_accepts_a_named_data_set(capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
+    monkeypatch.setattr("cordwood.cli.compare.ENCODER_RECIPES", ())
     assert main(["compare", "--quick", "dataset:sklearn:wine", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["n_trials"], record["n_failed"]) == (6, 0)
@@ -259,6 +283,7 @@ def test_quick_accepts_a_named_data_set(capsys, monkeypatch):
         (["--quick", "-"], 2, "standard input is not allowed"),
         (["{plan}", "--on-bad-rows", "skip"], 2, "--on-bad-rows requires --quick"),
         (["{plan}", "--language", "de"], 2, "--language requires --quick"),
+        (["{plan}", "--encoder", "none"], 2, "--encoder requires --quick"),
         (
             ["--quick", "dataset:sklearn:wine", "--language", "de"],
             2,
@@ -285,7 +310,7 @@ def test_quick_comparisons_by_time_with_weights(folder, capsys):
             [*row, f"2024-{n // 28 + 1:02}-{n % 28 + 1:02}", 1 + n % 2]
             for n, row in enumerate(rows)
         )
-    options = ("--text", "body", "--label", "topic", "--time", "day", "--weight", "w")
+    options = "--text body --label topic --time day --weight w --encoder none".split()
     assert main(["compare", "--quick", str(folder / "dated.csv"), *options]) == 0
     shown = capsys.readouterr().out
     assert "omitted   quick: its members nb, knn have no sample weights" in shown
@@ -297,6 +322,7 @@ def test_quick_comparisons_by_time_with_weights(folder, capsys):
 
 def test_quick_with_weights_that_no_recipe_can_use_is_an_error(folder, capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("knn", "nb"))
+    monkeypatch.setattr("cordwood.cli.compare.ENCODER_RECIPES", ())
     lines = (folder / "things.csv").read_text().splitlines()
     (folder / "w.csv").write_text("\n".join([f"{lines[0]},w", *(f"{x},1" for x in lines[1:])]))
     options = ["--text", "body", "--label", "topic", "--weight", "w"]
@@ -321,6 +347,7 @@ def write_news(folder):
 
 def test_quick_reads_several_files_and_labels_as_train_does(folder, capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm", "nb"))
+    monkeypatch.setattr("cordwood.cli.compare.ENCODER_RECIPES", ())
     write_news(folder)
     data = [str(folder / "first.csv"), str(folder / "parts")]
     options = ["--no-header", "--delimiter", "|", "--text", "1", "--label", "2", "--group", "3"]

@@ -112,6 +112,7 @@ def test_groups_weights_and_times(command, monkeypatch, name, options, code, mes
         rows = [(text, labels[:3] or "none", *rest) for text, labels, *rest in NEWS]
     write_csv("rows.csv", HEADER, rows)
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("svm",))
+    monkeypatch.setattr("cordwood.cli.compare.ENCODER_RECIPES", ())
     separator = ("--label-separator", ";") if several else ()
     train = ("train", "rows.csv", "--recipe", "svm", "-o", "model.cordwood", *separator)
     arguments = {

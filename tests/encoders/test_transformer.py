@@ -197,7 +197,8 @@ def test_missing_and_damaged_files_are_named(copy_model, texts):
 )
 def test_invalid_configuration_raises(copy_model, changes):
     with pytest.raises(
-        CordwoodError, match="has an invalid configuration|must contain a JSON object"
+        CordwoodError,
+        match="has an invalid configuration|must contain a JSON object|is not among the prompts",
     ):
         TransformerEncoder(copy_model("bert", **changes))
 

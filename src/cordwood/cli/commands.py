@@ -103,16 +103,7 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
     ] = DEFAULT_RECIPE
     language: options.Language = None
     set: options.Set = None
-    encoder: Annotated[
-        str,
-        typer.Option(
-            "--encoder",
-            metavar="NAME|FOLDER",
-            help="Sentence encoder that the recipes quick and best use beside words: auto is what "
-            "`cordwood encoders` lists as installed, unless encoding takes longer than about ten "
-            "minutes on one core; none uses words only.",
-        ),
-    ] = "auto"
+    encoder: options.Encoder = "auto"
     bundle_encoder: Annotated[
         bool,
         typer.Option(
@@ -590,6 +581,7 @@ class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAn
         ),
     ] = False
     language: options.Language = None
+    encoder: options.Encoder = "auto"
     ledger: Annotated[
         Path | None,
         typer.Option(

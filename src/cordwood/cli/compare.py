@@ -11,8 +11,10 @@ from typing import Any
 import typer
 
 from cordwood import _atomic as atomic
+from cordwood import recipes
 from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console, count
+from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import ReadOptions, check_jobs
 from cordwood.cli.outputs import check_target, escape_csv
@@ -27,11 +29,14 @@ from cordwood.compare.stats.comparison import Comparison, Curves, learning_curve
 from cordwood.compare.stats.comparison import compare as tabulate
 from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import FeatureMatrix
+from cordwood.encoders.catalog import load_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.reports import comparison_report
 
 # Recipes that take seconds on a few thousand texts.
 QUICK_RECIPES = ("quick", "nbsvm", "svm", "rf", "et", "nb", "knn")
+# Added if there is an encoder.
+ENCODER_RECIPES = ("embeddings",)
 QUICK_FOLDS = 3
 
 WRITERS = {
@@ -127,11 +132,15 @@ def _list_read_options(args: Compare) -> dict[str, Any]:
 
 
 def _load_plan(path: Path, args: Compare) -> Plan:
-    given = [*_list_read_options(args), *(["language"] if args.language is not None else [])]
+    given = [
+        *_list_read_options(args),
+        *(["language"] if args.language is not None else []),
+        *(["encoder"] if args.encoder != "auto" else []),
+    ]
     if given:
         option = "--" + given[0].replace("_", "-").replace("header", "no-header")
         raise typer.BadParameter(
-            f"{option} requires --quick; a plan contains the options of its data sets"
+            f"{option} requires --quick; a plan contains the options of its data sets and learners"
         )
     return load_plan(path, data_dir=args.data_dir, lookup_only=args.show)
 
@@ -141,10 +150,13 @@ def _make_quick_plan(console: Console, args: Compare) -> Plan:
     source = Source(data=args.inputs or (), options=args)
     if source.paths == [STANDARD_INPUT]:
         raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
+    if args.encoder not in ("auto", "none"):
+        load_encoder(args.encoder)  # Raises before the data are read.
     samples = source.read(console, two_classes=True)
     if args.language is not None and isinstance(samples, FeatureMatrix):
         raise typer.BadParameter("--language requires texts, but the samples are numeric; omit it")
     source.show(console, samples)
+    encoder = find_encoder(console, args.encoder, samples)
     dataset = {"path": source.paths} if source.dataset is None else {"name": source.dataset}
     plan = parse_plan(
         {
@@ -152,11 +164,23 @@ def _make_quick_plan(console: Console, args: Compare) -> Plan:
             "evaluation": {"kind": kind, "folds": QUICK_FOLDS},
             "vectorizer": {} if args.language is None else {"language": args.language},
             "datasets": [{**dataset, **_list_read_options(args)}],
-            "learners": [{"recipe": recipe} for recipe in QUICK_RECIPES],
+            "learners": _list_quick_learners(encoder),
         },
         data_dir=args.data_dir,
     )
     return _omit_learners(console, plan, find_conflicts(plan, plan.datasets[0], samples))
+
+
+def _list_quick_learners(encoder: str | None) -> list[dict[str, Any]]:
+    """Return the learners of --quick; with an encoder, also the encoder alone."""
+    if encoder is None:
+        return [{"recipe": recipe} for recipe in QUICK_RECIPES]
+    learners = [*QUICK_RECIPES, *ENCODER_RECIPES]
+    uses_encoder = {name for name in learners if recipes.find(name).members} | {*ENCODER_RECIPES}
+    return [
+        {"recipe": name, **({"params": {"encoder": encoder}} if name in uses_encoder else {})}
+        for name in learners
+    ]
 
 
 def _omit_learners(console: Console, plan: Plan, conflicts: Mapping[str, str]) -> Plan:

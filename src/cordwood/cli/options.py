@@ -91,6 +91,16 @@ Language = Annotated[
         show_default=False,
     ),
 ]
+Encoder = Annotated[
+    str,
+    typer.Option(
+        "--encoder",
+        metavar="NAME|FOLDER",
+        help="Sentence encoder that the recipes quick and best use beside words: auto is what "
+        "`cordwood encoders` lists as installed, unless encoding takes longer than about ten "
+        "minutes on one core; none uses words only.",
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

@@ -18,6 +18,7 @@ from cordwood import api, persist, recipes
 from cordwood._resources import PeakMemory
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
+from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
@@ -30,13 +31,11 @@ from cordwood.decisions.cost_file import read_cost_matrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.encoders.bundle import read_files
 from cordwood.encoders.catalog import load_encoder
-from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.persist.sample_hashes import SampleHashes
 from cordwood.text.languages import check_language
 from cordwood.text.lexicon import read_lexicon
-from cordwood.text.presets import choose_preset
 from cordwood.text.vectorizer import TextVectorizer
 
 SUFFIX = ".cordwood"
@@ -83,7 +82,8 @@ def train(args: Train) -> None:
             "groups", _describe_groups(len(set(samples.groups)), is_used=bool(args.group))
         )
     findings = show_findings(console, samples, strict=args.strict)
-    encoder = _choose_encoder(console, args, samples)
+    is_automatic = args.encoder == "auto" and not recipes.find(args.recipe).auto_encoder
+    encoder = None if is_automatic else find_encoder(console, args.encoder, samples)
     class_sizes = _count_labels(samples)
     # Samples that are the only one of their class cannot be both trained on and predicted. Scores
     # are those of the most probable class, not of several labels or a tuned decision.
@@ -213,20 +213,6 @@ def _check_pretrained(args: Train) -> None:
                 read_files(loaded)
     if args.lexicon is not None:
         read_lexicon(args.lexicon)
-
-
-def _choose_encoder(console: Console, args: Train, samples: Corpus | FeatureMatrix) -> str | None:
-    """Return the encoder, after showing which one it is and how long it takes."""
-    if args.encoder != "auto":
-        return None if args.encoder == "none" else args.encoder
-    if not isinstance(samples, Corpus) or not recipes.find(args.recipe).auto_encoder:
-        return None
-    choice = choose_encoder(samples.texts)
-    # A missing encoder is mentioned for short texts only, where embeddings bring most.
-    is_missing = choice.name is None and not choice.seconds
-    if not is_missing or choose_preset(samples.texts)[0] == "social":
-        console.field("encoder", choice.reason)
-    return choice.name
 
 
 def _format_members(weights: Mapping[str, float], pruned: Sequence[str]) -> str:

@@ -231,6 +231,15 @@ def _is_pooling_flag(config: dict[str, Any], key: str) -> bool:
 
 def _read_prompt(top: ModelFolder) -> str:
     """Return the default prompt, which is put before each text."""
-    config = top.read_json("config_sentence_transformers.json", {})
+    file = "config_sentence_transformers.json"
+    config = top.read_json(file, {})
     name = config.get("default_prompt_name")
-    return "" if name is None else str(config["prompts"][name])
+    if name is None:
+        return ""
+    prompts = config.get("prompts") or {}
+    if name not in prompts:
+        raise CordwoodError(
+            f"{top.path / file}: the default prompt {name!r} is not among the prompts: "
+            f"{', '.join(prompts) or 'there are none'}; add it, or set default_prompt_name to null"
+        )
+    return str(prompts[name])

@@ -61,7 +61,7 @@ class UniversalSentenceEncoder(Encoder):
        (2020). Multilingual universal sentence encoder for semantic retrieval. ACL.
     """
 
-    languages: ClassVar[str] = "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh"
+    languages: ClassVar[str] = "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
     dimension = 512
 
     def __init__(self, max_tokens: int = 256) -> None:

@@ -384,8 +384,8 @@ def describe_truncation(vectorizer: EmbeddingVectorizer, n_texts: str) -> str:
     str
     """
     return (
-        f"{n_texts} texts are longer than max_tokens={vectorizer.max_tokens}, or than a lower limit "
-        f"of encoder {vectorizer.encoder_name_}, and were truncated"
+        f"{n_texts} texts are longer than max_tokens={vectorizer.max_tokens}, or than a lower "
+        f"limit of encoder {vectorizer.encoder_name_}, and were truncated"
     )
 
 
