@@ -39,6 +39,32 @@ def test_loo_probabilities_equal_refitting_without_the_sample():
     np.testing.assert_allclose(model.loo_decision_function(), expected, atol=1e-12)
 
 
+def test_loo_skip_ignores_the_nearest_samples():
+    X, y = X_IRIS[::2], Y_IRIS[::2]
+    model = NeighborsClassifier(5, metric="euclidean", loo_skip=3).fit(X, y)
+    without = NeighborsClassifier(5, metric="euclidean").fit(X, y)
+    expected = []
+    for i, neighbors in enumerate(without.kneighbors(n_neighbors=3, return_distance=False)):
+        removed = [i, *neighbors]
+        rest = NeighborsClassifier(5, metric="euclidean")
+        rest.fit(np.delete(X, removed, axis=0), np.delete(y, removed))
+        expected.append(rest.predict_proba(X[i : i + 1])[0])
+    np.testing.assert_allclose(model.loo_decision_function(), expected, atol=1e-12)
+    # New samples have no relatives, and groups exclude those of a training sample.
+    np.testing.assert_array_equal(model.predict_proba(X), without.predict_proba(X))
+    groups = np.arange(len(X)) // 2
+    np.testing.assert_array_equal(
+        model.loo_decision_function(groups), without.loo_decision_function(groups)
+    )
+
+
+def test_loo_skip_of_all_samples_leaves_class_frequencies():
+    model = NeighborsClassifier(5, loo_skip=10).fit(
+        [[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]], list("aab")
+    )
+    np.testing.assert_allclose(model.loo_decision_function(), [[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]])
+
+
 def test_duplicates_outvote_other_neighbors():
     X = np.array([[1.0, 2.0], [2.0, 4.0], [1.0, 2.1], [1.1, 2.0], [5.0, 1.0]])
     model = NeighborsClassifier(4).fit(X, ["a", "b", "c", "c", "c"])
@@ -80,7 +106,13 @@ def test_n_neighbors_above_n_samples_uses_all_samples():
 
 @pytest.mark.parametrize(
     "params",
-    [{"weights": "inverse"}, {"metric": "angle"}, {"n_neighbors": 0}, {"n_jobs": 0}],
+    [
+        {"weights": "inverse"},
+        {"metric": "angle"},
+        {"n_neighbors": 0},
+        {"loo_skip": -1},
+        {"n_jobs": 0},
+    ],
 )
 def test_invalid_parameters_raise(params):
     (name,) = params

@@ -46,6 +46,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     metric: str
     n_neighbors: int
     n_jobs: int | None
+    loo_skip: int = 0  # neighbors that leave-one-out predictions ignore; a parameter of subclasses
 
     # Without sample_weight: a sample is a neighbor or it is not.
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
@@ -150,10 +151,12 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
                 "samples are in one."
             )
         group_codes = group_codes.astype(np.int64)
-        if indices is None:
-            return self._predict_queries(X, group_codes, group_codes, is_loo=True)
-        chosen = _check_indices(indices, X.shape[0])
-        return self._predict_queries(X[chosen], group_codes[chosen], group_codes, is_loo=True)
+        chosen = slice(None) if indices is None else _check_indices(indices, X.shape[0])
+        # Groups already contain the relatives of a sample.
+        n_skipped = self.loo_skip if groups is None else 0
+        return self._predict_queries(
+            X[chosen], group_codes[chosen], group_codes, is_loo=True, n_skipped=n_skipped
+        )
 
     def _store(self, X: sp.csc_matrix | sp.csr_matrix, codes: NDArray[np.uint32]) -> None:
         """Store and index the training set."""
@@ -194,14 +197,18 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         groups: NDArray[np.int64],
         *,
         is_loo: bool,
+        n_skipped: int = 0,
     ) -> NDArray[np.float64]:
         """Predict queries from training samples that are not in the query's group.
 
-        Queries without neighbors get the class frequencies of these samples.
+        Queries without neighbors get the class frequencies of these samples. The nearest
+        `n_skipped` neighbors are ignored.
         """
         X = self._number_columns(X)
         index = widen_index(self._index, X.shape[1])
         n_neighbors = self._count_neighbors(self.n_neighbors)
+        n_found = self._count_neighbors(n_neighbors + n_skipped)
+        n_skipped = min(n_skipped, n_found - 1)
         n_threads = self._count_threads(X.shape[0])
         vote = self._make_vote_function(n_neighbors, n_threads, X.shape[1], is_loo=is_loo)
         proba = np.zeros((X.shape[0], len(self.classes_)))
@@ -210,8 +217,9 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             block = slice(first, first + BLOCK_SIZE)
             queries, block_proba = X[block], proba[block]
             neighbors, distances = query_index(
-                index, queries, n_neighbors, query_groups=query_groups[block], groups=groups
+                index, queries, n_found, query_groups=query_groups[block], groups=groups
             )
+            neighbors, distances = neighbors[:, n_skipped:], distances[:, n_skipped:]
             vote(queries, neighbors, distances, block_proba)
             for i in np.flatnonzero(neighbors[:, 0] < 0):
                 block_proba[i] = self._class_frequencies(groups != query_groups[first + i])

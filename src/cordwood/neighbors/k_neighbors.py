@@ -38,6 +38,10 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         the cosine distance of tf-idf weights, for `X` that contains counts. "auto" is
         "tfidf_cosine" if all values of the training set are nonnegative integers, "cosine" if all
         are nonnegative, otherwise "euclidean".
+    loo_skip : int, default=0
+        Number of nearest neighbors that `loo_decision_function` ignores, unless it has `groups`.
+        Training samples often have near relatives, such as other reviews of the same movie, that
+        new samples do not have.
     n_jobs : int or None, default=None
         Number of threads over which queries are distributed. Results do not depend on it.
 
@@ -86,6 +90,7 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         "n_neighbors": integer(1),
         "weights": options("distance", "uniform"),
         "metric": options("auto", *METRICS),
+        "loo_skip": integer(0),
         "n_jobs": N_JOBS,
     }
 
@@ -95,11 +100,13 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         *,
         weights: str = "distance",
         metric: str = "cosine",
+        loo_skip: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.metric = metric
+        self.loo_skip = loo_skip
         self.n_jobs = n_jobs
 
     def _fit(
