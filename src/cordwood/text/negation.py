@@ -11,8 +11,8 @@ sentence encoder, means of eight sets of short sentiment texts with three of fiv
 =============  =============  ========  =============  ========
 marks          `quick`        log loss  with ``use``   log loss
 =============  =============  ========  =============  ========
-no             81.7 / 73.4    0.397     85.1 / 80.4    0.339
-yes            82.3 / 74.2    0.387     85.3 / 80.5    0.332
+no             81.7 / 73.4    0.396     85.0 / 80.2    0.338
+yes            82.2 / 74.3    0.387     85.4 / 80.6    0.332
 =============  =============  ========  =============  ========
 
 Scopes of 2 to 6 words were no better for `nbsvm` than the scope up to the next punctuation, whose
