@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from cordwood.encoders import _matmul
 from cordwood.encoders._matmul import WIDTH, matmul, pack
 
 
@@ -46,3 +47,11 @@ def test_no_rows():
 def test_other_number_of_elements_raises():
     with pytest.raises(ValueError, match="matrix of 5 rows cannot be multiplied by vectors of 4"):
         matmul(draw(2, 4), pack(draw(5, 3)))
+
+
+def test_processors_with_unknown_features_have_narrow_tiles(monkeypatch):
+    def fail():
+        raise RuntimeError
+
+    monkeypatch.setattr(_matmul.binding, "get_host_cpu_features", fail)
+    assert not _matmul._has_avx512()

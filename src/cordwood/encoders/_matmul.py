@@ -17,11 +17,19 @@ from numba.extending import intrinsic, overload
 from cordwood._intrinsics import read_only
 from cordwood._jit import Float32Array, Int, helper, kernel
 
+
+def _has_avx512() -> bool:
+    try:
+        return bool(binding.get_host_cpu_features().get("avx512f"))
+    except RuntimeError:  # LLVM does not know the features of every kind of processor.
+        return False
+
+
 # A tile of the result is this high and wide, and is kept in registers: 8 of the 32 registers of 16
 # elements with AVX-512, 8 of 16 registers of 8 elements with AVX2. Tiles of 8 rows are 10 % faster
 # for 16 or 24 rows, but 6 % slower for 20, and 2 % faster for hundreds.
 _HEIGHT = 4
-WIDTH = 32 if binding.get_host_cpu_features().get("avx512f") else 16
+WIDTH = 32 if _has_avx512() else 16
 
 # Products are summed in blocks of at most this number, because longer sums are less accurate. These
 # are the blocks of OpenBLAS on processors with AVX-512, where results are the same bit for bit.
