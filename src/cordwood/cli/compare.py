@@ -11,7 +11,6 @@ from typing import Any
 import typer
 
 from cordwood import _atomic as atomic
-from cordwood import recipes
 from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console, count
 from cordwood.cli.encoder_option import find_encoder
@@ -31,6 +30,7 @@ from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import FeatureMatrix
 from cordwood.encoders.catalog import load_encoder
 from cordwood.exceptions import CordwoodError
+from cordwood.recipes import find
 from cordwood.reports import comparison_report
 
 # Recipes that take seconds on a few thousand texts.
@@ -174,12 +174,11 @@ def _make_quick_plan(console: Console, args: Compare) -> Plan:
 def _list_quick_learners(encoder: str | None) -> list[dict[str, Any]]:
     """Return the learners of --quick; with an encoder, also the encoder alone."""
     if encoder is None:
-        return [{"recipe": recipe} for recipe in QUICK_RECIPES]
-    learners = [*QUICK_RECIPES, *ENCODER_RECIPES]
-    uses_encoder = {name for name in learners if recipes.find(name).members} | {*ENCODER_RECIPES}
+        return [{"recipe": name} for name in QUICK_RECIPES]
+    params = {"params": {"encoder": encoder}}
     return [
-        {"recipe": name, **({"params": {"encoder": encoder}} if name in uses_encoder else {})}
-        for name in learners
+        *({"recipe": name, **(params if find(name).members else {})} for name in QUICK_RECIPES),
+        *({"recipe": name, **params} for name in ENCODER_RECIPES),
     ]
 
 

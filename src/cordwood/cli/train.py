@@ -82,8 +82,9 @@ def train(args: Train) -> None:
             "groups", _describe_groups(len(set(samples.groups)), is_used=bool(args.group))
         )
     findings = show_findings(console, samples, strict=args.strict)
-    is_automatic = args.encoder == "auto" and not recipes.find(args.recipe).auto_encoder
-    encoder = None if is_automatic else find_encoder(console, args.encoder, samples)
+    accepts_auto = recipes.find(args.recipe).auto_encoder
+    encoder = args.encoder if accepts_auto or args.encoder != "auto" else "none"
+    encoder = find_encoder(console, encoder, samples)
     class_sizes = _count_labels(samples)
     # Samples that are the only one of their class cannot be both trained on and predicted. Scores
     # are those of the most probable class, not of several labels or a tuned decision.

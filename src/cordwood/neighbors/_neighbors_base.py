@@ -151,12 +151,13 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
                 "samples are in one."
             )
         group_codes = group_codes.astype(np.int64)
-        chosen = slice(None) if indices is None else _check_indices(indices, X.shape[0])
+        query_groups = group_codes
+        if indices is not None:
+            chosen = _check_indices(indices, X.shape[0])
+            X, query_groups = X[chosen], group_codes[chosen]
         # Groups already contain the relatives of a sample.
         n_skipped = self.loo_skip if groups is None else 0
-        return self._predict_queries(
-            X[chosen], group_codes[chosen], group_codes, is_loo=True, n_skipped=n_skipped
-        )
+        return self._predict_queries(X, query_groups, group_codes, is_loo=True, n_skipped=n_skipped)
 
     def _store(self, X: sp.csc_matrix | sp.csr_matrix, codes: NDArray[np.uint32]) -> None:
         """Store and index the training set."""
