@@ -22,9 +22,9 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import roc_auc_score
 
-from cordwood._csr import to_csr
-from cordwood.inspection._outliers import score_outliers
-from cordwood.inspection.dataset_check import normalize_text
+from cordwood._base.csr import to_csr
+from cordwood.audit._outliers import score_outliers
+from cordwood.audit.dataset_check import normalize_text
 from cordwood.neighbors.index import CosineIndex, build_index
 from corpora import load_single_label
 from options import at_least

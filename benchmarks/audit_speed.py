@@ -20,10 +20,10 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import CountVectorizer
 
+from cordwood.audit import audit_dataset, find_near_duplicates
+from cordwood.audit.dataset_check import normalize_text
+from cordwood.audit.near_duplicates import THRESHOLD
 from cordwood.datasets.corpus import Corpus
-from cordwood.inspection import audit_dataset, find_near_duplicates
-from cordwood.inspection.dataset_check import normalize_text
-from cordwood.inspection.near_duplicates import THRESHOLD
 from corpora import load_single_label
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run

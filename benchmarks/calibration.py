@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cordwood import recipes
 from cordwood.datasets.corpus import Corpus
-from cordwood.inspection._resampled_scores import compute_scores
+from cordwood.metrics.resampled_scores import compute_scores
 from corpora import load_single_label
 from options import at_least
 from stopwatch import measure, print_head, print_row, print_run

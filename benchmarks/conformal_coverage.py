@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from cordwood import recipes
+from cordwood.confidence import calibrate_sets
 from cordwood.datasets.corpus import Corpus
-from cordwood.inspection import calibrate_sets
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

@@ -3,7 +3,7 @@
     python dev.py bench curve_forecasts [--sets youtube webkb] [--recipe quick] [--limit 2000]
 
 A third of a random sample of each data set is the test set, and half of the rest the available
-samples. `cordwood.inspection.estimate_learning_curve` sees only these, and forecasts the accuracy
+samples. `cordwood.metrics.estimate_learning_curve` sees only these, and forecasts the accuracy
 after training on twice as many, all of the rest, and the gain over training on the available ones.
 Two models that are trained on these samples show the truth. A forecast is covered if it differs
 from the truth by at most 1.96 standard errors: that of the forecast, from the width of its
@@ -22,9 +22,9 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from cordwood import recipes
-from cordwood._sklearn import take_rows
+from cordwood._base.sklearn_private import take_rows
 from cordwood.datasets.corpus import Corpus
-from cordwood.inspection import ScoreInterval, estimate_learning_curve
+from cordwood.metrics import ScoreInterval, estimate_learning_curve
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood import recipes
-from cordwood.inspection import Explainer
+from cordwood.explain import Explainer
 from corpora import load_single_label
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from cordwood import recipes
-from cordwood.inspection import Explainer
-from cordwood.inspection._occlusion import occlude
-from cordwood.inspection._word_folding import Words
+from cordwood.explain import Explainer
+from cordwood.explain._occlusion import occlude
+from cordwood.explain._word_folding import Words
 from corpora import load_single_label
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run

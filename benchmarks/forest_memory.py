@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 
 import corpora
-from cordwood._csr import csc_arrays, to_csc
+from cordwood._base.csr import csc_arrays, to_csc
 from cordwood.ensemble._tree_engine.binning import bin_matrix
 from cordwood.ensemble._tree_engine.grower import allocate_grow_workspace
 from cordwood.ensemble.forests import RandomForestClassifier

@@ -33,11 +33,11 @@ from sklearn.pipeline import Pipeline
 
 from cordwood import persist, recipes
 from cordwood.api import train
+from cordwood.confidence.out_of_scope import fit_scope, scope_p_values
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError, ModelFileError
-from cordwood.inspection.oof_predictions import fit_with_oof
-from cordwood.inspection.out_of_scope import fit_scope, scope_p_values
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
+from cordwood.oof.oof_predictions import fit_with_oof
 from model_file_mutations import KINDS, mutate
 from options import at_least
 

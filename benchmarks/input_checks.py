@@ -13,7 +13,8 @@ from statistics import median
 from unittest import mock
 
 import corpora
-from cordwood import _base_classifier, _csr
+from cordwood._base import csr as _csr
+from cordwood._base import voting_classifier as _base_classifier
 from cordwood.ensemble import RandomForestClassifier
 from cordwood.linear_model import LinearSVMClassifier, linear_svm
 from cordwood.neighbors import NeighborsClassifier

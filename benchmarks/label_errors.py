@@ -32,8 +32,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from cordwood import recipes
-from cordwood.inspection import OOFPredictions, compute_oof, find_label_errors
-from cordwood.inspection.dataset_audit import RELABEL_CONFIDENCE
+from cordwood.audit import find_label_errors
+from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE
+from cordwood.oof import OOFPredictions, compute_oof
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

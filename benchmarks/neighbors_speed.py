@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 import corpora
-from cordwood._csr import to_csr
+from cordwood._base.csr import to_csr
 from cordwood.neighbors.index import build_index, query_index
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run

@@ -3,7 +3,7 @@
     python dev.py bench oof_scores [--sets youtube webkb] [--recipe quick] [--cv 3 10]
 
 A random sample of each data set is split into folds. A model is trained on all folds but one; its
-scores are estimated as by `cordwood.inspection.oof_evaluation`, and measured on the remaining fold.
+scores are estimated as by `cordwood.metrics.oof_evaluation`, and measured on the remaining fold.
 The difference of both has two sources of noise, the training samples and the test samples: a fold
 is covered if the difference is at most 1.96 times the square root of the sum of the two bootstrap
 variances, which happens in 95 % of the folds if the estimate is unbiased and its variance is right.
@@ -27,8 +27,8 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from cordwood import api, recipes
 from cordwood.datasets.corpus import Corpus
-from cordwood.inspection._resampled_scores import compute_scores, resample_scores
-from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.metrics.resampled_scores import compute_scores, resample_scores
+from cordwood.oof.oof_predictions import fit_with_oof
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

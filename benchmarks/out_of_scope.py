@@ -21,7 +21,7 @@ from scipy.special import entr
 from sklearn.metrics import roc_auc_score
 
 from cordwood import recipes
-from cordwood.inspection import fit_scope, out_of_scope_score, scope_p_values
+from cordwood.confidence import fit_scope, out_of_scope_score, scope_p_values
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

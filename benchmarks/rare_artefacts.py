@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood import recipes
-from cordwood.inspection import ClassWords, explain_classes
+from cordwood.explain import ClassWords, explain_classes
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

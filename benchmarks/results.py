@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 from reproduction.claims_page import make_claims_page
 from reproduction.results_page import Page, Section, make_page, write_pictures
 

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from cordwood import TextVectorizer, recipes
-from cordwood._resources import PeakMemory
+from cordwood._base.resources import PeakMemory
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import split
 from cordwood.datasets.registry import load_dataset

@@ -17,9 +17,10 @@ import numpy as np
 from selenium import webdriver
 
 from cordwood import train
+from cordwood.audit import audit_dataset
 from cordwood.compare.stats.comparison import compare
 from cordwood.datasets.registry import load_dataset
-from cordwood.inspection import audit_dataset, estimate_learning_curve, oof_evaluation
+from cordwood.metrics import estimate_learning_curve, oof_evaluation
 from cordwood.reports import Report, comparison_report, dataset_report, model_report
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,10 +14,12 @@ from matplotlib import pyplot as plt
 from numpy.typing import NDArray
 
 from cordwood import train
+from cordwood.audit import audit_dataset
+from cordwood.confidence import calibrate_sets
 from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.registry import load_dataset
-from cordwood.inspection import audit_dataset, calibrate_sets, explain, explain_classes
-from cordwood.inspection._html import render_page
+from cordwood.explain import explain, explain_classes
+from cordwood.explain.html import render_page
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "docs" / "gallery"

@@ -11,14 +11,14 @@ import pytest
 
 ENGINE = "cordwood.ensemble._tree_engine"
 MODULES = {
-    "activations": "cordwood.encoders._activations",
-    "matmul": "cordwood.encoders._matmul",
-    "random": "cordwood._random",
+    "activations": "cordwood.encoders.activations",
+    "matmul": "cordwood.encoders.matmul",
+    "random": "cordwood._kernels.random",
     "dual_solver": "cordwood.linear_model._dual_solver",
     "knn": "cordwood.neighbors._knn",
-    "lazy_paths": "cordwood.inspection._lazy_paths",
-    "set_join": "cordwood.inspection._set_join",
-    "tree_shap": "cordwood.inspection._tree_shap",
+    "lazy_paths": "cordwood.explain._lazy_paths",
+    "set_join": "cordwood.audit._set_join",
+    "tree_shap": "cordwood.explain._tree_shap",
 } | {
     name: f"{ENGINE}.{name}"
     for name in (
@@ -48,7 +48,7 @@ def import_kernels():
 def is_reloaded(name):
     """Whether a module contains kernels or is imported by modules that do."""
     return (
-        name in ("cordwood._jit", "cordwood._intrinsics")
+        name in ("cordwood._kernels.jit", "cordwood._kernels.intrinsics")
         or name in MODULES.values()
         or name.startswith(f"{ENGINE}.")
     )

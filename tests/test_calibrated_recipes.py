@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import log_loss
 
 from cordwood import api, persist, recipes
-from cordwood._temperature import HeldOutMargins, fit_temperature
+from cordwood._base.temperature import HeldOutMargins, fit_temperature
 from cordwood.exceptions import CordwoodError
-from cordwood.inspection import explain
+from cordwood.explain import explain
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from synthetic_data import make_counts
 

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 
 import cordwood
-from cordwood._csr import check_sparse
+from cordwood._base.csr import check_sparse
 from cordwood.naive_bayes import NaiveBayesClassifier
 
 N_SAMPLES, N_FEATURES = 60, 12

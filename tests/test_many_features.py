@@ -25,7 +25,7 @@ from cordwood import (
     OOBStackingClassifier,
     RandomForestClassifier,
 )
-from cordwood._csr import check_dense_size, number_columns, take_columns
+from cordwood._base.csr import check_dense_size, number_columns, take_columns
 from cordwood.ensemble._tree_engine.forest import number_features, rename_features
 from cordwood.naive_bayes import NaiveBayesClassifier
 

@@ -23,8 +23,8 @@ for name in SAVABLE_RECIPES:
     model = recipes.make(name, random_state=0).fit(texts, y)
     model.predict_proba(texts)
     if name in ("rf", "et", "boosted_rf", "lazy_rf"):
-        inspection.explain(model, texts[:1])
-inspection.find_near_duplicates(texts)
+        explain.explain(model, texts[:1])
+audit.find_near_duplicates(texts)
 
 X = sp.random(60, 50_000, 0.01, "csr", random_state=rng)
 for estimator in (

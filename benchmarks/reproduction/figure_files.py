@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 
 FOLDER = Path(__file__).parent / "figures"
 _LIBRARIES = ("cordwood", "scikit-learn", "numpy", "scipy", "numba")

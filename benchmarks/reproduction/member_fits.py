@@ -24,7 +24,7 @@ from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.trials import Trial, build_pipeline, list_trials
 from cordwood.datasets.registry import load_dataset
-from cordwood.stacking._meta_features import (
+from cordwood.oof.engine import (
     Fold,
     choose_oof_source,
     fit_estimator,

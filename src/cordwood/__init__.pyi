@@ -1,15 +1,20 @@
 from . import (
     api,
+    audit,
     columns,
     compare,
+    confidence,
     datasets,
     encoders,
     ensemble,
     exceptions,
-    inspection,
+    explain,
     linear_model,
+    metrics,
+    multilabel,
     naive_bayes,
     neighbors,
+    oof,
     persist,
     recipes,
     reports,
@@ -19,6 +24,7 @@ from . import (
 )
 from ._warmup import warmup
 from .api import evaluate, predict, train
+from .audit.dataset_check import check_dataset
 from .datasets.corpus import Corpus, FeatureMatrix
 from .datasets.readers import read_dataset
 from .ensemble.adaboost_m2 import AdaBoostM2Classifier
@@ -26,9 +32,7 @@ from .ensemble.boosted_forest import BoostedForestClassifier
 from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
-from .inspection.class_words import explain_classes
-from .inspection.dataset_check import check_dataset
-from .inspection.explainer import explain
+from .explain.class_words import explain_classes
 from .linear_model.linear_svm import LinearSVMClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import load, save
@@ -59,9 +63,11 @@ __all__ = [
     "RandomForestClassifier",
     "TextVectorizer",
     "api",
+    "audit",
     "check_dataset",
     "columns",
     "compare",
+    "confidence",
     "dataset_report",
     "datasets",
     "encoders",
@@ -70,7 +76,9 @@ __all__ = [
     "exceptions",
     "explain",
     "explain_classes",
-    "inspection",
+    "metrics",
+    "multilabel",
+    "oof",
     "linear_model",
     "load",
     "model_report",

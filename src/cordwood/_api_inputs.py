@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._labels import check_no_missing
-from cordwood.columns._frames import count_rows, is_table, take_label_column
+from cordwood._base.labels import check_no_missing
 from cordwood.columns.converter import TableConverter
+from cordwood.columns.frames import count_rows, is_table, take_label_column
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 

@@ -12,17 +12,17 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from cordwood import recipes
-from cordwood.columns._frames import is_table
 from cordwood.columns.converter import TableConverter
 from cordwood.columns.detection import detect_columns
+from cordwood.columns.frames import is_table
 from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.datasets.corpus import Corpus
 from cordwood.decisions.tuned_decision import OBJECTIVES, TunedDecisionClassifier
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.multilabel._indicators import to_indicators
+from cordwood.multilabel.indicators import to_indicators
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
-from cordwood.stacking._routing import select_fit_params
+from cordwood.oof.routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.embedding import EmbeddingVectorizer, describe_truncation
 

@@ -9,15 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 
-from cordwood._kernel_cache import CACHE_DIR
-from cordwood.encoders._activations import add_bias_and_gelu
-from cordwood.encoders._matmul import matmul, pack
+from cordwood._kernels.cache import CACHE_DIR
+from cordwood.audit.near_duplicates import find_near_duplicates
+from cordwood.encoders.activations import add_bias_and_gelu
+from cordwood.encoders.matmul import matmul, pack
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
-from cordwood.inspection.explainer import explain
-from cordwood.inspection.near_duplicates import find_near_duplicates
+from cordwood.explain.explainer import explain
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.text.vectorizer import TextVectorizer

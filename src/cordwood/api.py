@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
 from cordwood._api_inputs import check_fitted, check_inputs, select_features
-from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
-from cordwood._labels import check_n_classes
+from cordwood._base.empty_features import EmptyFeatureRemover, is_mostly_empty
+from cordwood._base.labels import check_n_classes
 from cordwood._training_options import (
     balance_classes,
     choose_columns,
@@ -28,24 +28,24 @@ from cordwood._training_options import (
     parse_decision,
     report_truncation,
 )
-from cordwood.columns._frames import count_rows, is_table
+from cordwood.columns.frames import count_rows, is_table
 from cordwood.columns.roles import ColumnRoles
+from cordwood.confidence.decision_rule import DecisionRule, make_decision_rule
+from cordwood.confidence.out_of_scope import fit_scope
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.inspection.decision_rule import DecisionRule, make_decision_rule
-from cordwood.inspection.evaluation import oof_evaluation
-from cordwood.inspection.oof_predictions import fit_with_oof
-from cordwood.inspection.out_of_scope import fit_scope
-from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
-from cordwood.results.prediction_records import MultiLabelPredictions, Predictions
-from cordwood.results.scoring import (
+from cordwood.metrics.evaluation import oof_evaluation
+from cordwood.metrics.predictions import MultiLabelPredictions, Predictions
+from cordwood.metrics.scoring import (
     ClassScores,
     Evaluation,
     MultiLabelEvaluation,
     score,
     score_multilabel,
 )
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
+from cordwood.oof.oof_predictions import fit_with_oof
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.languages import check_language
 
@@ -129,8 +129,8 @@ def train(
         context. The model does not depend on it.
     oof : bool, optional
         Whether to compute out-of-fold predictions of the training samples, from which
-        `cordwood.inspection.oof_evaluation` estimates the scores on new samples. True may take
-        several times as long, see `cordwood.inspection.compute_oof`. By default they are computed
+        `cordwood.metrics.oof_evaluation` estimates the scores on new samples. True may take
+        several times as long, see `cordwood.oof.compute_oof`. By default they are computed
         for stacks only, whose base estimators have them already.
     calibrate : bool, optional
         Whether to calibrate the probabilities of a recipe that is not a stack by out-of-fold
@@ -340,7 +340,7 @@ def predict(
     See Also
     --------
     evaluate : Score a model on labelled samples.
-    cordwood.inspection.make_decision_rule : Prepare the arguments once for many calls.
+    cordwood.confidence.make_decision_rule : Prepare the arguments once for many calls.
 
     Examples
     --------
@@ -372,7 +372,7 @@ def predict_by_rule(
     data : Corpus, FeatureMatrix, sequence of str or dataframe
         Samples. Labels in a `Corpus` or `FeatureMatrix` are ignored.
     rule : DecisionRule
-        Made by `cordwood.inspection.make_decision_rule`.
+        Made by `cordwood.confidence.make_decision_rule`.
 
     Returns
     -------

@@ -10,9 +10,9 @@ from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._base_classifier import check_classification_labels
-from cordwood._csr import check_dense_size, check_sparse
-from cordwood._param_validation import Constraint, ParamValidationMixin, options, real
+from cordwood._base.csr import check_dense_size, check_sparse
+from cordwood._base.param_validation import Constraint, ParamValidationMixin, options, real
+from cordwood._base.voting_classifier import check_classification_labels
 
 
 class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):

@@ -3,9 +3,9 @@ import json
 import pytest
 from rich.progress import Progress
 
-from cordwood import _encoding_progress
-from cordwood._encoding_progress import show_progress
 from cordwood.cli.console import Console, ProgressBars
+from cordwood.encoders import progress as _encoding_progress
+from cordwood.encoders.progress import show_progress
 
 
 def test_table_in_a_pipe_is_not_truncated(capsys):

@@ -14,7 +14,7 @@ import cordwood
 from cordwood import Corpus, recipes
 from cordwood.columns import ColumnRoles, NumericEncoder, TableConverter
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
-from cordwood.inspection import Explainer, explain, explain_classes
+from cordwood.explain import Explainer, explain, explain_classes
 
 ROLES = {"text": ["title", "body"], "categorical": ["kind"], "numeric": ["price"], "date": ["day"]}
 WORDS = {"food": "soup bread salt flour oven".split(), "drink": "tea milk cup pour cold".split()}

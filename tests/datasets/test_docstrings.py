@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cordwood.datasets import _docstrings as docstrings
-from cordwood.datasets._docstrings import LEAKING_NAMES, MODULES_OF_CLASS, collect_docstrings
+from cordwood.datasets import docstrings
 from cordwood.datasets.corpus import Corpus
+from cordwood.datasets.docstrings import LEAKING_NAMES, MODULES_OF_CLASS, collect_docstrings
 from cordwood.exceptions import DataError
 
 DIGEST = """
 import hashlib
 from dataclasses import astuple
-from cordwood.datasets._docstrings import collect_docstrings
+from cordwood.datasets.docstrings import collect_docstrings
 print(hashlib.sha256(repr(astuple(collect_docstrings())).encode()).hexdigest())
 """
 TOKENS = CountVectorizer(token_pattern=r"[^\W_]+").build_analyzer()

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cordwood.encoders import _matmul
-from cordwood.encoders._matmul import WIDTH, matmul, pack
+from cordwood.encoders import matmul as _matmul
+from cordwood.encoders.matmul import WIDTH, matmul, pack
 
 
 def draw(*shape):

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
-from cordwood._duplicates import assign_folds
+from cordwood._base.duplicates import assign_folds
 from cordwood.ensemble import _boosting_loop, _boosting_rules
 from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
 from cordwood.ensemble._tree_engine.forest import drop_leaf_stats, join, take_trees

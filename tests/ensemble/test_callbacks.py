@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from cordwood._sklearn import NoCallbackSupport
+from cordwood._base.sklearn_private import NoCallbackSupport
 from cordwood.ensemble import (
     AdaBoostM2Classifier,
     BoostedForestClassifier,

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.tree import export_text
 
 import cordwood
-from cordwood._csr import csr_arrays
+from cordwood._base.csr import csr_arrays
 from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.bootstrap import draw_counts
 from cordwood.ensemble._tree_engine.importances import expand_tree

@@ -36,8 +36,8 @@ from cordwood.persist.schemas._text import is_linear_pattern
 from cordwood.rules.estimators import AdaUBoostClassifier
 from cordwood.stacking.combiners import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
-from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.vectorizer import TextVectorizer
+from cordwood.text.vectorizer_params import VectorizerParams
 from model_files import forge, load_error, members_of, rewrite, tree_of, write_members
 
 TOPICS = {"food": "the soup salt bread", "sport": "the team goal ball", "space": "the star comet"}

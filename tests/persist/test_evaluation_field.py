@@ -9,7 +9,7 @@ import pytest
 import cordwood
 from cordwood import persist
 from cordwood.exceptions import ModelFileError
-from cordwood.inspection import ScoreInterval, oof_evaluation
+from cordwood.metrics import ScoreInterval, oof_evaluation
 from model_files import load_error, rewrite
 
 TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", "odd")]

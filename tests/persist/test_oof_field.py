@@ -10,10 +10,10 @@ from hypothesis.extra import numpy as hnp
 
 from cordwood import persist, recipes
 from cordwood.exceptions import ModelFileError
-from cordwood.inspection.oof_predictions import fit_with_oof
+from cordwood.oof.oof_predictions import fit_with_oof
+from cordwood.oof.records import OOFPredictions
 from cordwood.persist import _oof_field
 from cordwood.persist._oof_field import compress_proba, expand_proba
-from cordwood.results.prediction_records import OOFPredictions
 from model_files import forge, load_error
 
 TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", "odd")]

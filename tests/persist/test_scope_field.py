@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cordwood import persist, recipes
+from cordwood.confidence import fit_scope
 from cordwood.exceptions import ModelFileError
-from cordwood.inspection import fit_scope
 from model_files import forge, load_error, rewrite
 
 TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", "odd")]

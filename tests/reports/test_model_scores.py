@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from cordwood.inspection import calibrate_sets
+from cordwood.confidence import calibrate_sets
 from cordwood.reports.confusion_summary import group_classes, summarize_confusion
 from cordwood.reports.model_scores import (
     summarize_abstention,

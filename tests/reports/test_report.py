@@ -9,13 +9,9 @@ import pytest
 
 import report_data as data
 from cordwood import FeatureMatrix, api, load, recipes, save
+from cordwood.audit import audit_dataset, check_dataset, find_label_errors
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.inspection import (
-    audit_dataset,
-    check_dataset,
-    find_label_errors,
-    oof_evaluation,
-)
+from cordwood.metrics import oof_evaluation
 from cordwood.persist import _oof_field, read_model_card
 from cordwood.reports import (
     Report,

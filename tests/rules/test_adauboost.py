@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from cordwood.rules._records import sum_votes
 from cordwood.rules._samples import binarize, merge_duplicates, one_vs_rest
 from cordwood.rules.adauboost import CostState, boost
+from cordwood.rules.records import sum_votes
 from cordwood.rules.weak_learners import WEAK_LEARNERS, sum_costs
 
 DEFAULTS = {"weak_learner": "real.mh", "update": "damped", "max_iter": 30, "tol": 1e-9}

@@ -3,7 +3,7 @@ import pytest
 from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
-from cordwood.rules._calibration import (
+from cordwood.rules.calibration import (
     divide_by_temperatures,
     fit_multiclass_temperatures,
     fit_signed_temperatures,

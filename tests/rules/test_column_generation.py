@@ -3,10 +3,10 @@ import pytest
 from scipy.optimize import linprog
 
 from cordwood.rules import column_generation
-from cordwood.rules._records import sum_votes
 from cordwood.rules._samples import binarize, merge_duplicates, one_vs_rest
 from cordwood.rules.column_generation import compute_cost_bounds, generate_columns
 from cordwood.rules.master_lp import MasterLP
+from cordwood.rules.records import sum_votes
 from cordwood.rules.weak_learners import WEAK_LEARNERS
 
 BOUND_PARAMS = {"beta": 2.0, "nu": 0.2, "min_cost": 0.0, "bound_scaling": "geometric"}

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from cordwood.rules._records import RuleSet
 from cordwood.rules.column_generation import compute_cost_bounds
 from cordwood.rules.master_lp import MasterLP, soft_margin
+from cordwood.rules.records import RuleSet
 
 
 def draw_rules(n_rules, n_features, seed):

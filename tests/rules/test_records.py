@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from cordwood.rules._records import RuleSet, check_rules, make_constant_rule, sum_votes
 from cordwood.rules._samples import binarize
+from cordwood.rules.records import RuleSet, check_rules, make_constant_rule, sum_votes
 
 RULES = RuleSet(
     np.array([1, 1, 0], np.int32),

@@ -11,7 +11,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 from cordwood import OOBStackingClassifier, RandomForestClassifier
-from cordwood._duplicates import number_duplicates
+from cordwood._base.duplicates import number_duplicates
 from cordwood.stacking._final_predictions import assign_final_folds
 from cordwood.stacking.combiners import LogarithmicPool, Voting
 

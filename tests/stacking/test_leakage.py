@@ -16,8 +16,8 @@ from cordwood.datasets import load_dataset
 from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.neighbors import NeighborsClassifier
 from cordwood.stacking._leakage import measure_oof_optimism
-from cordwood.stacking._related_samples import find_related, merge_partitions
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
+from cordwood.stacking.related_samples import find_related, merge_partitions
 
 SEEDS = range(4)
 

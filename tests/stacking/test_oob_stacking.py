@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
-from cordwood.stacking import _meta_features
+from cordwood.oof import engine as _meta_features
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 PIXELS, DIGITS = load_digits(return_X_y=True)

@@ -21,8 +21,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cordwood.ensemble.forests import RandomForestClassifier
+from cordwood.oof import tasks as _parallel
 from cordwood.persist import load, save
-from cordwood.stacking import _parallel
 from cordwood.stacking.combiners import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 

@@ -13,10 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from cordwood._encoding_progress import report_progress
 from cordwood.encoders import load_encoder
 from cordwood.encoders import universal_sentence as use
 from cordwood.encoders.distillation import distill
+from cordwood.encoders.progress import report_progress
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.text import EmbeddingVectorizer, embedding
 

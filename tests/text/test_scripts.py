@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from cordwood.text import _scripts
+from cordwood.text import scripts as _scripts
 
 
 def test_all_marks_of_the_basic_multilingual_plane():

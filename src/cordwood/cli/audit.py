@@ -7,6 +7,9 @@ from typing import Any
 import typer
 
 from cordwood import recipes
+from cordwood.audit import DatasetAudit, Suspect, audit_dataset
+from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
+from cordwood.audit.suspects import shorten
 from cordwood.cli.commands import Audit
 from cordwood.cli.console import Console, count
 from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_copy
@@ -15,13 +18,10 @@ from cordwood.cli.options import check_jobs
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.cli.report import check_report_target, show_written
 from cordwood.datasets import readers
-from cordwood.datasets._lines import STANDARD_INPUT
-from cordwood.datasets._rows import RowStream
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.lines import STANDARD_INPUT
+from cordwood.datasets.rows import RowStream
 from cordwood.exceptions import DataError
-from cordwood.inspection import DatasetAudit, Suspect, audit_dataset
-from cordwood.inspection._suspects import shorten
-from cordwood.inspection.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
 from cordwood.reports import dataset_report
 
 NO_RECIPE = "none"

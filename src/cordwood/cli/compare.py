@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console, count
 from cordwood.cli.encoder_option import find_encoder
@@ -26,8 +26,8 @@ from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import RunSummary, collect, run
 from cordwood.compare.stats.comparison import Comparison, Curves, learning_curves
 from cordwood.compare.stats.comparison import compare as tabulate
-from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import FeatureMatrix
+from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.encoders.catalog import load_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.recipes import find

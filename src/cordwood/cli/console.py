@@ -26,8 +26,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from cordwood._encoding_progress import report_progress
 from cordwood.cli.errors import one_line
+from cordwood.encoders.progress import report_progress
 
 # Wider than any table: rich wraps tables at 80 columns in a pipe.
 UNLIMITED_WIDTH = 100_000

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from cordwood import _atomic as atomic
-from cordwood.datasets._lines import open_bytes
+from cordwood._base import atomic
+from cordwood.datasets.lines import open_bytes
 from cordwood.exceptions import CordwoodError, DataError
 
 FORMATS = ("csv", "tsv", "jsonl")

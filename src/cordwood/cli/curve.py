@@ -16,7 +16,7 @@ from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.datasets.corpus import Corpus
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
-from cordwood.inspection.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
 from cordwood.text.languages import check_language
 
 

@@ -6,9 +6,9 @@ import typer
 
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
+from cordwood.confidence.decision_rule import DecisionRule, make_decision_rule
 from cordwood.exceptions import CordwoodError
-from cordwood.inspection.decision_rule import DecisionRule, make_decision_rule
-from cordwood.results.prediction_records import SET_SEPARATOR, MultiLabelPredictions, Predictions
+from cordwood.metrics.predictions import SET_SEPARATOR, MultiLabelPredictions, Predictions
 
 
 def make_rule(args: Predict, model: Any) -> DecisionRule:

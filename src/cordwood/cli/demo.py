@@ -9,9 +9,9 @@ from cordwood import api, recipes
 from cordwood.cli.commands import Demo
 from cordwood.cli.console import Console
 from cordwood.cli.show_scores import show_scores
-from cordwood.datasets._docstrings import collect_docstrings
 from cordwood.datasets.corpus import Corpus
-from cordwood.results.prediction_records import Predictions
+from cordwood.datasets.docstrings import collect_docstrings
+from cordwood.metrics.predictions import Predictions
 
 N_EXAMPLES = 3
 MAX_EXAMPLE_LENGTH = 40

@@ -85,7 +85,7 @@ def _usage_message(error: Any) -> str:
 def _os_message(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     name = error.filename
-    # All other files are written within `cordwood._atomic.name_full_disk`.
+    # All other files are written within `cordwood._base.atomic.name_full_disk`.
     if name is None and error.errno == errno.ENOSPC:
         name = "standard output"
     return f"{name}: {reason}" if name else reason

@@ -4,7 +4,7 @@ from typing import Any
 
 from cordwood.cli.console import Console
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.inspection.evaluation import OOFEvaluation, ScoreInterval, oof_evaluation
+from cordwood.metrics.evaluation import OOFEvaluation, ScoreInterval, oof_evaluation
 
 _LABELS = {
     "accuracy": "accuracy",

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from cordwood import _atomic as atomic
 from cordwood import persist
+from cordwood._base import atomic
 from cordwood.cli.commands import Explain
 from cordwood.cli.console import Console, count
 from cordwood.cli.errors import one_line
@@ -21,7 +21,7 @@ from cordwood.cli.table_columns import card_roles
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
-from cordwood.inspection import (
+from cordwood.explain import (
     ClassWord,
     ClassWords,
     Explainer,
@@ -30,7 +30,7 @@ from cordwood.inspection import (
     MemberExplanation,
     explain_classes,
 )
-from cordwood.inspection._html import render_page
+from cordwood.explain.html import render_page
 
 _BATCH_SIZE = 100
 _MAX_NEIGHBORS = 3

@@ -1,9 +1,9 @@
 """Check of labelled data before training, as shown by commands."""
 
+from cordwood.audit.dataset_check import Finding, check_dataset
 from cordwood.cli.console import Console
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
-from cordwood.inspection.dataset_check import Finding, check_dataset
 
 
 def show_findings(

@@ -13,12 +13,12 @@ import typer
 from cordwood.cli.console import Console, count
 from cordwood.cli.options import ReadOptions
 from cordwood.datasets import readers
-from cordwood.datasets._file_source import expand_folders
-from cordwood.datasets._lines import STANDARD_INPUT
-from cordwood.datasets._rows import RowStream
-from cordwood.datasets._values import InvalidValue, TimeParser
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
+from cordwood.datasets.file_source import expand_folders
+from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.datasets.registry import load_dataset
+from cordwood.datasets.rows import RowStream
+from cordwood.datasets.values import InvalidValue, TimeParser
 from cordwood.exceptions import DataError
 
 PREFIX = "dataset:"

@@ -19,9 +19,9 @@ from typing import IO, Any
 
 import typer
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 from cordwood.exceptions import CordwoodError
-from cordwood.results.prediction_records import join_labels
+from cordwood.metrics.predictions import join_labels
 
 JSON_LINES = (".jsonl", ".ndjson")
 SUFFIXES = (".csv", *JSON_LINES)

@@ -22,9 +22,9 @@ from cordwood.cli.inputs import Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.cli.table_columns import card_roles
-from cordwood.datasets._rows import RowStream
+from cordwood.confidence.decision_rule import DecisionRule
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.inspection.decision_rule import DecisionRule
+from cordwood.datasets.rows import RowStream
 
 BATCH_SIZE = 1000
 DECIMALS = 6

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from joblib import parallel_config
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 from cordwood.cli.commands import MakeReport
 from cordwood.cli.console import Console
 from cordwood.cli.inputs import Source
@@ -17,7 +17,7 @@ from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.outputs import check_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
-from cordwood.inspection.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
 from cordwood.reports import Report, dataset_report, model_report
 from cordwood.reports.hub_card import to_hub_card
 from cordwood.reports.report import check_format

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cordwood.cli.console import Console, count
-from cordwood.results.scoring import ClassScores, Evaluation, MultiLabelEvaluation
+from cordwood.metrics.scoring import ClassScores, Evaluation, MultiLabelEvaluation
 
 MAX_CLASSES = 20
 MAX_PAIRS = 10

@@ -15,7 +15,7 @@ from joblib import effective_n_jobs
 from sklearn.pipeline import Pipeline
 
 from cordwood import api, persist, recipes
-from cordwood._resources import PeakMemory
+from cordwood._base.resources import PeakMemory
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
 from cordwood.cli.encoder_option import find_encoder
@@ -25,8 +25,8 @@ from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
 from cordwood.cli.table_columns import list_features, read_table
-from cordwood.datasets._lines import STANDARD_INPUT
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.decisions.cost_file import read_cost_matrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.encoders.bundle import read_files

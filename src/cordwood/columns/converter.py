@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._param_validation import BOOLEAN
-from cordwood.columns._cells import DATE_PARTS, to_category, to_date_parts, to_number, to_text
-from cordwood.columns._frames import read_columns
+from cordwood._base.param_validation import BOOLEAN
+from cordwood.columns.cells import DATE_PARTS, to_category, to_date_parts, to_number, to_text
+from cordwood.columns.frames import read_columns
 from cordwood.columns.roles import ROLES, ColumnRoles, check_columns
-from cordwood.datasets._values import InvalidValue
+from cordwood.datasets.values import InvalidValue
 from cordwood.exceptions import DataError
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from cordwood._labels import is_missing
-from cordwood.columns._cells import to_category, to_date_parts, to_number
-from cordwood.columns._frames import list_columns, read_columns
+from cordwood._base.labels import is_missing
+from cordwood.columns.cells import to_category, to_date_parts, to_number
+from cordwood.columns.frames import list_columns, read_columns
 from cordwood.columns.roles import ColumnRoles
-from cordwood.datasets._values import InvalidValue
+from cordwood.datasets.values import InvalidValue
 from cordwood.exceptions import DataError
 
 # Strings are categories if there are at most this many distinct ones per sample.

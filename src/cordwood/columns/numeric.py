@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._param_validation import ParamValidationMixin, integer, options
-from cordwood.columns._cells import MISSING
+from cordwood._base.param_validation import ParamValidationMixin, integer, options
+from cordwood.columns.cells import MISSING
 
 # Quantiles of the training values; between two of them, ranks are interpolated.
 _N_QUANTILES = 101

@@ -7,9 +7,8 @@
 - `Corpus` (texts) and `FeatureMatrix` (numeric features) hold the data.
 """
 
-from cordwood.datasets._lines import Progress
-from cordwood.datasets._rows import Row, RowStream
 from cordwood.datasets.corpus import Corpus, Dataset, FeatureMatrix, with_groups
+from cordwood.datasets.lines import Progress
 from cordwood.datasets.readers import detect_format, read_dataset, stream_dataset
 from cordwood.datasets.registry import (
     DatasetInfo,
@@ -17,6 +16,7 @@ from cordwood.datasets.registry import (
     list_datasets,
     load_dataset,
 )
+from cordwood.datasets.rows import Row, RowStream
 
 __all__ = [
     "Corpus",

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
-from cordwood.datasets._lines import PathLike, Progress, default_max_bytes
 from cordwood.datasets._optional import import_extra
+from cordwood.datasets.lines import PathLike, Progress, default_max_bytes
 from cordwood.exceptions import DataError
 
 _BATCH_SIZE = 1000

@@ -7,11 +7,11 @@ from itertools import count
 from numbers import Number
 from typing import Any, NamedTuple
 
-from cordwood._labels import is_missing
-from cordwood.datasets._lines import MAX_ROW_LENGTH, row_length_error
+from cordwood._base.labels import is_missing
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import NO_COLUMNS, ColumnNames, Row, list_names, missing_name_issue
-from cordwood.datasets._values import (
+from cordwood.datasets.lines import MAX_ROW_LENGTH, row_length_error
+from cordwood.datasets.rows import NO_COLUMNS, ColumnNames, Row, list_names, missing_name_issue
+from cordwood.datasets.values import (
     InvalidValue,
     TimeParser,
     find_surrogate,

@@ -8,10 +8,10 @@ from itertools import chain, count
 from typing import NamedTuple, TypeVar
 
 from cordwood.datasets._batched_table import find_duplicates
-from cordwood.datasets._lines import Lines, row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import NO_COLUMNS, ColumnNames, Row, list_names, missing_name_issue
-from cordwood.datasets._values import InvalidValue, TimeParser, parse_weight, split_labels
+from cordwood.datasets.lines import Lines, row_length_error
+from cordwood.datasets.rows import NO_COLUMNS, ColumnNames, Row, list_names, missing_name_issue
+from cordwood.datasets.values import InvalidValue, TimeParser, parse_weight, split_labels
 from cordwood.exceptions import DataError
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

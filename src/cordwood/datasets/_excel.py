@@ -16,10 +16,10 @@ from itertools import islice
 from typing import IO, Any
 
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
-from cordwood.datasets._lines import PathLike, default_max_bytes
 from cordwood.datasets._optional import import_extra
-from cordwood.datasets._rows import list_names
-from cordwood.datasets._values import to_plain_value
+from cordwood.datasets.lines import PathLike, default_max_bytes
+from cordwood.datasets.rows import list_names
+from cordwood.datasets.values import to_plain_value
 from cordwood.exceptions import DataError
 
 _BATCH_SIZE = 1000

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from cordwood.datasets._lines import (
+from cordwood.datasets._row_errors import BadRowHandler, RowIssue
+from cordwood.datasets.lines import (
     MAX_ROW_LENGTH,
     PROGRESS_STEP,
     Lines,
@@ -15,8 +16,7 @@ from cordwood.datasets._lines import (
     open_bytes,
     row_length_error,
 )
-from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import Row
+from cordwood.datasets.rows import Row
 from cordwood.exceptions import DataError
 
 

@@ -9,9 +9,9 @@ from itertools import count
 from typing import Any
 
 from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
-from cordwood.datasets._lines import row_length_error
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import ColumnNames, Row
+from cordwood.datasets.lines import row_length_error
+from cordwood.datasets.rows import ColumnNames, Row
 from cordwood.exceptions import DataError
 
 _CHUNK = 1 << 16

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from cordwood._labels import is_missing
+from cordwood._base.labels import is_missing
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import NO_COLUMNS, ColumnNames, Row, missing_name_issue, shorten
-from cordwood.datasets._values import (
+from cordwood.datasets.rows import NO_COLUMNS, ColumnNames, Row, missing_name_issue, shorten
+from cordwood.datasets.values import (
     InvalidValue,
     TimeParser,
     find_surrogate,

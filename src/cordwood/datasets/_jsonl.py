@@ -7,9 +7,9 @@ from itertools import count
 from typing import Any
 
 from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
-from cordwood.datasets._lines import Lines
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import ColumnNames, Row
+from cordwood.datasets.lines import Lines
+from cordwood.datasets.rows import ColumnNames, Row
 from cordwood.exceptions import DataError
 
 

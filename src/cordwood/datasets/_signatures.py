@@ -3,7 +3,7 @@
 import zipfile
 from typing import NamedTuple
 
-from cordwood.datasets._lines import PathLike
+from cordwood.datasets.lines import PathLike
 
 
 class Signature(NamedTuple):

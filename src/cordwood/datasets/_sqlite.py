@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
-from cordwood.datasets._lines import PathLike
-from cordwood.datasets._rows import list_names
+from cordwood.datasets.lines import PathLike
+from cordwood.datasets.rows import list_names
 from cordwood.exceptions import CordwoodError, DataError
 
 _BATCH_SIZE = 1000

@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from cordwood.datasets._lines import PathLike, Progress, display_name, open_bytes
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets._rows import shorten
 from cordwood.datasets.corpus import FeatureMatrix
+from cordwood.datasets.lines import PathLike, Progress, display_name, open_bytes
+from cordwood.datasets.rows import shorten
 from cordwood.exceptions import DataError
 
 _MULTILABEL = re.compile(rb"^[ \t]*[-+.0-9eE]*,", re.MULTILINE)

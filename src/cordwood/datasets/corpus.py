@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._labels import is_missing
-from cordwood.datasets._values import split_labels, to_list
+from cordwood._base.labels import is_missing
+from cordwood.datasets.values import split_labels, to_list
 from cordwood.exceptions import CordwoodError, DataError
 
 _MAX_SHOWN_CLASSES = 5

@@ -5,10 +5,13 @@ from dataclasses import replace
 from itertools import count, islice
 from typing import Any, Literal, cast
 
-from cordwood._labels import check_n_classes
+from cordwood._base.labels import check_n_classes
 from cordwood.datasets._batched_table import read_table_rows
-from cordwood.datasets._dataframe import is_dataframe, open_dataframe
-from cordwood.datasets._file_source import (
+from cordwood.datasets._row_errors import BadRowHandler
+from cordwood.datasets._svmlight import read_svmlight
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.dataframe import is_dataframe, open_dataframe
+from cordwood.datasets.file_source import (
     FORMATS,
     FileSource,
     Format,
@@ -17,11 +20,8 @@ from cordwood.datasets._file_source import (
     expand_folders,
     read_file_rows,
 )
-from cordwood.datasets._lines import MAX_ROW_LENGTH, PathLike, Progress, display_name
-from cordwood.datasets._row_errors import BadRowHandler
-from cordwood.datasets._rows import ColumnNames, Row, RowStream
-from cordwood.datasets._svmlight import read_svmlight
-from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.lines import MAX_ROW_LENGTH, PathLike, Progress, display_name
+from cordwood.datasets.rows import ColumnNames, Row, RowStream
 from cordwood.exceptions import CordwoodError, DataError
 
 __all__ = [

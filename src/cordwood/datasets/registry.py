@@ -20,10 +20,10 @@ from sklearn.datasets import (
     load_wine,
 )
 
-from cordwood._labels import check_n_classes
-from cordwood.datasets._docstrings import collect_docstrings
-from cordwood.datasets._lines import MAX_EXPANSION, Progress, default_max_bytes
+from cordwood._base.labels import check_n_classes
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.docstrings import collect_docstrings
+from cordwood.datasets.lines import MAX_EXPANSION, Progress, default_max_bytes
 from cordwood.datasets.readers import read_dataset
 from cordwood.exceptions import DataError
 

@@ -9,9 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from cordwood._base_classifier import check_at_least_two_classes, check_classification_labels
-from cordwood._csr import check_sparse
-from cordwood._param_validation import (
+from cordwood._base.csr import check_sparse
+from cordwood._base.param_validation import (
     N_JOBS,
     RANDOM_STATE,
     ParamValidationMixin,
@@ -19,13 +18,14 @@ from cordwood._param_validation import (
     options,
     real,
 )
-from cordwood._sklearn import check_sample_weight
+from cordwood._base.sklearn_private import check_sample_weight
+from cordwood._base.voting_classifier import check_at_least_two_classes, check_classification_labels
 from cordwood.decisions._search import (
     find_class_weights,
     find_f1_threshold,
     find_precision_threshold,
 )
-from cordwood.stacking._meta_features import (
+from cordwood.oof.engine import (
     choose_oof_source,
     fit_estimator,
     impute_prior,
@@ -34,8 +34,8 @@ from cordwood.stacking._meta_features import (
     predict_fold,
     predict_proba,
 )
-from cordwood.stacking._parallel import Task, run_tasks
-from cordwood.stacking._routing import select_fit_params
+from cordwood.oof.routing import select_fit_params
+from cordwood.oof.tasks import Task, run_tasks
 
 Float64Array = NDArray[np.float64]
 

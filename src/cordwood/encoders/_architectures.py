@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.encoders._activations import add_bias_and_gelu
 from cordwood.encoders._layers import Floats, LayerNorm, Linear
-from cordwood.encoders._matmul import matmul, pack
+from cordwood.encoders.activations import add_bias_and_gelu
+from cordwood.encoders.matmul import matmul, pack
 from cordwood.exceptions import CordwoodError
 
 TokenIds: TypeAlias = NDArray[np.int64]

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.encoders._matmul import PackedMatrix, matmul
+from cordwood.encoders.matmul import PackedMatrix, matmul
 
 Floats: TypeAlias = NDArray[np.float32]
 

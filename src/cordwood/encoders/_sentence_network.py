@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.encoders._layers import Floats, LayerNorm, Linear
-from cordwood.encoders._matmul import PackedMatrix, matmul, pack
+from cordwood.encoders.matmul import PackedMatrix, matmul, pack
 
 # Consecutive ids are in different tables, each with a scale and an offset of its own.
 _N_TABLES = 17

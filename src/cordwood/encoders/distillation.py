@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood import _atomic as atomic
-from cordwood.encoders._blas import single_threaded_blas
+from cordwood._base import atomic
+from cordwood.encoders.blas import single_threaded_blas
 from cordwood.encoders.model_folder import import_extra
 from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.exceptions import CordwoodError

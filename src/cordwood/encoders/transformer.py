@@ -14,8 +14,8 @@ from cordwood.encoders._architectures import (
     check_config,
     max_length,
 )
-from cordwood.encoders._blas import single_threaded_blas
 from cordwood.encoders._layers import Floats
+from cordwood.encoders.blas import single_threaded_blas
 from cordwood.encoders.encoder import (
     EncodedTexts,
     Encoder,

@@ -18,7 +18,7 @@ from zipfile import BadZipFile, ZipFile
 
 from filelock import FileLock
 
-from cordwood._atomic import name_full_disk
+from cordwood._base.atomic import name_full_disk
 from cordwood._user_dirs import DATA_VARIABLE
 from cordwood.encoders import universal_sentence
 from cordwood.encoders.catalog import encoders_dir

@@ -10,11 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import compute_class_weight
 
-from cordwood._base_classifier import BaseVotingClassifier
-from cordwood._class_weight import balanced_class_weights
-from cordwood._csr import MAX_DENSE_FEATURES, csr_arrays, take_columns
-from cordwood._intrinsics import CSRArrays
-from cordwood._param_validation import (
+from cordwood._base.class_weight import balanced_class_weights
+from cordwood._base.csr import MAX_DENSE_FEATURES, csr_arrays, take_columns
+from cordwood._base.param_validation import (
     N_JOBS,
     RANDOM_STATE,
     Constraint,
@@ -25,8 +23,10 @@ from cordwood._param_validation import (
     options,
     real,
 )
-from cordwood._random import MAX_SEED
-from cordwood._sklearn import NO_TASK, CallbackSupportMixin, FitTask, with_callbacks
+from cordwood._base.sklearn_private import NO_TASK, CallbackSupportMixin, FitTask, with_callbacks
+from cordwood._base.voting_classifier import BaseVotingClassifier
+from cordwood._kernels.intrinsics import CSRArrays
+from cordwood._kernels.random import MAX_SEED
 from cordwood.ensemble._tree_engine.forest import Forest, check_forest, number_features
 from cordwood.ensemble._tree_engine.grower import TreeParams
 

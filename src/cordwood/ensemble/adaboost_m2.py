@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
-from cordwood._param_validation import BOOLEAN, Constraint, real
-from cordwood._sklearn import NO_TASK, FitTask
+from cordwood._base.csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
+from cordwood._base.param_validation import BOOLEAN, Constraint, real
+from cordwood._base.sklearn_private import NO_TASK, FitTask
 from cordwood.ensemble._tree_engine import bootstrap as bag
 from cordwood.ensemble._tree_engine.apply import apply
 from cordwood.ensemble._tree_engine.binning import BinnedMatrix, bin_matrix

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cordwood._csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
-from cordwood._duplicates import assign_folds
-from cordwood._param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
-from cordwood._random import MAX_SEED
-from cordwood._sklearn import NO_TASK, FitTask, with_callbacks
+from cordwood._base.csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
+from cordwood._base.duplicates import assign_folds
+from cordwood._base.param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
+from cordwood._base.sklearn_private import NO_TASK, FitTask, with_callbacks
+from cordwood._kernels.random import MAX_SEED
 from cordwood.ensemble._boosting_loop import (
     FAILURES,
     BoostingData,

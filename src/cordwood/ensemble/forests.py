@@ -12,9 +12,9 @@ from sklearn import ensemble, tree
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._class_weight import balanced_class_weights
-from cordwood._csr import compact_columns, csc_arrays, to_csr
-from cordwood._param_validation import (
+from cordwood._base.class_weight import balanced_class_weights
+from cordwood._base.csr import compact_columns, csc_arrays, to_csr
+from cordwood._base.param_validation import (
     BOOLEAN,
     CALLABLE,
     Constraint,
@@ -24,7 +24,7 @@ from cordwood._param_validation import (
     options,
     unsupported,
 )
-from cordwood._sklearn import NO_TASK, FitTask, make_tree
+from cordwood._base.sklearn_private import NO_TASK, FitTask, make_tree
 from cordwood.ensemble._tree_engine import bootstrap as bag
 from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.binning import bin_matrix

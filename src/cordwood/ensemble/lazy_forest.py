@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._csr import csr_arrays
-from cordwood._param_validation import (
+from cordwood._base.csr import csr_arrays
+from cordwood._base.param_validation import (
     N_JOBS,
     RANDOM_STATE,
     Constraint,
@@ -18,7 +18,7 @@ from cordwood._param_validation import (
     options,
     real,
 )
-from cordwood._random import MAX_SEED
+from cordwood._kernels.random import MAX_SEED
 from cordwood.ensemble._tree_engine.lazy_trees import (
     LazyTreeParams,
     LazyWorkspace,
@@ -32,7 +32,7 @@ from cordwood.ensemble._tree_ensemble import (
     resolve_max_features,
     tabulate_x_log_x,
 )
-from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, VoteFunction
+from cordwood.neighbors.base import BaseNeighborsClassifier, VoteFunction
 from cordwood.neighbors.index import METRICS
 
 # Neighbors are numbered with 16 bits, and one number is reserved.

@@ -13,8 +13,8 @@ References
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import Float, Float64Array, Int, helper, kernel
-from cordwood._random import randbelow
+from cordwood._kernels.jit import Float, Float64Array, Int, helper, kernel
+from cordwood._kernels.random import randbelow
 
 Int64Array = NDArray[np.int64]
 Int32Array = NDArray[np.int32]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from cordwood._intrinsics import read_only
+from cordwood._kernels.intrinsics import read_only
 from cordwood.linear_model._dual_solver import solve_dual
 
 Float64Array = NDArray[np.float64]

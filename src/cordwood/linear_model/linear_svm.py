@@ -14,22 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._base_classifier import (
-    check_at_least_two_classes,
-    check_classification_labels,
-    warn_many_classes,
-)
-from cordwood._class_weight import balanced_class_weights
-from cordwood._csr import (
+from cordwood._base.class_weight import balanced_class_weights
+from cordwood._base.csr import (
     MAX_DENSE_FEATURES,
     check_dense_size,
     check_sparse,
     drop_empty_columns,
     to_csr,
 )
-from cordwood._duplicates import assign_folds, number_duplicates
-from cordwood._labels import find_indicators
-from cordwood._param_validation import (
+from cordwood._base.duplicates import assign_folds, number_duplicates
+from cordwood._base.labels import find_indicators
+from cordwood._base.param_validation import (
     N_JOBS,
     POSITIVE,
     RANDOM_STATE,
@@ -42,9 +37,14 @@ from cordwood._param_validation import (
     options,
     real,
 )
-from cordwood._random import MAX_SEED
-from cordwood._sklearn import check_sample_weight
-from cordwood._temperature import HeldOutMargins, fit_temperature
+from cordwood._base.sklearn_private import check_sample_weight
+from cordwood._base.temperature import HeldOutMargins, fit_temperature
+from cordwood._base.voting_classifier import (
+    check_at_least_two_classes,
+    check_classification_labels,
+    warn_many_classes,
+)
+from cordwood._kernels.random import MAX_SEED
 from cordwood.linear_model._linear_solvers import (
     LinearCoefficients,
     is_well_scaled,

@@ -5,10 +5,10 @@ from typing import Any
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags, get_tags, indexable
 
-from cordwood._param_validation import ParamValidationMixin
-from cordwood._sklearn import num_samples
-from cordwood.multilabel._indicators import BoolArray, check_indicators
-from cordwood.stacking._validation import has_features
+from cordwood._base.csr import has_features
+from cordwood._base.param_validation import ParamValidationMixin
+from cordwood._base.sklearn_private import num_samples
+from cordwood.multilabel.indicators import BoolArray, check_indicators
 
 
 class BaseMultiLabelClassifier(

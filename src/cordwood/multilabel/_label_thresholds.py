@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.multilabel._indicators import BoolArray
+from cordwood.multilabel.indicators import BoolArray
 
 Float64Array = NDArray[np.float64]
 

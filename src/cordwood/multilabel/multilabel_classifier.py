@@ -7,21 +7,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from cordwood._csr import check_sparse
-from cordwood._param_validation import (
+from cordwood._base.csr import check_sparse
+from cordwood._base.param_validation import (
     N_JOBS,
     RANDOM_STATE,
     integer,
     options,
     real,
 )
-from cordwood._sklearn import check_sample_weight
+from cordwood._base.sklearn_private import check_sample_weight
 from cordwood.multilabel._base import BaseMultiLabelClassifier
-from cordwood.multilabel._indicators import BoolArray, assign_label_folds
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
 from cordwood.multilabel._label_thresholds import choose_thresholds
-from cordwood.multilabel._members import fit_members, list_members, predict_label_proba
-from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
+from cordwood.multilabel.indicators import BoolArray, assign_label_folds
+from cordwood.multilabel.members import fit_members, list_members, predict_label_proba
+from cordwood.stacking.shared_steps import fit_shared_steps, transform_steps
 
 Float64Array = NDArray[np.float64]
 

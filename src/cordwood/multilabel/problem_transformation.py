@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from cordwood._param_validation import N_JOBS
-from cordwood._sklearn import check_sample_weight, num_samples
+from cordwood._base.param_validation import N_JOBS
+from cordwood._base.sklearn_private import check_sample_weight, num_samples
 from cordwood.multilabel._base import BaseMultiLabelClassifier
-from cordwood.multilabel._indicators import BoolArray
-from cordwood.stacking._meta_features import fit_estimator, oob_or_loo_proba, predict_proba
+from cordwood.multilabel.indicators import BoolArray
+from cordwood.oof.engine import fit_estimator, oob_or_loo_proba, predict_proba
 
 Float64Array = NDArray[np.float64]
 

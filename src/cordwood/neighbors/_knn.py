@@ -9,8 +9,8 @@ and is several times slower on text.
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import borrow
-from cordwood._jit import Float, Float32Array, Float64Array, Int, Record, helper, kernel
+from cordwood._kernels.intrinsics import borrow
+from cordwood._kernels.jit import Float, Float32Array, Float64Array, Int, Record, helper, kernel
 
 _U1 = np.uint64(1)
 _LOW_BITS = np.int64(2**32 - 1)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import read_only
+from cordwood._kernels.intrinsics import read_only
 from cordwood.neighbors._knn import find_by_cosine, find_by_distance, normalize_samples
 
 METRICS = ("tfidf_cosine", "cosine", "euclidean")

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._param_validation import N_JOBS, Constraint, integer, options
-from cordwood.neighbors._neighbors_base import BaseNeighborsClassifier, VoteFunction
+from cordwood._base.param_validation import N_JOBS, Constraint, integer, options
+from cordwood.neighbors.base import BaseNeighborsClassifier, VoteFunction
 from cordwood.neighbors.index import METRICS
 
 # Largest distance between duplicates, whose cosine has single precision. Euclidean distances of

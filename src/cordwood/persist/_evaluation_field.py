@@ -4,10 +4,10 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from cordwood.metrics.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Sizes
 from cordwood.persist._oof_field import are_valid_sources
-from cordwood.results.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import ModelDecoder, ModelEncoder

@@ -11,7 +11,7 @@ from typing import IO, Any, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._archive import (
     ARRAYS,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood.oof.records import OOFPredictions
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Sizes
-from cordwood.results.prediction_records import OOFPredictions
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import ModelDecoder, ModelEncoder

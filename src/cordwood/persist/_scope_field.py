@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cordwood.confidence.scope_reference import ScopeReference
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Sizes
-from cordwood.results.scope_reference import ScopeReference
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import ModelDecoder, ModelEncoder

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import poisson
 
-from cordwood._duplicates import hashable_samples
+from cordwood._base.duplicates import hashable_samples
 
 MAX_HASHES = 1 << 20
 """Largest number of hashes in a file. Of more samples, those with the smallest hashes are stored,

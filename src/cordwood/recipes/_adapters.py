@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._csr import check_sparse
+from cordwood._base.csr import check_sparse
 
 # Number of values of a dense block of samples in `predict_proba`: 64 MB in single precision.
 _BLOCK_VALUES = 16_000_000

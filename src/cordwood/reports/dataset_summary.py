@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood.audit.dataset_audit import DatasetAudit, describe_word
+from cordwood.audit.dataset_check import Finding, check_dataset
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.inspection.dataset_audit import DatasetAudit, describe_word
-from cordwood.inspection.dataset_check import Finding, check_dataset
 from cordwood.text.languages import LANGUAGES, detect_language, sample_texts
 
 _N_BINS = 24

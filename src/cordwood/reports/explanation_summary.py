@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood.audit.audit_dataset import Progress
 from cordwood.exceptions import CordwoodError
-from cordwood.inspection.audit import Progress
-from cordwood.inspection.class_words import explain_classes
-from cordwood.inspection.explainer import Explainer
-from cordwood.inspection.explanation import Explanation
+from cordwood.explain.class_words import explain_classes
+from cordwood.explain.explainer import Explainer
+from cordwood.explain.explanation import Explanation
 from cordwood.reports.member_summary import find_member_probas
 from cordwood.reports.scored_samples import ScoredSamples, count_training_samples
 from cordwood.text.languages import detect_language

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import precision_recall_fscore_support
 
+from cordwood.confidence.conformal import calibrate_sets
+from cordwood.confidence.selective import choose_confidence
 from cordwood.exceptions import DataError
-from cordwood.inspection._baselines import MAJORITY, predict_majority
-from cordwood.inspection.conformal import calibrate_sets
-from cordwood.inspection.evaluation import OOFEvaluation, oof_evaluation
-from cordwood.inspection.selective import choose_confidence
-from cordwood.results.prediction_records import OOFPredictions
+from cordwood.metrics.baselines import MAJORITY, predict_majority
+from cordwood.metrics.evaluation import OOFEvaluation, oof_evaluation
+from cordwood.oof.records import OOFPredictions
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]

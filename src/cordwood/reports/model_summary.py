@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from cordwood.audit.audit_dataset import Progress, audit_dataset
+from cordwood.audit.dataset_audit import DatasetAudit
+from cordwood.audit.label_errors import find_label_errors
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError
-from cordwood.inspection.audit import Progress, audit_dataset
-from cordwood.inspection.dataset_audit import DatasetAudit
-from cordwood.inspection.evaluation import OOFEvaluation
-from cordwood.inspection.explainer import Explainer
-from cordwood.inspection.label_errors import find_label_errors
-from cordwood.inspection.learning_curve import LearningCurveEstimate
+from cordwood.explain.explainer import Explainer
+from cordwood.metrics.evaluation import OOFEvaluation
+from cordwood.metrics.learning_curve import LearningCurveEstimate
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
+from cordwood.oof.records import OOFPredictions
 from cordwood.persist import ModelCard
 from cordwood.reports.confusion_summary import summarize_confusion
 from cordwood.reports.dataset_summary import finding_to_dict, summarize_audit
@@ -37,7 +38,6 @@ from cordwood.reports.scored_samples import (
     score_samples,
     to_predictions,
 )
-from cordwood.results.prediction_records import OOFPredictions
 
 _MAX_EXCERPT = 280
 _N_SUSPECTS = 25

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
+from cordwood.audit.audit_dataset import Progress
+from cordwood.audit.dataset_audit import DatasetAudit
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.inspection.audit import Progress
-from cordwood.inspection.dataset_audit import DatasetAudit
-from cordwood.inspection.evaluation import OOFEvaluation
-from cordwood.inspection.learning_curve import LearningCurveEstimate
+from cordwood.metrics.evaluation import OOFEvaluation
+from cordwood.metrics.learning_curve import LearningCurveEstimate
 from cordwood.persist import ModelCard
 from cordwood.reports.blocks import Page
 from cordwood.reports.comparison_page import layout_comparison
@@ -161,7 +161,7 @@ def dataset_report(
     test : Corpus or FeatureMatrix, optional
         Test samples, to be compared with `data`.
     audit : DatasetAudit, optional
-        Result of `cordwood.inspection.audit_dataset`, to show suspicious samples. By default, the
+        Result of `cordwood.audit.audit_dataset`, to show suspicious samples. By default, the
         data are only checked by `cordwood.check_dataset`.
 
     Returns
@@ -235,13 +235,13 @@ def model_report(
     data_name : str, optional
         Name of `data`.
     audit : DatasetAudit, optional
-        Result of `cordwood.inspection.audit_dataset` for the training data. By default, training
+        Result of `cordwood.audit.audit_dataset` for the training data. By default, training
         data are audited without another model.
     evaluation : OOFEvaluation, optional
-        Result of `cordwood.inspection.oof_evaluation` for the model, with baselines. By default,
+        Result of `cordwood.metrics.oof_evaluation` for the model, with baselines. By default,
         `evaluation_` of the model, which has baselines if `cordwood train` has computed them.
     curve : LearningCurveEstimate, optional
-        Result of `cordwood.inspection.estimate_learning_curve`, to show what more training samples
+        Result of `cordwood.metrics.estimate_learning_curve`, to show what more training samples
         would bring.
     progress : callable, optional
         Called with the name of a step, the number of finished parts and their total or None.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
+from cordwood.oof.records import OOFPredictions
 from cordwood.persist import ModelCard
-from cordwood.results.prediction_records import OOFPredictions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from cordwood.rules._records import RuleSet
+from cordwood.rules.records import RuleSet
 
 
 class Rule(NamedTuple):

@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood._csr import MAX_DENSE_FEATURES, take_columns, to_csr
-from cordwood._duplicates import assign_folds
-from cordwood.rules._records import BinaryProblem, Float64Array
+from cordwood._base.csr import MAX_DENSE_FEATURES, take_columns, to_csr
+from cordwood._base.duplicates import assign_folds
+from cordwood.rules.records import BinaryProblem, Float64Array
 
 
 class UniqueSamples(NamedTuple):

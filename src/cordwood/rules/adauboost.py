@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.rules._records import BinaryProblem, Float64Array, RuleSet, concatenate_rules
+from cordwood.rules.records import BinaryProblem, Float64Array, RuleSet, concatenate_rules
 from cordwood.rules.weak_learners import CostSums, complete_sums, find_best_rule
 
 UPDATES = ("damped", "aggressive")

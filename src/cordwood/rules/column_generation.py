@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cordwood.rules._records import BinaryProblem, Float64Array, RuleSet, sum_votes
 from cordwood.rules.master_lp import MasterLP, soft_margin
+from cordwood.rules.records import BinaryProblem, Float64Array, RuleSet, sum_votes
 from cordwood.rules.weak_learners import (
     DECIMALS,
     CandidateRules,

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cordwood._param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
-from cordwood.rules._records import BinaryProblem, RuleSet
-from cordwood.rules._rule_ensemble import BaseRuleEnsemble, BinaryRules
+from cordwood._base.param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
 from cordwood.rules.adauboost import UPDATES, boost
 from cordwood.rules.column_generation import BOUND_SCALINGS, compute_cost_bounds, generate_columns
+from cordwood.rules.records import BinaryProblem, RuleSet
+from cordwood.rules.rule_ensemble import BaseRuleEnsemble, BinaryRules
 
 
 class AdaUBoostClassifier(BaseRuleEnsemble):

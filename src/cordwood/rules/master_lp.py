@@ -20,7 +20,7 @@ from typing import NamedTuple
 import highspy
 import numpy as np
 
-from cordwood.rules._records import BinaryProblem, Float64Array, RuleSet, concatenate_rules
+from cordwood.rules.records import BinaryProblem, Float64Array, RuleSet, concatenate_rules
 
 _OPTIONS: dict[str, bool | int | float | str] = {
     "output_flag": False,

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cordwood.rules._records import BinaryProblem, Float64Array, RuleSet
+from cordwood.rules.records import BinaryProblem, Float64Array, RuleSet
 
 WEAK_LEARNERS = ("real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u")
 

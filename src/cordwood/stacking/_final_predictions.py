@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from cordwood._duplicates import assign_folds, number_duplicates
-from cordwood._sklearn import take_rows
-from cordwood.stacking._meta_features import align_columns, index_params, predict_proba
-from cordwood.stacking._related_samples import merge_partitions
+from cordwood._base.duplicates import assign_folds, number_duplicates
+from cordwood._base.sklearn_private import take_rows
+from cordwood.oof.engine import align_columns, index_params, predict_proba
+from cordwood.stacking.related_samples import merge_partitions
 
 _N_FOLDS = 5
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from cordwood._sklearn import take_rows
-from cordwood.stacking._meta_features import index_params
-from cordwood.stacking._related_samples import RelatedSamples, find_related
-from cordwood.stacking._validation import ignore_few_groups
+from cordwood._base.sklearn_private import take_rows
+from cordwood.oof.engine import index_params
+from cordwood.oof.groups import ignore_few_groups
+from cordwood.stacking.related_samples import RelatedSamples, find_related
 
 _N_TRAIN, _N_TEST, _N_FOLDS = 1000, 500, 5
 

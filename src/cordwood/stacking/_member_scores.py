@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
+from cordwood.oof.engine import index_params
 from cordwood.stacking._final_predictions import FinalTrainingSet, cross_fit
-from cordwood.stacking._meta_features import index_params
 from cordwood.stacking.diversity.pairwise import disagreement
 
 # Fits of the final estimator without each base estimator take long on many samples.

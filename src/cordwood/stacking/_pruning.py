@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from cordwood._param_validation import Constraint, real
+from cordwood._base.param_validation import Constraint, real
 
 Float64Array = NDArray[np.float64]
 

@@ -1,9 +1,6 @@
 """Validation of the parameters of a stack and of the arguments of its `fit`."""
 
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from numbers import Integral
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,11 +9,9 @@ from sklearn.utils import assert_all_finite, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from cordwood._base_classifier import check_classification_labels
-from cordwood._csr import check_sparse
-from cordwood._sklearn import check_sample_weight, num_samples
-
-_MIN_AUTO_FOLDS = 3
+from cordwood._base.csr import check_sparse, has_features
+from cordwood._base.sklearn_private import check_sample_weight, num_samples
+from cordwood._base.voting_classifier import check_classification_labels
 
 
 def check_estimator_list(estimators: Any) -> None:
@@ -96,11 +91,6 @@ def check_samples(X: Any) -> Any:
     return check_sparse(X)
 
 
-def has_features(X: Any) -> bool:
-    """Return whether `X` is two-dimensional, unlike a sequence of texts."""
-    return len(getattr(X, "shape", ())) == 2
-
-
 def check_training_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
 ) -> tuple[Any, ...]:
@@ -131,52 +121,6 @@ def check_training_data(
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, y[:, None])
     return X, y, sample_weight, groups
-
-
-def warn_of_few_groups(groups: Any, cv: Any) -> None:
-    """Warn if groups are so few or so unequal that out-of-fold predictions are misleading.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,) or None
-    cv : object
-        Parameter of the stack. The number of folds counts if it is an integer; "auto" stands for at
-        least three folds; other folds are the user's.
-
-    Warns
-    -----
-    UserWarning
-        If the largest group holds more than half of the samples, or if there are fewer groups than
-        folds.
-    """
-    if groups is None:
-        return
-    sizes = np.unique(groups, return_counts=True)[1]
-    n_groups, n_samples, n_largest = len(sizes), int(sizes.sum()), int(sizes.max())
-    n_folds = _MIN_AUTO_FOLDS if isinstance(cv, str) else int(cv) if isinstance(cv, Integral) else 0
-    if 2 * n_largest > n_samples:
-        warnings.warn(
-            f"The largest of {n_groups} groups holds {n_largest:,} of {n_samples:,} samples, so "
-            "that their out-of-fold predictions are those of base estimators fitted on the other "
-            f"{n_samples - n_largest:,}, and mislead the final estimator; divide this group, or "
-            "fit without groups.",
-            stacklevel=4,
-        )
-    elif n_groups < n_folds:
-        warnings.warn(
-            f"There are {n_groups} groups for {n_folds} folds, so that base estimators are "
-            f"cross-validated in {n_groups} folds, on fewer samples than they are finally fitted "
-            f"on; pass more groups, or set cv={n_groups}.",
-            stacklevel=4,
-        )
-
-
-@contextmanager
-def ignore_few_groups() -> Iterator[None]:
-    """Suppress `warn_of_few_groups`, for fits on a part of the samples that has fewer groups."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"(The largest of|There are) \d+ groups ", UserWarning)
-        yield
 
 
 def _check_length(X: Any, y: Any) -> None:

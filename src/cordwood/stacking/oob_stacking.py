@@ -17,19 +17,22 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory, validate_data
 
-from cordwood._base_classifier import check_at_least_two_classes
-from cordwood._param_validation import (
+from cordwood._base.csr import has_features
+from cordwood._base.param_validation import (
     BOOLEAN,
     N_JOBS,
     RANDOM_STATE,
     ParamValidationMixin,
     check_number,
 )
-from cordwood._sklearn import BaseComposition, CallbackSupportMixin, VisualBlock, with_callbacks
-from cordwood.stacking._final_predictions import FinalTrainingSet, assign_final_folds
-from cordwood.stacking._leakage import measure_oof_optimism
-from cordwood.stacking._member_scores import measure_disagreement, score_members
-from cordwood.stacking._meta_features import (
+from cordwood._base.sklearn_private import (
+    BaseComposition,
+    CallbackSupportMixin,
+    VisualBlock,
+    with_callbacks,
+)
+from cordwood._base.voting_classifier import check_at_least_two_classes
+from cordwood.oof.engine import (
     Fold,
     TrainingSet,
     choose_n_folds,
@@ -39,22 +42,24 @@ from cordwood.stacking._meta_features import (
     make_folds,
     predict_proba,
 )
+from cordwood.oof.groups import warn_of_few_groups
+from cordwood.oof.routing import is_routing_enabled, select_metadata
+from cordwood.oof.tasks import FitCallbacks, Task, run_tasks
+from cordwood.stacking._final_predictions import FinalTrainingSet, assign_final_folds
+from cordwood.stacking._leakage import measure_oof_optimism
+from cordwood.stacking._member_scores import measure_disagreement, score_members
 from cordwood.stacking._oof_records import OOFRecordsMixin
-from cordwood.stacking._parallel import FitCallbacks, Task, run_tasks
 from cordwood.stacking._pruning import PRUNE_TOL, choose_estimators, list_tolerances
-from cordwood.stacking._routing import is_routing_enabled, select_metadata
-from cordwood.stacking._shared_steps import fit_shared_steps, transform_steps
 from cordwood.stacking._validation import (
     check_cv_name,
     check_estimator_list,
     check_samples,
     check_training_data,
-    has_features,
     list_oob_policies,
     select_members,
-    warn_of_few_groups,
 )
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
+from cordwood.stacking.shared_steps import fit_shared_steps, transform_steps
 
 
 def _final_estimator_has(method: str) -> Callable[[Any], bool]:

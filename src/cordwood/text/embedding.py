@@ -15,8 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._encoding_progress import show_progress
-from cordwood._param_validation import (
+from cordwood._base.param_validation import (
     BOOLEAN,
     N_JOBS,
     Constraint,
@@ -24,12 +23,13 @@ from cordwood._param_validation import (
     integer,
     options,
 )
-from cordwood.encoders._blas import single_threaded_blas
+from cordwood.encoders.blas import single_threaded_blas
 from cordwood.encoders.bundle import open_bundled
 from cordwood.encoders.catalog import find_encoder, load_encoder
 from cordwood.encoders.embedding_cache import EmbeddingCache, Key, default_cache_dir, text_key
 from cordwood.encoders.encoder import EncodedTexts, Encoder, normalize_rows
 from cordwood.encoders.object_encoder import ObjectEncoder
+from cordwood.encoders.progress import show_progress
 from cordwood.exceptions import DataError, ModelFileError
 from cordwood.text.vectorizer import check_texts
 

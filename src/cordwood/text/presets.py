@@ -104,10 +104,10 @@ from typing import Any
 
 from cordwood.exceptions import CordwoodError
 from cordwood.text._html_removal import html_share, strip_html
-from cordwood.text._scripts import count_characters, unspaced_share
-from cordwood.text._vectorizer_params import VectorizerParams
 from cordwood.text.languages import LANGUAGES, detect_language, name_languages, sample_texts
+from cordwood.text.scripts import count_characters, unspaced_share
 from cordwood.text.stop_words import has_stop_words
+from cordwood.text.vectorizer_params import VectorizerParams
 
 PRESETS: Mapping[str, VectorizerParams] = MappingProxyType(
     {

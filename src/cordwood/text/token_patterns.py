@@ -16,7 +16,7 @@ name         in English text        use
   ``\w+`` splits into three.
 - An emoji is a token, with its skin tone and the emoji joined to it; a flag is a token.
 - Scripts that are written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) have no
-  tokens: their characters are counted as n-grams, see `cordwood.text._counting`.
+  tokens: their characters are counted as n-grams, see `cordwood.text.counting`.
 - Texts are normalized to Unicode normalization form C (NFC), in which é is one character.
 """
 
@@ -26,7 +26,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cordwood.text._scripts import (
+from cordwood.text.scripts import (
     EMOJI,
     EMOJI_ENDING,
     JOINERS,

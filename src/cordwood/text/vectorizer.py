@@ -18,10 +18,9 @@ from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
-from cordwood.text._analyzer import build_analyzer
 from cordwood.text._count_matrix import document_frequency, remap_columns
-from cordwood.text._counting import build_counter, count_terms
-from cordwood.text._vectorizer_params import VectorizerParams
+from cordwood.text.analyzer import build_analyzer
+from cordwood.text.counting import build_counter, count_terms
 from cordwood.text.languages import check_language
 from cordwood.text.presets import (
     AUTO_PARAMS,
@@ -31,6 +30,7 @@ from cordwood.text.presets import (
     choose_params,
     resolve_params,
 )
+from cordwood.text.vectorizer_params import VectorizerParams
 from cordwood.text.vocabulary import UNKNOWN, build_vocabulary, pack_strings, unpack_strings
 
 logger = logging.getLogger(__name__)

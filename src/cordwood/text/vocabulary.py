@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood.exceptions import ModelFileError
-from cordwood.text._analyzer import Analyzer
+from cordwood.text.analyzer import Analyzer
 
 UNKNOWN = -1
 """Column of a token that is not in the vocabulary."""
@@ -29,8 +29,8 @@ class ColumnLookup(dict[str, int]):
 
     Examples
     --------
-    >>> from cordwood.text._analyzer import build_analyzer
-    >>> from cordwood.text._vectorizer_params import VectorizerParams
+    >>> from cordwood.text.analyzer import build_analyzer
+    >>> from cordwood.text.vectorizer_params import VectorizerParams
     >>> vocabulary = build_vocabulary(["dog", "cat"])
     >>> columns = ColumnLookup(vocabulary, build_analyzer(VectorizerParams(stemmer="porter")))
     >>> columns["dogs"], columns["cow"]

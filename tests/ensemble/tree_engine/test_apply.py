@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood import _intrinsics
-from cordwood._csr import csr_arrays
+from cordwood._base.csr import csr_arrays
+from cordwood._kernels import intrinsics as _intrinsics
 from cordwood.ensemble._tree_engine.apply import allocate_row_block
 from cordwood.ensemble.forests import RandomForestClassifier
 

@@ -22,7 +22,7 @@ from scipy import stats
 from sklearn import ensemble
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cordwood._csr import csr_arrays
+from cordwood._base.csr import csr_arrays
 from cordwood.ensemble._tree_engine.apply import vote
 from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier

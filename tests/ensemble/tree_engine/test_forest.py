@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood._csr import csr_arrays
+from cordwood._base.csr import csr_arrays
 from cordwood.ensemble._tree_engine.apply import apply, vote
 from cordwood.ensemble._tree_engine.forest import (
     Forest,

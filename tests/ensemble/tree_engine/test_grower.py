@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
-from cordwood._csr import csc_arrays
+from cordwood._base.csr import csc_arrays
 from cordwood.ensemble._tree_engine.binning import bin_matrix
 from cordwood.ensemble._tree_engine.bootstrap import draw_counts
 from cordwood.ensemble._tree_engine.grower import TreeParams, _weight_unit, grow_forest

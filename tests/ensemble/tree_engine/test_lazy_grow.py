@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood._csr import csr_arrays
-from cordwood._intrinsics import read_only
+from cordwood._base.csr import csr_arrays
+from cordwood._kernels.intrinsics import read_only
 from cordwood.ensemble._tree_engine.lazy_trees import (
     LazyTreeParams,
     allocate_lazy_workspace,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood._csr import csr_arrays
+from cordwood._base.csr import csr_arrays
 from cordwood.ensemble._tree_engine.apply import apply
 from cordwood.ensemble._tree_engine.leaf_votes import predict_trees, sum_votes
 from cordwood.ensemble.forests import RandomForestClassifier

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood._csr import csc_arrays
+from cordwood._base.csr import csc_arrays
 from cordwood.ensemble._tree_engine.binning import bin_matrix
 from cordwood.ensemble._tree_engine.grower import allocate_grow_workspace
 

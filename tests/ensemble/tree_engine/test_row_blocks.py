@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood._csr import csr_arrays
+from cordwood._base.csr import csr_arrays
 from cordwood.ensemble._tree_engine.apply import allocate_row_block, apply, as_mask
 from cordwood.ensemble._tree_engine.bootstrap import pack_in_bag
 from cordwood.ensemble._tree_engine.row_blocks import (

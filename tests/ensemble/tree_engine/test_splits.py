@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cordwood._csr import csc_arrays
+from cordwood._base.csr import csc_arrays
 from cordwood.ensemble._tree_engine.binning import bin_matrix
 
 SAMPLE_BITS = np.uint32(8)

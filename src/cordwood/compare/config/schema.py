@@ -24,8 +24,8 @@ from pydantic import (
     model_validator,
 )
 
-from cordwood.datasets._lines import MAX_ROW_LENGTH, Progress
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
+from cordwood.datasets.lines import MAX_ROW_LENGTH, Progress
 from cordwood.datasets.readers import Format, read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
 

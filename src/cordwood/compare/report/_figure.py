@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 from cordwood.compare.report._label_placement import Box
 from cordwood.exceptions import CordwoodError
 

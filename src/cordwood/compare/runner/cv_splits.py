@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
-from cordwood.multilabel._indicators import find_rarest_labels, to_indicators
+from cordwood.multilabel.indicators import find_rarest_labels, to_indicators
 
 Indices = NDArray[np.intp]
 

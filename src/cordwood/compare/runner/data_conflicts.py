@@ -13,7 +13,7 @@ from cordwood.compare.config.schema import DatasetConfig
 from cordwood.compare.runner.trials import Trial, build_pipeline, list_trials
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
-from cordwood.multilabel._members import list_members
+from cordwood.multilabel.members import list_members
 
 
 def check_data(plan: Plan, dataset: DatasetConfig, data: Corpus | FeatureMatrix) -> None:

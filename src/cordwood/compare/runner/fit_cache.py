@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import joblib
 
-from cordwood._resources import Timing, timer
+from cordwood._base.resources import Timing, timer
 
 
 class FitCache:

@@ -19,7 +19,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import ArrayLike, NDArray
 
-from cordwood import _atomic as atomic
+from cordwood._base import atomic
 from cordwood.exceptions import DataError
 
 _FILE_LOCK = "ledger"

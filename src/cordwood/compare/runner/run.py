@@ -11,7 +11,7 @@ A record of the ledger has the fields
 - `n_words`: number of distinct words of the rules, for rule-based learners; `rounds`: if the plan
   requests them, numbers `n` of boosting rounds, and the `train` and `test` scores after these;
 - `fit_cpu_seconds`, `fit_wall_seconds`, and the same for `tune` and `predict`; `peak_memory`: in
-  bytes, or null if not available (see `cordwood._resources`);
+  bytes, or null if not available (see `cordwood._base.resources`);
 - `n_train`, `n_test`: numbers of samples; `warnings`: messages of warnings of the learner;
 - `versions`: of Python and the libraries; `time`: when the trial finished, in UTC;
 - `error`: message in one line, instead of all results, if the trial failed.
@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from cordwood._param_validation import check_jobs
+from cordwood._base.param_validation import check_jobs
 from cordwood.compare.config.external_estimator import find_distributions
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.runner import dataset_cache
@@ -46,7 +46,7 @@ from cordwood.compare.runner.parent_watch import exit_with_parent
 from cordwood.compare.runner.record_validation import read_records
 from cordwood.compare.runner.run_trial import TrialResult, run_trial
 from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
-from cordwood.datasets._lines import Progress
+from cordwood.datasets.lines import Progress
 from cordwood.exceptions import CordwoodError
 
 _POLL_INTERVAL = 0.2  # seconds between checks for trials that other processes are running

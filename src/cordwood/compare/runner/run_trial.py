@@ -18,8 +18,8 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
-from cordwood._empty_features import EmptyFeatureRemover, is_mostly_empty
-from cordwood._resources import PeakMemory, timer
+from cordwood._base.empty_features import EmptyFeatureRemover, is_mostly_empty
+from cordwood._base.resources import PeakMemory, timer
 from cordwood._training_options import wrap_multilabel
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import Split, split
@@ -44,7 +44,7 @@ from cordwood.compare.runner.tuning import (
 )
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
-from cordwood.results.prediction_records import MultiLabelPredictions, Predictions
+from cordwood.metrics.predictions import MultiLabelPredictions, Predictions
 
 _N_WARM_UP = 200  # samples
 _warmed_up: set[tuple[str, type, bool]] = set()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood._resources import Timing, timer
+from cordwood._base.resources import Timing, timer
 from cordwood.compare.runner.trial_scores import make_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 

@@ -13,10 +13,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cordwood.compare.runner.thresholds import category_scores
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.multilabel._indicators import to_indicators
+from cordwood.metrics.predictions import MultiLabelPredictions, Predictions
+from cordwood.metrics.scoring import score, score_multilabel
+from cordwood.multilabel.indicators import to_indicators
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
-from cordwood.results.prediction_records import MultiLabelPredictions, Predictions
-from cordwood.results.scoring import score, score_multilabel
 
 
 def make_target(data: Corpus | FeatureMatrix) -> NDArray[Any]:

@@ -36,8 +36,8 @@ from cordwood.compare.runner.trial_scores import (
     make_predictions,
 )
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.results.prediction_records import MultiLabelPredictions, Predictions
-from cordwood.stacking._meta_features import supports_oob
+from cordwood.metrics.predictions import MultiLabelPredictions, Predictions
+from cordwood.oof.engine import supports_oob
 
 MakePipeline = Callable[[Mapping[str, Any]], Pipeline]
 """Makes an unfitted pipeline with the given parameters."""

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import CSRArrays, borrow, count_bits, lowest_bit, read_only
-from cordwood._jit import Float32Array, Float64Array, Int, Record, helper, inlined, kernel
+from cordwood._kernels.intrinsics import CSRArrays, borrow, count_bits, lowest_bit, read_only
+from cordwood._kernels.jit import Float32Array, Float64Array, Int, Record, helper, inlined, kernel
 from cordwood.ensemble._tree_engine.forest import Forest
 from cordwood.ensemble._tree_engine.threads import map_threads
 

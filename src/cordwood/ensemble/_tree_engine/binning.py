@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import CSCArrays
-from cordwood._jit import Float32Array, Int, UInt32Array, helper, kernel
+from cordwood._kernels.intrinsics import CSCArrays
+from cordwood._kernels.jit import Float32Array, Int, UInt32Array, helper, kernel
 
 Int64Array: TypeAlias = NDArray[np.int64]
 

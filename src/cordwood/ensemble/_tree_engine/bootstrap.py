@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import read_only
-from cordwood._jit import Float64Array, Int, UInt32Array, kernel
-from cordwood._random import randbelow, uniform
+from cordwood._kernels.intrinsics import read_only
+from cordwood._kernels.jit import Float64Array, Int, UInt32Array, kernel
+from cordwood._kernels.random import randbelow, uniform
 
 _ONE = np.uint32(1)
 

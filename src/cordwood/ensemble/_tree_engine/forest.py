@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import read_only
+from cordwood._kernels.intrinsics import read_only
 
 # Types of a forest's `feature_and_side` and `far_child`.
 NARROW_DTYPES: tuple[type, type] = (np.uint16, np.int16)

@@ -8,8 +8,8 @@ any time, and all lists that are built for a tree have about as many entries as 
 
 import numpy as np
 
-from cordwood._intrinsics import borrow, prefetch
-from cordwood._jit import (
+from cordwood._kernels.intrinsics import borrow, prefetch
+from cordwood._kernels.jit import (
     Float,
     Float64Array,
     Int,
@@ -20,7 +20,7 @@ from cordwood._jit import (
     inlined,
     kernel,
 )
-from cordwood._random import hypergeometric, randbelow
+from cordwood._kernels.random import hypergeometric, randbelow
 from cordwood.ensemble._tree_engine.postings import (
     UNREAD,
     build_postings,

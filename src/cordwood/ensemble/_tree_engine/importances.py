@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import borrow
-from cordwood._jit import Float, Float64Array, Int, Record, helper, kernel
+from cordwood._kernels.intrinsics import borrow
+from cordwood._kernels.jit import Float, Float64Array, Int, Record, helper, kernel
 from cordwood.ensemble._tree_engine.forest import Forest, number_features
 
 # With more features than this, only those that trees split on are processed.

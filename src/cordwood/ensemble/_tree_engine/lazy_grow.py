@@ -8,8 +8,8 @@ tree.
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import borrow
-from cordwood._jit import (
+from cordwood._kernels.intrinsics import borrow
+from cordwood._kernels.jit import (
     Float,
     Float32Array,
     Float64Array,
@@ -21,7 +21,7 @@ from cordwood._jit import (
     inlined,
     kernel,
 )
-from cordwood._random import hypergeometric, randbelow
+from cordwood._kernels.random import hypergeometric, randbelow
 from cordwood.ensemble._tree_engine.lazy_splits import (
     IntArray,
     LazyNode,

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import (
+from cordwood._kernels.jit import (
     Float,
     Float32Array,
     Float64Array,
@@ -32,7 +32,7 @@ from cordwood._jit import (
     helper,
     inlined,
 )
-from cordwood._random import uniform
+from cordwood._kernels.random import uniform
 from cordwood.ensemble._tree_engine.splits import cannot_improve, split_score
 
 IntArray: TypeAlias = NDArray[np.int64]

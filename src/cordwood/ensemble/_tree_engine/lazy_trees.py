@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import CSRArrays, read_only
+from cordwood._kernels.intrinsics import CSRArrays, read_only
 from cordwood.ensemble._tree_engine.lazy_grow import fingerprint_rows, vote_queries
 from cordwood.ensemble._tree_engine.local_index import N_STRATA
 

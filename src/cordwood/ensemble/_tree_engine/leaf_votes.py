@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import borrow, read_only
-from cordwood._jit import Float64Array, Int, Record, kernel
+from cordwood._kernels.intrinsics import borrow, read_only
+from cordwood._kernels.jit import Float64Array, Int, Record, kernel
 from cordwood.ensemble._tree_engine.apply import add_class_frequencies
 from cordwood.ensemble._tree_engine.forest import Forest
 

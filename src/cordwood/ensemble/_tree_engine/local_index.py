@@ -8,7 +8,7 @@ state of a tree, the samples of its node and their weights, is kept separately.
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import Float32Array, Int, Record, UInt32Array, helper, inlined
+from cordwood._kernels.jit import Float32Array, Int, Record, UInt32Array, helper, inlined
 
 _ZERO, _ONE, _TWO = np.uint32(0), np.uint32(1), np.uint32(2)
 

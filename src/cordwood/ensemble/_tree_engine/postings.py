@@ -11,7 +11,7 @@ when the list is read the next time, so the work is done only for features that 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._jit import Int, Record, UInt32Array, helper, inlined
+from cordwood._kernels.jit import Int, Record, UInt32Array, helper, inlined
 
 _ZERO, _ONE, _BYTE, _EIGHT = np.uint32(0), np.uint32(1), np.uint32(255), np.uint32(8)
 

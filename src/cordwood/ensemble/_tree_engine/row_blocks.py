@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._intrinsics import CSRArrays, borrow, read_only
-from cordwood._jit import Int, Record, kernel
+from cordwood._kernels.intrinsics import CSRArrays, borrow, read_only
+from cordwood._kernels.jit import Int, Record, kernel
 from cordwood.ensemble._tree_engine.apply import (
     BLOCK,
     RowBlock,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cordwood._jit import (
+from cordwood._kernels.jit import (
     Float,
     Float32Array,
     Float64Array,
@@ -31,7 +31,7 @@ from cordwood._jit import (
     helper,
     inlined,
 )
-from cordwood._random import uniform
+from cordwood._kernels.random import uniform
 
 _ONE = np.uint32(1)
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from cordwood._empty_features import EmptyFeatureRemover
+from cordwood._base.empty_features import EmptyFeatureRemover
 from cordwood.persist._class_schema import Interface, InterfaceOf, Schema, scaler_interface
 from cordwood.persist._errors import Rejected
 from cordwood.persist._evaluation_field import EvaluationField

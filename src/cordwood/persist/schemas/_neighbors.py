@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood._csr import check_labelled_csr
-from cordwood._random import MAX_SEED
+from cordwood._base.csr import check_labelled_csr
+from cordwood._kernels.random import MAX_SEED
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.neighbors.index import METRICS
 from cordwood.neighbors.k_neighbors import NeighborsClassifier

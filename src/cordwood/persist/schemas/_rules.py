@@ -17,8 +17,8 @@ from cordwood.persist._fields import (
     choice,
 )
 from cordwood.persist.schemas._linear import check_label_indices
-from cordwood.rules._records import RuleSet, check_rules
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
+from cordwood.rules.records import RuleSet, check_rules
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import ModelDecoder, ModelEncoder

@@ -9,14 +9,14 @@ import numpy as np
 from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
 from cordwood.persist._errors import Rejected, shorten
 from cordwood.persist._fields import Array, Field, Sizes, choice, match_sizes, text
-from cordwood.text._analyzer import build_analyzer
-from cordwood.text._counting import MAX_UNSPACED, build_counter
-from cordwood.text._scripts import is_unspaced, split_characters
-from cordwood.text._vectorizer_params import VectorizerParams
+from cordwood.text.analyzer import build_analyzer
+from cordwood.text.counting import MAX_UNSPACED, build_counter
 from cordwood.text.languages import check_language
 from cordwood.text.presets import PRESETS, check_auto_for
+from cordwood.text.scripts import is_unspaced, split_characters
 from cordwood.text.token_patterns import TOKEN_PATTERNS
 from cordwood.text.vectorizer import TextVectorizer
+from cordwood.text.vectorizer_params import VectorizerParams
 
 if TYPE_CHECKING:
     from cordwood.persist._objects import ModelDecoder, ModelEncoder

@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cordwood._base_classifier import check_classification_labels
-from cordwood._param_validation import ParamValidationMixin
-from cordwood._sklearn import check_sample_weight
+from cordwood._base.param_validation import ParamValidationMixin
+from cordwood._base.sklearn_private import check_sample_weight
+from cordwood._base.voting_classifier import check_classification_labels
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from sklearn.utils import gen_batches
 
-from cordwood._param_validation import options
+from cordwood._base.param_validation import options
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, check_probabilities
 
 _BATCH_SIZE = 256  # samples whose features fit in the processor cache

@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from cordwood._param_validation import POSITIVE, options, real
+from cordwood._base.param_validation import POSITIVE, options, real
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
 
 # Status of L-BFGS-B if it reached its iteration limit. Another status reports line searches that

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import nnls
 from sklearn.utils import gen_batches
 
-from cordwood._param_validation import BOOLEAN, options
+from cordwood._base.param_validation import BOOLEAN, options
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
 
 _BATCH_SIZE = 4096

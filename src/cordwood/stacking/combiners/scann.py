@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils import gen_batches
 
-from cordwood._param_validation import real
+from cordwood._base.param_validation import real
 from cordwood.stacking.combiners._combiner import (
     BaseCombiner,
     Codes,

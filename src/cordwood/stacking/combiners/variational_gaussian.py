@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 
-from cordwood._param_validation import POSITIVE, class_weights, integer, options
+from cordwood._base.param_validation import POSITIVE, class_weights, integer, options
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from cordwood._param_validation import options
+from cordwood._base.param_validation import options
 from cordwood.stacking.combiners._combiner import (
     BaseCombiner,
     Codes,

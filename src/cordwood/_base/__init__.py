@@ -1,0 +1,1 @@
+"""What every package uses: validation, sparse matrices, labels, files and display."""

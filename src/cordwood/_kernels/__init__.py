@@ -1,0 +1,1 @@
+"""Compilation and cache of numba kernels, array records, intrinsics and random numbers."""

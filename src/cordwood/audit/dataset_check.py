@@ -1,0 +1,350 @@
+"""Check of labelled data before training: labels, empty and duplicate texts, leakage."""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from cordwood._base.duplicates import hashable_samples
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.exceptions import DataError
+from cordwood.stacking.related_samples import find_related
+
+# Cross-validation with fewer samples leaves some folds without the class.
+_MIN_CLASS_SIZE = 5
+
+# With this many classes, and fewer than three samples in each on average, labels look like ids.
+_MIN_ID_CLASSES = 20
+_MAX_ID_CLASS_SIZE = 3
+
+# With more distinct numbers, labels look like a quantity; ratings have few.
+_MAX_NUMBERS = 20
+
+_N_EXAMPLES = 3
+_MAX_SHOWN = 40
+
+_SEPARATORS = (";", "|", ",")
+
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
+)
+_ID = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in the data that makes a classifier worse, or its score too good.
+
+    Parameters
+    ----------
+    kind : str
+        What it is, such as "empty texts".
+    message : str
+        One sentence with numbers, examples and advice.
+    ids : tuple of str, default=()
+        Ids of the samples, if the finding concerns single samples.
+    """
+
+    kind: str
+    message: str
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DatasetCheck:
+    """Result of `check_dataset`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    class_counts : dict of str to int
+        Number of samples of each class, the largest class first.
+    findings : tuple of Finding
+        What was found; empty if nothing was.
+    """
+
+    n_samples: int
+    class_counts: dict[str, int]
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(finding.message for finding in self.findings) or "no findings"
+
+
+def check_dataset(
+    data: Corpus | FeatureMatrix,
+    *,
+    test: Corpus | FeatureMatrix | None = None,
+    random_state: int = 0,
+) -> DatasetCheck:
+    """Look for mistakes in labelled data before training.
+
+    Finds classes of fewer than five samples, labels that differ only by case or white space, labels
+    that look like dates, numbers, ids or lists, empty texts, duplicates and near-duplicates, equal
+    texts with different labels, and test samples that are training samples.
+
+    Parameters
+    ----------
+    data : Corpus or FeatureMatrix
+        Labelled samples.
+    test : Corpus or FeatureMatrix, optional
+        Test samples, to be compared with `data`.
+    random_state : int, default=0
+        Chooses the samples whose near-duplicates are sought, if there are more than 3,000.
+
+    Returns
+    -------
+    DatasetCheck
+        Class counts and findings.
+
+    Raises
+    ------
+    DataError
+        If the samples have no labels.
+
+    Examples
+    --------
+    >>> from cordwood import Corpus
+    >>> corpus = Corpus(
+    ...     texts=["it purrs", "it barks", "it meows", "it barks", " "],
+    ...     ids=["1", "2", "3", "4", "5"],
+    ...     labels=["cat", "dog", "Cat ", "cat", "dog"],
+    ... )
+    >>> for finding in check_dataset(corpus).findings:
+    ...     print(finding.message)
+    3 classes have fewer than 5 samples: cat (2), dog (2), Cat  (1); merge or remove them
+    1 label is spelled in several ways: 'cat' (2) and 'Cat ' (1); unify the spelling
+    1 text is empty: 5; remove it, or check the text column
+    1 text occurs with different labels: 'it barks' as dog and cat (2, 4); correct the labels
+    """
+    if data.labels is None:
+        raise DataError("the samples have no labels; check_dataset needs labelled samples")
+    labels = [str(label) for each in data.labels for label in _as_tuple(each)]
+    counts = Counter(labels)
+    findings = [
+        *check_labels(counts, data.multilabel),
+        *_check_texts(data),
+        *_check_duplicates(data, random_state),
+        *(() if test is None else _check_leakage(data, test)),
+    ]
+    return DatasetCheck(len(data), dict(counts.most_common()), tuple(findings))
+
+
+def check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
+    """Find small classes, labels that are spelled in several ways, and labels of another kind."""
+    odd = None if multilabel else _find_odd_labels(counts)
+    if odd is not None:
+        yield odd
+    small = [(label, n) for label, n in counts.most_common() if n < _MIN_CLASS_SIZE]
+    # If labels look like ids, all classes are small for that reason.
+    if small and odd is None:
+        shown = _enumerate(f"{_shorten(label)} ({n})" for label, n in small)
+        yield Finding(
+            "small classes",
+            f"{_count(len(small), 'class has', 'classes have')} fewer than {_MIN_CLASS_SIZE} "
+            f"samples: {shown}; merge or remove them",
+        )
+    spellings = defaultdict(list)
+    for label in counts:
+        spellings[normalize_text(label)].append(label)
+    doubled = [same for same in spellings.values() if len(same) > 1]
+    if doubled:
+        shown = _enumerate(
+            " and ".join(f"{_shorten(label)!r} ({counts[label]})" for label in same)
+            for same in doubled
+        )
+        yield Finding(
+            "spellings",
+            f"{_count(len(doubled), 'label is', 'labels are')} spelled in several ways: {shown}; "
+            "unify the spelling",
+        )
+
+
+def _find_odd_labels(counts: Counter[str]) -> Finding | None:
+    """Find labels that look as if another column had been meant."""
+    labels = list(counts)
+    n_samples = counts.total()
+    example = f"such as {_shorten(labels[0])!r}"
+    if _most(_DATE.fullmatch(label.strip()) for label in labels):
+        return Finding("dates", f"the labels look like dates, {example}; check the label column")
+    if _most(_ID.fullmatch(label.strip()) for label in labels):
+        return Finding("ids", f"the labels look like ids, {example}; check the label column")
+    if len(labels) > _MAX_NUMBERS and _most(_is_number(label) for label in labels):
+        return Finding(
+            "numbers",
+            f"the labels look like a quantity: {len(labels):,} distinct numbers, {example}; check "
+            "the label column, or group them into classes",
+        )
+    for separator in _SEPARATORS:
+        parts = {part.strip() for label in labels for part in label.split(separator)}
+        n_lists = sum(counts[label] for label in labels if separator in label)
+        # Lists of a few labels in many combinations have fewer labels than combinations.
+        if n_lists >= 0.1 * n_samples and len(parts) < len(labels):
+            listed = next(label for label in labels if separator in label)
+            return Finding(
+                "lists",
+                f"the labels look like lists separated by {separator!r}, such as "
+                f"{_shorten(listed)!r}: {len(labels):,} combinations of {len(parts):,} labels; "
+                f"read them with label_separator={separator!r} / --label-separator {separator!r}",
+            )
+    if len(labels) >= _MIN_ID_CLASSES and n_samples < _MAX_ID_CLASS_SIZE * len(labels):
+        return Finding(
+            "ids",
+            f"there are {len(labels):,} classes for {n_samples:,} samples, {example}; check the "
+            "label column",
+        )
+    return None
+
+
+def _check_texts(data: Corpus | FeatureMatrix) -> Iterator[Finding]:
+    if not isinstance(data, Corpus):
+        return
+    ids = tuple(id for id, text in zip(data.ids, data.texts, strict=True) if not text.strip())
+    if ids:
+        yield Finding(
+            "empty texts",
+            f"{_count(len(ids), 'text is', 'texts are')} empty: {_enumerate(ids)}; remove "
+            f"{'it' if len(ids) == 1 else 'them'}, or check the text column",
+            ids,
+        )
+
+
+def _check_duplicates(data: Corpus | FeatureMatrix, random_state: int) -> Iterator[Finding]:
+    same = group_equal(data)
+    labels = data.labels or ()
+    contradictory = [group for group in same if len({labels[i] for i in group}) > 1]
+    if contradictory:
+        shown = _enumerate(
+            f"{_describe(data, group[0])} as "
+            f"{' and '.join(dict.fromkeys(_shorten(str(labels[i])) for i in group))} "
+            f"({', '.join(data.ids[i] for i in group[:_N_EXAMPLES])})"
+            for group in contradictory
+        )
+        yield Finding(
+            "contradictory labels",
+            f"{_count(len(contradictory), 'text occurs', 'texts occur')} with different labels: "
+            f"{shown}; correct the labels",
+            tuple(data.ids[i] for group in contradictory for i in group),
+        )
+    agreeing = [group for group in same if len({labels[i] for i in group}) == 1]
+    if agreeing:
+        n_repeats = sum(len(group) - 1 for group in agreeing)
+        shown = _enumerate(f"{_describe(data, group[0])} {len(group)} times" for group in agreeing)
+        yield Finding(
+            "duplicates",
+            f"{_count(n_repeats, 'sample repeats', 'samples repeat')} an earlier one: {shown}; "
+            "keep them together when you split the data",
+            tuple(data.ids[i] for group in agreeing for i in group[1:]),
+        )
+    empty = [i for i, key in enumerate(_keys(data)) if key is None]
+    reported = {*empty, *(i for group in same for i in group)}
+    yield from _check_near_duplicates(data, reported, random_state)
+
+
+def _check_near_duplicates(
+    data: Corpus | FeatureMatrix, reported: set[int], random_state: int
+) -> Iterator[Finding]:
+    samples: Any = np.array(data.texts, object) if isinstance(data, Corpus) else data.X
+    related = find_related(samples, data.groups, np.random.RandomState(random_state))
+    clusters = defaultdict(list)
+    for i in np.flatnonzero(related.is_related).tolist():
+        if i not in reported:
+            clusters[int(related.cluster[i])].append(i)
+    near = [cluster for cluster in clusters.values() if len(cluster) > 1]
+    if not near:
+        return
+    ids = tuple(data.ids[i] for cluster in near for i in cluster)
+    n_sought = int(related.is_query.sum())
+    among = "" if n_sought == len(data) else f" of {n_sought:,} that were compared"
+    shown = _enumerate(
+        f"{_describe(data, cluster[0])} ({data.ids[cluster[0]]}, {data.ids[cluster[1]]})"
+        for cluster in near
+    )
+    yield Finding(
+        "near-duplicates",
+        f"{_count(len(ids), 'sample')}{among} are nearly equal to another one: {shown}; keep them "
+        "together when you split the data",
+        ids,
+    )
+
+
+def _check_leakage(data: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix) -> Iterator[Finding]:
+    known = set(_keys(data))
+    ids = tuple(
+        id
+        for id, key in zip(test.ids, _keys(test), strict=True)
+        if key is not None and key in known
+    )
+    if ids:
+        yield Finding(
+            "leakage",
+            f"{_count(len(ids), 'test sample is', 'test samples are')} among the training samples: "
+            f"{_enumerate(ids)}; remove them, because a model is better on samples that it knows",
+            ids,
+        )
+
+
+def group_equal(data: Corpus | FeatureMatrix) -> list[list[int]]:
+    """Return the indices of equal samples; empty texts are not compared."""
+    groups = defaultdict(list)
+    for i, key in enumerate(_keys(data)):
+        if key is not None:
+            groups[key].append(i)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _keys(data: Corpus | FeatureMatrix) -> Iterator[Hashable]:
+    """Yield a key of each sample that equal samples share; None for an empty text."""
+    if isinstance(data, Corpus):
+        yield from (normalize_text(text) or None for text in data.texts)
+    else:
+        yield from hashable_samples(data.X)
+
+
+def normalize_text(text: str) -> str:
+    """Return a text without differences of case, white space and Unicode representation."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _describe(data: Corpus | FeatureMatrix, index: int) -> str:
+    if isinstance(data, Corpus):
+        return repr(_shorten(" ".join(data.texts[index].split())))
+    return f"sample {data.ids[index]}"
+
+
+def _as_tuple(label: Any) -> tuple[Any, ...]:
+    return label if isinstance(label, tuple) else (label,)
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+def _most(matches: Iterable[object]) -> bool:
+    found = list(map(bool, matches))
+    return bool(found) and sum(found) >= 0.9 * len(found)
+
+
+def _count(n: int, singular: str, plural: str | None = None) -> str:
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def _enumerate(items: Iterable[str] | Sequence[str]) -> str:
+    items = iter(items)
+    shown = list(islice(items, _N_EXAMPLES))
+    n_more = sum(1 for _ in items)
+    return ", ".join(shown) + (f" and {n_more:,} more" if n_more else "")
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."

@@ -1,0 +1,362 @@
+"""Results of explanations: contributions of members, words, terms and training samples."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood.exceptions import CordwoodError
+from cordwood.explain._word_folding import FoldedTerms
+from cordwood.explain.html import render_explanation, render_list
+
+Floats = NDArray[np.float64]
+
+
+class LocatedTerms(NamedTuple):
+    """Contributions of terms, whose names and spans are looked up only if they are needed.
+
+    Parameters
+    ----------
+    folded : FoldedTerms
+    rows : int array of shape (n_terms,)
+        Positions of the terms in `folded`.
+    contributions : float64 array of shape (n_terms, n_classes)
+    """
+
+    folded: FoldedTerms
+    rows: NDArray[np.intp]
+    contributions: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbor:
+    """Contribution of one training sample.
+
+    Parameters
+    ----------
+    index : int
+        Index of the sample in the training set.
+    label : object
+        Its class label.
+    similarity : float
+        Its cosine similarity to the text, or minus its Euclidean distance.
+    contributions : ndarray of shape (n_classes,)
+        Contributions to the output. Those of all neighbors of a nearest-neighbors member add up to
+        the contribution of the member.
+    shared_terms : tuple of str
+        Terms that the sample shares with the text, the most similar first.
+    """
+
+    index: int
+    label: Any
+    similarity: float
+    contributions: Floats
+    shared_terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberExplanation:
+    """Contribution of one member of a stack, or of the only classifier of a model.
+
+    Parameters
+    ----------
+    name : str
+        Name of the member.
+    method : str
+        How contributions of its terms were computed.
+    is_exact : bool
+        Whether they are exact Shapley values of the scores of the member.
+    contributions : ndarray of shape (n_classes,)
+        Contributions of the member to the output.
+    neighbors : tuple of Neighbor
+        Nearest training samples, the nearest first, if the member uses them.
+    located : LocatedTerms
+        Terms of the text with a contribution; see `terms`, `term_spans` and `term_contributions`.
+    """
+
+    name: str
+    method: str
+    is_exact: bool
+    contributions: Floats
+    neighbors: tuple[Neighbor, ...]
+    located: LocatedTerms = field(repr=False)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Terms of the text: words, n-grams of words, or n-grams of characters."""
+        return tuple(self.located.folded.names[row] for row in self.located.rows.tolist())
+
+    @property
+    def term_spans(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Character spans of each term in the text."""
+        return tuple(self.located.folded.spans[row] for row in self.located.rows.tolist())
+
+    @property
+    def term_contributions(self) -> Floats:
+        """Contributions of the terms to the output through this member: (n_terms, n_classes)."""
+        return self.located.contributions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Explanation of the prediction of one text.
+
+    For each class, the baseline and the contributions of all members add up to the output in
+    `values`; so do the baseline, the contributions of all words, those of other columns, and those
+    of absent terms.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    classes : ndarray of shape (n_classes,)
+        Class labels of the model.
+    output : {"log_odds", "probability"}
+        Quantity that contributions add up to.
+    probabilities : ndarray of shape (n_classes,)
+        Class probabilities.
+    baseline : ndarray of shape (n_classes,)
+        Output for the empty text.
+    values : ndarray of shape (n_classes,)
+        Output for the text.
+    words : tuple of str
+        Words of the text, in their order.
+    spans : tuple of (int, int)
+        Character spans of the words.
+    word_contributions : ndarray of shape (n_words, n_classes)
+        Contributions of the words.
+    absent_terms : tuple of str
+        Terms with a contribution that are not in the text; only lazy forests have such terms.
+    absent_contributions : ndarray of shape (n_absent, n_classes)
+        Their contributions.
+    members : tuple of MemberExplanation
+        Contributions of the members.
+    columns : dict of str to str
+        Values of the columns of a table that are not texts, and have a contribution.
+    column_contributions : ndarray of shape (n_columns, n_classes)
+        Their contributions.
+    """
+
+    text: str
+    classes: NDArray[Any]
+    output: str
+    probabilities: Floats
+    baseline: Floats
+    values: Floats
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    word_contributions: Floats
+    absent_terms: tuple[str, ...]
+    absent_contributions: Floats
+    members: tuple[MemberExplanation, ...]
+    columns: dict[str, str]
+    column_contributions: Floats
+
+    @property
+    def prediction(self) -> Any:
+        """The most probable class."""
+        return self.classes.tolist()[int(np.argmax(self.probabilities))]
+
+    def class_index(self, label: Any = None) -> int:
+        """Return the position of a class in `classes`.
+
+        Parameters
+        ----------
+        label : object, default=None
+            A class label; None is the most probable class.
+
+        Returns
+        -------
+        int
+        """
+        if label is None:
+            return int(np.argmax(self.probabilities))
+        return find_class(self.classes, label)
+
+    def top_classes(self, n: int = 3) -> list[Any]:
+        """Return the most probable classes, the most probable first.
+
+        Parameters
+        ----------
+        n : int, default=3
+            Maximum number of classes.
+
+        Returns
+        -------
+        list
+        """
+        order = np.argsort(-self.probabilities, kind="stable")[:n]
+        return [self.classes.tolist()[i] for i in order]
+
+    def top_words(self, label: Any = None, n: int = 10) -> list[tuple[str, float]]:
+        """Return the words with the largest contributions.
+
+        Parameters
+        ----------
+        label : object, default=None
+            A class label; None is the most probable class.
+        n : int, default=10
+            Maximum number of words.
+
+        Returns
+        -------
+        list of (str, float)
+            Words in lower case, with the sum of the contributions of all occurrences, the largest
+            absolute value first. Words without contribution are omitted.
+        """
+        column = self.word_contributions[:, self.class_index(label)]
+        totals: dict[str, float] = {}
+        for word, value in zip(self.words, column.tolist(), strict=True):
+            totals[word.lower()] = totals.get(word.lower(), 0.0) + value
+        found = [(word, value) for word, value in totals.items() if value]
+        return sorted(found, key=lambda pair: -abs(pair[1]))[:n]
+
+    def top_columns(self, label: Any = None, n: int = 10) -> list[tuple[str, float]]:
+        """Return the columns with the largest contributions, such as ``price = 3``.
+
+        Parameters
+        ----------
+        label : object, default=None
+            A class label; None is the most probable class.
+        n : int, default=10
+            Maximum number of columns.
+
+        Returns
+        -------
+        list of (str, float)
+            Columns that are not texts with their values, the largest absolute value first.
+        """
+        names = [f"{name} = {value}" for name, value in self.columns.items()]
+        values = self.column_contributions[:, self.class_index(label)].tolist()
+        found = [pair for pair in zip(names, values, strict=True) if pair[1]]
+        return sorted(found, key=lambda pair: -abs(pair[1]))[:n]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to built-in types that `json.dumps` accepts.
+
+        Returns
+        -------
+        dict
+            Contributions are lists in the order of ``classes``.
+        """
+        return {
+            "text": self.text,
+            "classes": self.classes.tolist(),
+            "output": self.output,
+            "prediction": self.prediction,
+            "probabilities": self.probabilities.tolist(),
+            "baseline": self.baseline.tolist(),
+            "values": self.values.tolist(),
+            "members": [_member_to_dict(member) for member in self.members],
+            "words": [
+                {"word": word, "start": start, "end": end, "contributions": values}
+                for word, (start, end), values in zip(
+                    self.words, self.spans, self.word_contributions.tolist(), strict=True
+                )
+            ],
+            "columns": [
+                {"column": name, "value": value, "contributions": values}
+                for (name, value), values in zip(
+                    self.columns.items(), self.column_contributions.tolist(), strict=True
+                )
+            ],
+            "absent_terms": [
+                {"term": term, "contributions": values}
+                for term, values in zip(
+                    self.absent_terms, self.absent_contributions.tolist(), strict=True
+                )
+            ],
+        }
+
+    def __str__(self) -> str:
+        index = self.class_index()
+        name = self.output.replace("_", "-")
+        head = (
+            f"{self.prediction}: probability {self.probabilities[index]:.3f}, {name} "
+            f"{self.values[index]:+.3f}, of which baseline {self.baseline[index]:+.3f}"
+        )
+        found = [*self.top_words(), *self.top_columns()]
+        return "\n".join([head, *(f"{value:+.3f}  {name}" for name, value in found)])
+
+    def _repr_html_(self) -> str:
+        return render_explanation(self)
+
+
+class Explanations(Sequence[Explanation]):
+    """Explanations of several texts.
+
+    Parameters
+    ----------
+    explanations : tuple of Explanation
+    """
+
+    def __init__(self, explanations: tuple[Explanation, ...]) -> None:
+        self._explanations = explanations
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Explanations": ...
+
+    def __getitem__(self, index: int | slice) -> "Explanation | Explanations":
+        if isinstance(index, slice):
+            return Explanations(self._explanations[index])
+        return self._explanations[index]
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self._explanations)
+
+    def __len__(self) -> int:
+        return len(self._explanations)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} explanations>"
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Convert to a list of the explanations' `to_dict`.
+
+        Returns
+        -------
+        list of dict
+        """
+        return [explanation.to_dict() for explanation in self]
+
+    def _repr_html_(self) -> str:
+        return render_list(self._explanations)
+
+
+def find_class(classes: NDArray[Any], label: Any) -> int:
+    """Return the position of a label in the classes; raise an error if it is not one of them."""
+    labels = classes.tolist()
+    if label not in labels:
+        shown = ", ".join(map(repr, labels[:10]))
+        raise CordwoodError(f"label must be one of the classes {shown}; got {label!r}")
+    return int(labels.index(label))
+
+
+def _member_to_dict(member: MemberExplanation) -> dict[str, Any]:
+    return {
+        "name": member.name,
+        "method": member.method,
+        "is_exact": member.is_exact,
+        "contributions": member.contributions.tolist(),
+        "terms": [
+            {"term": term, "spans": [list(span) for span in spans], "contributions": values}
+            for term, spans, values in zip(
+                member.terms, member.term_spans, member.term_contributions.tolist(), strict=True
+            )
+        ],
+        "neighbors": [
+            {
+                "index": neighbor.index,
+                "label": neighbor.label,
+                "similarity": neighbor.similarity,
+                "contributions": neighbor.contributions.tolist(),
+                "shared_terms": list(neighbor.shared_terms),
+            }
+            for neighbor in member.neighbors
+        ],
+    }

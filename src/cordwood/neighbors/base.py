@@ -1,0 +1,304 @@
+"""Base class of the classifiers that store the training set and predict from neighbors."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from cordwood._base.csr import (
+    MAX_DENSE_FEATURES,
+    check_labelled_csr,
+    check_sparse,
+    number_columns,
+    to_csr,
+)
+from cordwood._base.param_validation import check_choice, check_jobs, check_number
+from cordwood._base.voting_classifier import BaseVotingClassifier
+from cordwood.neighbors.index import (
+    METRICS,
+    build_index,
+    choose_metric,
+    query_index,
+    widen_index,
+)
+
+# Writes the class probabilities of a block of queries, given the queries, the indices and the
+# distances of their neighbors, and a zeroed array of shape (n_queries, n_classes).
+VoteFunction = Callable[
+    [sp.csr_matrix, NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], None
+]
+
+# Number of queries per block, which bounds the memory for their neighbors.
+BLOCK_SIZE = 32
+
+
+class BaseNeighborsClassifier(BaseVotingClassifier):
+    """Base of classifiers that store the training set and an index for neighbor queries.
+
+    Subclasses implement `_make_vote_function`, and call `_store` in `fit`.
+    """
+
+    metric: str
+    n_neighbors: int
+    n_jobs: int | None
+    loo_skip: int = 0  # neighbors that leave-one-out predictions ignore; a parameter of subclasses
+
+    # Without sample_weight: a sample is a neighbor or it is not.
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Store the training set and index it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples. Values are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        return super().fit(X, y)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """Find the nearest training samples of each query.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features), default=None
+            Queries. If None, the training samples are the queries, and a sample is not considered
+            its own neighbor.
+        n_neighbors : int, default=None
+            Number of neighbors; the estimator's `n_neighbors` if None. If it exceeds the number of
+            training samples, all samples are returned.
+        return_distance : bool, default=True
+            Whether to return the distances.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            Euclidean distance, or one minus the cosine; infinity if there are fewer neighbors.
+            Only returned if `return_distance` is True.
+        indices : ndarray of shape (n_queries, n_neighbors)
+            Indices of the neighbors, the nearest first; -1 if there are fewer neighbors.
+        """
+        check_is_fitted(self)
+        excluded = None
+        if X is None:
+            X, excluded = self._training_samples(), np.arange(len(self._codes))
+        else:
+            X = to_csr(
+                validate_data(
+                    self, check_sparse(X), accept_sparse="csr", dtype=np.float32, reset=False
+                )
+            )
+        k = self._count_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
+        X = self._number_columns(X)
+        index = widen_index(self._index, X.shape[1])
+        neighbors = np.empty((X.shape[0], k), np.int32)
+        distances = np.empty((X.shape[0], k))
+
+        def find(first: int) -> None:
+            block = slice(first, first + BLOCK_SIZE)
+            query_groups = None if excluded is None else excluded[block]
+            neighbors[block], distances[block] = query_index(
+                index, X[block], k, query_groups=query_groups
+            )
+
+        self._run_blocks(find, X.shape[0])
+        return (distances, neighbors) if return_distance else neighbors
+
+    def loo_decision_function(
+        self, groups: ArrayLike | None = None, indices: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Compute leave-one-out probabilities of the training samples.
+
+        Each sample is predicted from its neighbors among the other training samples, as if it
+        were a new one. The result is suitable as out-of-fold predictions for stacking: labels of
+        excluded samples are not used. Inverse document frequencies are those of the whole
+        training set.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_samples,), default=None
+            Group of each training sample. All samples of a sample's group are excluded.
+        indices : array-like of int of shape (n_queries,), default=None
+            Indices of the training samples to predict; all if None. Their probabilities are the
+            same as if all were predicted.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_classes)
+            Probabilities, with columns in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        X = self._training_samples()
+        group_codes = np.arange(X.shape[0])
+        if groups is not None:
+            check_consistent_length(X, groups)
+            group_codes = np.unique(np.asarray(groups), return_inverse=True)[1].ravel()
+        if group_codes.max() == 0:
+            raise ValueError(
+                f"Leave-one-out predictions need at least two groups; all {X.shape[0]} training "
+                "samples are in one."
+            )
+        group_codes = group_codes.astype(np.int64)
+        query_groups = group_codes
+        if indices is not None:
+            chosen = _check_indices(indices, X.shape[0])
+            X, query_groups = X[chosen], group_codes[chosen]
+        # Groups already contain the relatives of a sample.
+        n_skipped = self.loo_skip if groups is None else 0
+        return self._predict_queries(X, query_groups, group_codes, is_loo=True, n_skipped=n_skipped)
+
+    def _store(self, X: sp.csc_matrix | sp.csr_matrix, codes: NDArray[np.uint32]) -> None:
+        """Store and index the training set."""
+        samples = to_csr(X.tocsr())
+        self.metric_ = choose_metric(samples) if self.metric == "auto" else self.metric
+        self._indptr = samples.indptr.astype(np.int64)
+        self._indices, self._data, self._codes = samples.indices, samples.data, codes
+        self._prepare()
+        self._count_neighbors(self.n_neighbors)  # subclasses may have an upper limit
+
+    def _prepare(self) -> None:
+        """Build the data structures that model files do not contain."""
+        X = self._training_samples()
+        self._columns = np.unique(X.indices) if X.shape[1] > MAX_DENSE_FEATURES else None
+        self._index = build_index(self._number_columns(X), self.metric_)
+
+    def _number_columns(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        """With too many features, number those that occur in training samples, then all others.
+
+        The data structures of neighbor queries take memory for every column of the result.
+        """
+        return X if self._columns is None else number_columns(X, self._columns)
+
+    def _training_samples(self) -> sp.csr_matrix:
+        arrays = (self._data, self._indices, self._indptr)
+        X = sp.csr_matrix(arrays, shape=(len(self._codes), self.n_features_in_))
+        X.has_canonical_format = True
+        return X
+
+    def _predict_proba(self, X: sp.csr_matrix) -> NDArray[np.float64]:
+        query_groups, groups = np.full(X.shape[0], -1), np.arange(len(self._codes))
+        return self._predict_queries(X, query_groups, groups, is_loo=False)
+
+    def _predict_queries(
+        self,
+        X: sp.csr_matrix,
+        query_groups: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        *,
+        is_loo: bool,
+        n_skipped: int = 0,
+    ) -> NDArray[np.float64]:
+        """Predict queries from training samples that are not in the query's group.
+
+        Queries without neighbors get the class frequencies of these samples. The nearest
+        `n_skipped` neighbors are ignored.
+        """
+        X = self._number_columns(X)
+        index = widen_index(self._index, X.shape[1])
+        n_neighbors = self._count_neighbors(self.n_neighbors)
+        n_found = self._count_neighbors(n_neighbors + n_skipped)
+        n_skipped = min(n_skipped, n_found - 1)
+        n_threads = self._count_threads(X.shape[0])
+        vote = self._make_vote_function(n_neighbors, n_threads, X.shape[1], is_loo=is_loo)
+        proba = np.zeros((X.shape[0], len(self.classes_)))
+
+        def predict(first: int) -> None:
+            block = slice(first, first + BLOCK_SIZE)
+            queries, block_proba = X[block], proba[block]
+            neighbors, distances = query_index(
+                index, queries, n_found, query_groups=query_groups[block], groups=groups
+            )
+            neighbors, distances = neighbors[:, n_skipped:], distances[:, n_skipped:]
+            vote(queries, neighbors, distances, block_proba)
+            for i in np.flatnonzero(neighbors[:, 0] < 0):
+                block_proba[i] = self._class_frequencies(groups != query_groups[first + i])
+
+        self._run_blocks(predict, X.shape[0])
+        return proba
+
+    @abstractmethod
+    def _make_vote_function(
+        self, n_neighbors: int, n_threads: int, n_columns: int, *, is_loo: bool
+    ) -> VoteFunction:
+        """Return the function that predicts a block of queries from their neighbors.
+
+        Parameters
+        ----------
+        n_neighbors : int
+            Number of neighbors of each query.
+        n_threads : int
+            Number of threads that call the function at the same time.
+        n_columns : int
+            Number of columns of the queries, which `_number_columns` returns.
+        is_loo : bool
+            Whether the queries are training samples (leave-one-out predictions).
+
+        Returns
+        -------
+        callable
+            A `VoteFunction`. It may leave zeros for queries without neighbors.
+        """
+
+    def _class_frequencies(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the class frequencies of the training samples in a mask."""
+        counts = np.bincount(self._codes[mask], minlength=len(self.classes_))
+        return np.asarray(counts / counts.sum())
+
+    def _run_blocks(self, function: Callable[[int], None], n_queries: int) -> None:
+        """Call a function with the index of the first query of each block, in threads."""
+        Parallel(n_jobs=self._count_threads(n_queries), require="sharedmem")(
+            delayed(function)(first) for first in range(0, n_queries, BLOCK_SIZE)
+        )
+
+    def _count_threads(self, n_queries: int) -> int:
+        check_jobs(self.n_jobs)
+        return int(min(effective_n_jobs(self.n_jobs), max(1, -(-n_queries // BLOCK_SIZE))))
+
+    def _count_neighbors(self, n_neighbors: Any) -> int:
+        check_number("n_neighbors", n_neighbors, 1)
+        return min(int(n_neighbors), len(self._codes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        derived = ("_rows", "_index", "_columns")
+        return {name: value for name, value in state.items() if name not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_codes"):
+            # Model files may be untrusted, and kernels do not check bounds.
+            check_choice("metric_", self.metric_, METRICS)
+            arrays = (self._indptr, self._indices, self._data, self._codes)
+            self._indptr, self._indices, self._data, self._codes = check_labelled_csr(
+                *arrays, self.n_features_in_, len(self.classes_)
+            )
+            self._prepare()
+
+
+def _check_indices(indices: ArrayLike, n_samples: int) -> NDArray[np.intp]:
+    """Validate indices of training samples; an empty array is valid."""
+    array = np.asarray(indices)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(
+            "indices must be a 1-d array of integers; got an array of "
+            f"{array.dtype} of shape {array.shape}. Convert a boolean mask with np.flatnonzero."
+        )
+    invalid = array[(array < 0) | (array >= n_samples)]
+    if len(invalid):
+        raise ValueError(
+            f"indices must be between 0 and {n_samples - 1}, the indices of the training samples; "
+            f"got {invalid[0]}."
+        )
+    return array.astype(np.intp)

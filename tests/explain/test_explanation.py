@@ -1,0 +1,247 @@
+"""Explanations as objects, JSON and HTML; words of classes; errors."""
+
+import json
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
+
+import cordwood
+from cordwood import recipes
+from cordwood.exceptions import CordwoodError, DataError
+from cordwood.explain import Explainer, explain, explain_classes
+
+TEXTS = ["so good", "good day", "very good", "so bad", "bad day", "very bad"] * 4
+LABELS = ["+", "+", "+", "-", "-", "-"] * 4
+
+
+@pytest.fixture(scope="module")
+def model():
+    return recipes.make("quick", random_state=0).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def explanation(model):
+    return Explainer(model).explain("A <b>Good</b> & good day")
+
+
+def test_prediction_and_top_words(explanation):
+    assert explanation.prediction == "+"
+    word, value = explanation.top_words()[0]
+    assert word == "good"
+    assert value > 0
+    assert explanation.top_words("-")[0] == (word, pytest.approx(-value))
+    assert explanation.top_classes() == ["+", "-"]
+    assert len(explanation.top_words(n=1)) == 1
+
+
+def test_words_are_those_of_the_text(explanation):
+    assert explanation.words == ("A", "<", "b", ">", "Good", "</", "b", ">", "&", "good", "day")
+
+
+def test_members_state_their_methods(explanation):
+    exact = {member.name: member.is_exact for member in explanation.members}
+    assert exact == {"nbsvm": True, "nb": True, "knn": False, "rf": True}
+    for member in explanation.members:
+        assert member.method.startswith("exact" if member.is_exact else "approximate")
+
+
+def test_neighbors_share_terms_with_the_text(explanation):
+    knn = explanation.members[2]
+    assert len(knn.neighbors) == 16  # texts with "good" or "day"
+    for neighbor in knn.neighbors:
+        assert LABELS[neighbor.index] == neighbor.label
+        assert set(neighbor.shared_terms) == set(TEXTS[neighbor.index].split()) & {"good", "day"}
+    similarity = [neighbor.similarity for neighbor in knn.neighbors]
+    assert similarity == sorted(similarity, reverse=True)
+
+
+def test_json_contains_all_levels(explanation):
+    record = json.loads(json.dumps(explanation.to_dict()))
+    assert record["prediction"] == "+"
+    words = np.array([word["contributions"] for word in record["words"]])
+    np.testing.assert_allclose(record["baseline"] + words.sum(axis=0), record["values"])
+    for word in record["words"]:
+        assert record["text"][word["start"] : word["end"]] == word["word"]
+    nbsvm = record["members"][0]
+    assert {"good", " goo"} <= {term["term"] for term in nbsvm["terms"]}
+    assert len(record["members"][2]["neighbors"]) == 16
+
+
+class TextOf(HTMLParser):
+    """Checks that tags are balanced and collects the text of elements of class "text"."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.texts = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("hr", "meta"):
+            self.stack.append((tag, dict(attrs).get("class")))
+        if dict(attrs).get("class") == "text":
+            self.texts.append("")
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop()[0] == tag
+
+    def handle_data(self, data):
+        if ("div", "text") in self.stack:
+            self.texts[-1] += data
+
+
+def test_html_contains_the_text_once_per_class(explanation):
+    parser = TextOf()
+    parser.feed(explanation._repr_html_())
+    assert not parser.stack
+    assert parser.texts == [explanation.text] * 2
+
+
+def test_html_of_several_texts_is_limited(model):
+    found = explain(model, ["good"] * 25)
+    assert len(found) == 25
+    assert "and 5 more" in found._repr_html_()
+    assert len(found[:3]) == 3
+    assert len(found.to_dict()) == 25
+
+
+def test_str_names_the_class_and_its_words(explanation):
+    first, *words = str(explanation).splitlines()
+    assert first.startswith("+: probability ")
+    assert words[0].endswith("  good")
+
+
+def test_explain_is_public_and_accepts_a_corpus(model):
+    corpus = cordwood.Corpus(texts=["good", "bad"], labels=["+", "-"], ids=["1", "2"])
+    assert [each.prediction for each in explain(model, corpus)] == ["+", "-"]
+
+
+def test_explanations_do_not_depend_on_other_texts(model):
+    both = explain(model, ["good day", "so bad"])
+    alone = Explainer(model).explain("so bad")
+    np.testing.assert_array_equal(both[1].word_contributions, alone.word_contributions)
+
+
+def test_loaded_model_has_the_same_explanation(model, tmp_path):
+    cordwood.save(model, tmp_path / "model", precision="full")
+    loaded = cordwood.load(tmp_path / "model")
+    found, expected = (Explainer(each).explain("so good") for each in (loaded, model))
+    np.testing.assert_allclose(found.word_contributions, expected.word_contributions)
+
+
+def test_words_of_classes_over_texts(model):
+    found = explain_classes(model, ["so good", "good", "not bad", "bad"], min_texts=2)
+    [word] = found.words_for("+")[:1]
+    assert (word.word, word.n_texts) == ("good", 2)
+    assert word.contribution > 0
+    assert "good" in word.example
+    assert found.words_against("+")[0].word == "bad"
+    assert all(word.n_texts >= 2 for label in "+-" for word in found.words_for(label))
+    json.dumps(found.to_dict())
+    assert "good" in found._repr_html_()
+
+
+def test_mean_contribution_of_a_word_over_texts(model):
+    texts = ["so good", "good", "bad"]
+    found = explain_classes(model, texts, min_texts=1)
+    mean = np.mean([dict(e.top_words("+")).get("good") for e in explain(model, texts[:2])])
+    word = next(word for word in found.words_for("+") if word.word == "good")
+    assert word.contribution == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("recipe", ["quick", "svm", "rf"])
+def test_words_of_classes_without_texts(recipe):
+    model = recipes.make(recipe, random_state=0).fit(TEXTS, LABELS)
+    calls = []
+    found = explain_classes(model, progress=lambda *call: calls.append(call))
+    assert found.words_for("+")[0].word == "good"
+    assert found.words_against("+")[0].word == "bad"
+    assert calls[-1] == (5, 5)
+    n_texts = found.words_for("+")[0].n_texts
+    assert n_texts == (12 if recipe == "quick" else None)
+    change = model.predict_proba(["good"]) - model.predict_proba([""])
+    if found.output == "probability":
+        assert found.words_for("+")[0].contribution == pytest.approx(change[0, 0])
+
+
+def test_words_of_training_texts_are_explained_out_of_fold():
+    texts = [f"{text} {'id77' if i == 1 else ''}" for i, text in enumerate(TEXTS)]
+    model = recipes.make("svm", random_state=0).fit(texts, LABELS)
+    within = explain_classes(model, texts, min_texts=1)
+    assert "id77" in [word.word for word in within.words_for("+")]
+    found = explain_classes(model, texts, LABELS, cv=4, min_texts=1)
+    assert "id77" not in [word.word for word in found.words_for("+")]
+    assert found.words_for("+")[0].word == "good"
+    assert "not trained on it" in found.note
+    # The contributions are those of the models of the folds.
+    codes = np.array([label == "-" for label in LABELS], np.intp)
+    sums = dict.fromkeys(("good", "bad"), 0.0)
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(codes, codes):
+        fold = recipes.make("svm", random_state=0).fit(
+            [texts[i] for i in train], [LABELS[i] for i in train]
+        )
+        for each in explain(fold, [texts[i] for i in test]):
+            for word, value in zip(each.words, each.word_contributions[:, 0], strict=True):
+                sums[word] = sums.get(word, 0.0) + value
+    assert found.words_for("+")[0].contribution == pytest.approx(sums["good"] / 12)
+    assert found.words_against("+")[0].contribution == pytest.approx(sums["bad"] / 12)
+
+
+def test_out_of_fold_words_of_a_class_with_one_text():
+    texts, labels = [*TEXTS, "strange thing"], [*LABELS, "?"]
+    model = recipes.make("nb").fit(texts, labels)
+    found = explain_classes(model, texts, labels, min_texts=1)
+    assert found.classes.tolist() == ["+", "-", "?"]
+    assert "strange" not in [word.word for word in found.words_for("?")]
+
+
+def test_rare_words_of_the_vocabulary_are_ranked_lower():
+    texts = [*TEXTS * 3, "zzz", "zzz", "zzz"]
+    model = recipes.make("quick", random_state=0).fit(texts, [*LABELS * 3, "+", "+", "+"])
+    found = explain_classes(model)
+    words = {word.word: word for word in found.words_for("+")}
+    assert words["zzz"].n_texts == 3
+    ranks = [word.contribution * word.n_texts / (word.n_texts + 10) for word in words.values()]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_invalid_labels_of_texts_raise(model):
+    with pytest.raises(ValueError, match="labels require texts"):
+        explain_classes(model, labels=LABELS)
+    with pytest.raises(ValueError, match="one label per text; got 24 texts"):
+        explain_classes(model, TEXTS, LABELS[1:])
+    with pytest.raises(DataError, match="'x', which is no class of the model"):
+        explain_classes(model, TEXTS, ["x"] * 24)
+    with pytest.raises(ValueError, match="cv must be"):
+        explain_classes(model, TEXTS, LABELS, cv=1)
+
+
+def test_words_of_classes_need_texts(model):
+    with pytest.raises(DataError, match="no texts"):
+        explain_classes(model, [])
+
+
+def test_invalid_arguments_raise(model):
+    with pytest.raises(CordwoodError, match="output must be 'auto', 'log_odds' or"):
+        explain(model, ["good"], output="logit")
+    with pytest.raises(TypeError, match="pass \\[text\\]"):
+        explain(model, "good")
+    with pytest.raises(DataError, match=r"texts\[1\] is of type int"):
+        explain(model, ["good", 3])
+    with pytest.raises(CordwoodError, match="label must be one of the classes '\\+', '-'; got 'x'"):
+        Explainer(model).explain("good").top_words("x")
+    with pytest.raises(NotFittedError, match="not fitted"):
+        Explainer(recipes.make("svm"))
+
+
+def test_numeric_models_raise():
+    model = recipes.make("svm", input="numeric").fit([[0.0], [1.0]] * 5, ["a", "b"] * 5)
+    with pytest.raises(DataError, match="only models of texts"):
+        Explainer(model)
+
+
+def test_infinite_log_odds_raise():
+    model = recipes.make("rf", n_estimators=1, random_state=0).fit(TEXTS, LABELS)
+    with pytest.raises(CordwoodError, match="use output='probability'"):
+        explain(model, ["so good"], output="log_odds")
