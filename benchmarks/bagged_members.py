@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
 from cordwood.api import score
-from cordwood.oof.engine import align_columns, impute_prior
+from cordwood.oof.proba import align_columns, impute_prior
 from options import at_least
 from reproduction.figure_files import add_figures
 from reproduction.member_fits import (

@@ -37,7 +37,7 @@ from cordwood.confidence.out_of_scope import fit_scope, scope_p_values
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError, ModelFileError
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
-from cordwood.oof.oof_predictions import fit_with_oof
+from cordwood.oof.fit import fit_with_oof
 from model_file_mutations import KINDS, mutate
 from options import at_least
 

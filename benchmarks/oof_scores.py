@@ -28,7 +28,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from cordwood import api, recipes
 from cordwood.datasets.corpus import Corpus
 from cordwood.metrics.resampled_scores import compute_scores, resample_scores
-from cordwood.oof.oof_predictions import fit_with_oof
+from cordwood.oof.fit import fit_with_oof
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run

@@ -24,16 +24,10 @@ from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import split
 from cordwood.compare.runner.trials import Trial, build_pipeline, list_trials
 from cordwood.datasets.registry import load_dataset
-from cordwood.oof.engine import (
-    Fold,
-    choose_oof_source,
-    fit_estimator,
-    impute_prior,
-    make_folds,
-    oob_or_loo_proba,
-    predict_fold,
-    predict_proba,
-)
+from cordwood.oof.engine import fit_estimator, predict_fold
+from cordwood.oof.folds import Fold, make_folds
+from cordwood.oof.proba import impute_prior, predict_proba
+from cordwood.oof.sources import choose_oof_source, oob_or_loo_proba
 from stopwatch import measure
 
 PLANS = Path(__file__).parent / "plans"

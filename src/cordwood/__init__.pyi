@@ -1,6 +1,6 @@
 from . import (
-    api,
     audit,
+    classifier,
     columns,
     compare,
     confidence,
@@ -23,8 +23,11 @@ from . import (
     text,
 )
 from ._warmup import warmup
-from .api import evaluate, predict, train
+from .audit.audit_dataset import audit_dataset
 from .audit.dataset_check import check_dataset
+from .classifier.decision import Decision
+from .classifier.files import load
+from .classifier.text_classifier import TextClassifier
 from .datasets.corpus import Corpus, FeatureMatrix
 from .datasets.readers import read_dataset
 from .ensemble.adaboost_m2 import AdaBoostM2Classifier
@@ -32,11 +35,10 @@ from .ensemble.boosted_forest import BoostedForestClassifier
 from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
-from .explain.class_words import explain_classes
 from .linear_model.linear_svm import LinearSVMClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
-from .persist import load, save
-from .reports.report import dataset_report, model_report
+from .persist import save
+from .reports.report import dataset_report
 from .rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from .stacking.oob_stacking import OOBStackingClassifier
 from .text.embedding import EmbeddingVectorizer
@@ -51,6 +53,7 @@ __all__ = [
     "CordwoodError",
     "Corpus",
     "DataError",
+    "Decision",
     "EmbeddingVectorizer",
     "ExtraTreesClassifier",
     "FeatureMatrix",
@@ -61,9 +64,11 @@ __all__ = [
     "NeighborsClassifier",
     "OOBStackingClassifier",
     "RandomForestClassifier",
+    "TextClassifier",
     "TextVectorizer",
-    "api",
     "audit",
+    "audit_dataset",
+    "classifier",
     "check_dataset",
     "columns",
     "compare",
@@ -72,20 +77,16 @@ __all__ = [
     "datasets",
     "encoders",
     "ensemble",
-    "evaluate",
     "exceptions",
     "explain",
-    "explain_classes",
     "metrics",
     "multilabel",
     "oof",
     "linear_model",
     "load",
-    "model_report",
     "naive_bayes",
     "neighbors",
     "persist",
-    "predict",
     "read_dataset",
     "recipes",
     "reports",
@@ -93,6 +94,5 @@ __all__ = [
     "save",
     "stacking",
     "text",
-    "train",
     "warmup",
 ]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cordwood.oof.engine import make_folds
+from cordwood.oof.folds import make_folds
 
 CLASS_CODES = np.tile([0, 1], 12)
 

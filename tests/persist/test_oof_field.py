@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from cordwood import persist, recipes
 from cordwood.exceptions import ModelFileError
-from cordwood.oof.oof_predictions import fit_with_oof
+from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
 from cordwood.persist import _oof_field
 from cordwood.persist._oof_field import compress_proba, expand_proba

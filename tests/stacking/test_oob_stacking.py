@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
-from cordwood.oof import engine as _meta_features
+from cordwood.oof import folds as oof_folds
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 PIXELS, DIGITS = load_digits(return_X_y=True)
@@ -76,8 +76,8 @@ def test_oof_source_of_each_kind_of_estimator():
 
 @pytest.mark.parametrize(("limits", "n_folds"), [((300, 400), 10), ((299, 300), 5), ((1, 299), 3)])
 def test_cv_auto_chooses_the_folds_by_the_number_of_samples(limits, n_folds, monkeypatch):
-    monkeypatch.setattr(_meta_features, "_TEN_FOLDS_OF_STACKS", limits[0])
-    monkeypatch.setattr(_meta_features, "_FIVE_FOLDS_OF_STACKS", limits[1])
+    monkeypatch.setattr(oof_folds, "_TEN_FOLDS_OF_STACKS", limits[0])
+    monkeypatch.setattr(oof_folds, "_FIVE_FOLDS_OF_STACKS", limits[1])
     model = stack([("bayes", bayes())], linear(), cv="auto").fit(X, Y)
     expected = stack([("bayes", bayes())], linear(), cv=n_folds).fit(X, Y)
     assert np.array_equal(model.meta_features_, expected.meta_features_)

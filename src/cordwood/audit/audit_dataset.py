@@ -31,7 +31,7 @@ from cordwood.audit.suspects import (
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain.explainer import Explainer
-from cordwood.oof.oof_predictions import fit_with_oof
+from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
 
 # Words are computed for at most this many label errors, because each takes a few milliseconds.

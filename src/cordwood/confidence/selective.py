@@ -24,7 +24,7 @@ class ConfidenceThreshold:
     Parameters
     ----------
     confidence : float
-        Samples whose most probable label has at least this probability are decided.
+        Samples whose predicted label has at least this probability are decided.
     max_error : float
         Bound of the error rate of the decided samples.
     delta : float
@@ -49,7 +49,12 @@ class ConfidenceThreshold:
 
 
 def choose_confidence(
-    oof_proba: ArrayLike, y: ArrayLike, max_error: float, *, delta: float = 0.1
+    oof_proba: ArrayLike,
+    y: ArrayLike,
+    max_error: float,
+    *,
+    predicted: ArrayLike | None = None,
+    delta: float = 0.1,
 ) -> ConfidenceThreshold:
     r"""Choose the lowest confidence at which the error rate is below a bound.
 
@@ -62,6 +67,8 @@ def choose_confidence(
         Class codes: columns of `oof_proba`.
     max_error : float
         Largest error rate of the samples that are decided, between 0 and 1.
+    predicted : array-like of int, shape (n_samples,), default=None
+        Codes of the predicted classes; by default the most probable ones.
     delta : float, default=0.1
         Probability that the error rate of the decided samples exceeds `max_error`, over the random
         choice of the training samples.
@@ -105,11 +112,16 @@ def choose_confidence(
     for name, value in (("max_error", max_error), ("delta", delta)):
         if not 0 < value < 1:
             raise ValueError(f"{name} must be between 0 and 1, such as 0.05; got {value!r}")
-    proba, codes = check_oof(oof_proba, y)
-    confidence = proba.max(axis=1, initial=0.0)
+    given = np.asarray(oof_proba, np.float64)
+    proba, codes = check_oof(given, y)
+    if predicted is None:
+        chosen = proba.argmax(axis=1)
+    else:
+        chosen = np.asarray(predicted)[~np.isnan(given).any(axis=1)]
+    confidence = proba[np.arange(len(proba)), chosen]
     order = np.argsort(-confidence, kind="stable")
     confidence = confidence[order]
-    n_errors = np.cumsum((proba.argmax(axis=1) != codes)[order])
+    n_errors = np.cumsum((chosen != codes)[order])
     share = delta / _N_STARTS
     sizes = _list_candidates(confidence, max_error, share)
     bounds = error_limit(n_errors[sizes - 1], sizes, share)

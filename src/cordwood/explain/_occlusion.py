@@ -7,7 +7,7 @@ import numpy as np
 from cordwood.explain._attribution import Attribution
 from cordwood.explain._path_integrals import Floats
 from cordwood.explain._word_folding import Words
-from cordwood.oof.engine import predict_proba
+from cordwood.oof.proba import predict_proba
 
 METHOD = "approximate: change of the probability without each word, scaled to the sum"
 

@@ -7,17 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
-from sklearn.base import clone
 
 from cordwood._base.param_validation import check_number
+from cordwood._view import ModelView
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain._path_integrals import Floats
-from cordwood.explain._term_spans import split_vectorizer
-from cordwood.explain.explainer import Explainer, check_texts, split_model, split_pipeline
+from cordwood.explain.explainer import Explainer, check_texts
 from cordwood.explain.explanation import Explanation, find_class
 from cordwood.explain.html import render_class_words
 from cordwood.neighbors.base import BaseNeighborsClassifier
-from cordwood.oof.engine import align_columns, make_folds
+from cordwood.oof.folds import make_folds
+from cordwood.oof.proba import align_columns
+from cordwood.text.vectorizer import TextVectorizer
 
 _EXAMPLE_LENGTH = 80
 _FOLD_SEED = 0
@@ -132,73 +133,29 @@ class ClassWords:
 
 
 def explain_classes(
-    model: Any,
-    texts: Iterable[str] | None = None,
-    labels: ArrayLike | None = None,
+    explainer: Explainer,
+    texts: Iterable[str] | None,
+    labels: ArrayLike | None,
     *,
-    cv: int = 3,
-    n_words: int = 10,
-    min_texts: int = 3,
-    output: str = "auto",
-    progress: Progress | None = None,
+    refit: Callable[[list[str], NDArray[Any]], Explainer],
+    cv: int,
+    n_words: int,
+    min_texts: int,
+    progress: Progress | None,
 ) -> ClassWords:
-    """Find the words that argue for and against each class.
+    """Find the words that argue for and against each class; see `TextClassifier`.
 
-    Parameters
-    ----------
-    model : fitted classifier
-        Model returned by `cordwood.train` or `cordwood.load`.
-    texts : iterable of str, or Corpus, default=None
-        Texts whose explanations are aggregated. In the training texts of the model, rare words
-        look more important than they are: use other texts, or pass the `labels` as well. If None,
-        each word of the vocabulary is explained as a text of its own.
-    labels : array-like of shape (n_texts,), default=None
-        Labels of the texts. If given, clones of the model are fitted on these texts in a
-        cross-validation, and each text is explained by a model that was not trained on it.
-    cv : int, default=3
-        Number of folds of this cross-validation.
-    n_words : int, default=10
-        Maximum number of words for, and of words against a class.
-    min_texts : int, default=3
-        Minimum number of texts that contain a word. Without texts, these are training texts, if the
-        model stores them: models with nearest neighbors or lazy forests do.
-    output : {"auto", "log_odds", "probability"}, default="auto"
-        Quantity that contributions add up to; see `cordwood.explain`.
-    progress : callable, default=None
-        Called with the number of explained texts or words, and with their total number or None.
-
-    Returns
-    -------
-    ClassWords
-
-    See Also
-    --------
-    cordwood.explain : Explain the predictions of single texts.
-
-    Notes
-    -----
-    Words are ranked by the sum of their contributions over all texts, so that frequent words come
-    before rare ones with the same mean. Without texts, they are ranked by their contribution, times
-    n / (n + 10) if it is known that n training texts contain the word.
-
-    Examples
-    --------
-    >>> from cordwood import recipes
-    >>> texts = ["so good", "good", "so bad", "bad"]
-    >>> model = recipes.make("svm").fit(texts, ["+", "+", "-", "-"])
-    >>> found = explain_classes(model, texts, min_texts=2)
-    >>> [(word.word, word.n_texts) for word in found.words_for("+")]
-    [('good', 2)]
+    With labels, each text is explained by an explainer that `refit` fits on the texts of other
+    folds.
     """
-    explainer = Explainer(model, output=output)
     if explainer.takes_table:
         raise CordwoodError(
             "only models of texts have words of classes; explain rows of a table with explain"
         )
     if texts is None:
         if labels is not None:
-            raise ValueError("labels require texts; pass both or none")
-        return _explain_vocabulary(model, explainer, n_words, min_texts, progress)
+            raise ValueError("y requires X; pass both or none")
+        return _explain_vocabulary(explainer, n_words, min_texts, progress)
     totals = _WordTotals(explainer.classes)
     values: Any = getattr(texts, "texts", texts)
     how = ""
@@ -208,7 +165,7 @@ def explain_classes(
     else:
         values = list(check_texts(values))
         n_texts = len(values)
-        explanations = _explain_out_of_fold(model, values, np.asarray(labels), cv, output)
+        explanations = _explain_out_of_fold(explainer, values, np.asarray(labels), cv, refit)
         how = ", each explained by a model that was not trained on it"
     for done, explanation in enumerate(explanations, start=1):
         totals.add(explanation)
@@ -226,24 +183,28 @@ def explain_classes(
 
 
 def _explain_out_of_fold(
-    model: Any, texts: list[str], labels: NDArray[Any], cv: int, output: str
+    explainer: Explainer,
+    texts: list[str],
+    labels: NDArray[Any],
+    cv: int,
+    refit: Callable[[list[str], NDArray[Any]], Explainer],
 ) -> Iterator[Explanation]:
-    """Explain each text by a clone of the model that is fitted on the texts of other folds."""
+    """Explain each text by a model that is fitted on the texts of other folds."""
     check_number("cv", cv, 2)
     if labels.shape != (len(texts),):
         raise ValueError(
-            f"labels must have one label per text; got {len(texts)} texts and labels "
-            f"of shape {labels.shape}"
+            f"y must have one label per text; got {len(texts)} texts and labels of shape "
+            f"{labels.shape}"
         )
-    if unknown := set(labels.tolist()) - set(np.asarray(model.classes_).tolist()):
+    if unknown := set(labels.tolist()) - set(explainer.classes.tolist()):
         raise DataError(
-            f"labels contain {next(iter(unknown))!r}, which is no class of the model; pass its "
+            f"y contains {next(iter(unknown))!r}, which is no class of the model; pass its "
             "training texts"
         )
     codes = np.unique(labels, return_inverse=True)[1]
     for train, test in make_folds(cv, codes, None, _FOLD_SEED):
-        fitted = clone(model).fit([texts[i] for i in train.tolist()], labels[train])
-        yield from Explainer(fitted, output=output).explain_each([texts[i] for i in test.tolist()])
+        fitted = refit([texts[i] for i in train.tolist()], labels[train])
+        yield from fitted.explain_each([texts[i] for i in test.tolist()])
 
 
 class _WordTable(NamedTuple):
@@ -305,12 +266,13 @@ class _WordTotals:
 
 
 def _explain_vocabulary(
-    model: Any, explainer: Explainer, n_words: int, min_texts: int, progress: Progress | None
+    explainer: Explainer, n_words: int, min_texts: int, progress: Progress | None
 ) -> ClassWords:
     """Explain each word of the vocabulary as a text of its own."""
-    counts = _count_training_texts(model)
+    model = explainer.view.whole
+    counts = _count_training_texts(explainer.view)
     has_counts = bool(counts)
-    words = [word for word, n in counts.items() if n >= min_texts] or _list_words(model)
+    words = [word for word, n in counts.items() if n >= min_texts] or _list_words(explainer.view)
     if not words:
         raise CordwoodError(
             "the model has no vocabulary of words; pass texts to explain its classes"
@@ -341,26 +303,27 @@ def _to_log_odds(proba: Any) -> Floats:
     return np.asarray(logit(np.clip(proba, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)))
 
 
-def _list_words(model: Any) -> list[str]:
+def _list_words(view: ModelView) -> list[str]:
     """List the words in the vocabularies of all members."""
     words = {
         term
-        for _, member in split_model(model)[1]
-        for vectorizer in split_vectorizer(split_pipeline(member)[0])
-        if vectorizer.resolved_params_.analyzer == "word"
+        for vectorizer in view.vectorizers
+        if isinstance(vectorizer, TextVectorizer) and vectorizer.resolved_params_.analyzer == "word"
         for term in vectorizer.vocabulary_
         if " " not in term
     }
     return sorted(words)
 
 
-def _count_training_texts(model: Any) -> dict[str, int]:
+def _count_training_texts(view: ModelView) -> dict[str, int]:
     """Count the training texts that contain each word, if a member stores them."""
-    for _, member in split_model(model)[1]:
-        vectorizer, classifier = split_pipeline(member)
-        parts = split_vectorizer(vectorizer)
-        if len(parts) == 1 and isinstance(classifier, BaseNeighborsClassifier):
-            n_texts = np.bincount(classifier._indices, minlength=classifier.n_features_in_)
+    for member in view.members:
+        parts = member.vectorizers
+        if len(parts) == 1 and isinstance(member.classifier, BaseNeighborsClassifier):
+            n_texts = np.bincount(
+                member.classifier._training_samples().indices,
+                minlength=member.classifier.n_features_in_,
+            )
             return {
                 term: int(n_texts[column])
                 for term, column in parts[0].vocabulary_.items()

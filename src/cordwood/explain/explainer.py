@@ -1,17 +1,15 @@
 """Explanations of the predictions of fitted text classifiers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from cordwood._base.csr import to_csr
-from cordwood.columns.converter import TableConverter
+from cordwood._view import Member, ModelView
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain._attribution import Attribution, Attributor
 from cordwood.explain._combination import (
@@ -39,12 +37,11 @@ from cordwood.explain._term_spans import TermLocator, WordCache, split_vectorize
 from cordwood.explain._word_folding import FoldedTerms, Words
 from cordwood.explain.explanation import (
     Explanation,
-    Explanations,
     LocatedTerms,
     MemberExplanation,
     Neighbor,
 )
-from cordwood.stacking.oob_stacking import OOBStackingClassifier
+from cordwood.metrics.predictions import rank_labels
 
 _BLOCK_SIZE = 32
 
@@ -56,146 +53,37 @@ _ATTRIBUTORS = (
 )
 
 
-def explain(model: Any, texts: Any, *, output: str = "auto") -> Explanations:
-    """Explain the predictions of texts by contributions of members, words and training samples.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Model returned by `cordwood.train` or `cordwood.load`, or any classifier of texts with
-        `predict_proba`.
-    texts : iterable of str, Corpus or dataframe
-        Texts to explain; for a model of a table, rows with its columns.
-    output : {"auto", "log_odds", "probability"}, default="auto"
-        Quantity that contributions add up to: the log-odds of each class against all others, or
-        its probability. "auto" is "log_odds" for linear models, naive Bayes, rules and stacks with
-        the default combiner, and "probability" for all others, whose probabilities may be zero.
-
-    Returns
-    -------
-    Explanations
-        One `Explanation` per text.
-
-    See Also
-    --------
-    Explainer : Prepares a model once, to explain texts one after another.
-    explain_classes : Words that argue for and against each class, over many texts.
-
-    Notes
-    -----
-    The baseline is the prediction for the empty text; in a table, for a row whose numbers are the
-    medians and whose categories are unknown. For each class, the baseline and the
-    contributions of all members add up to the output, and so do the baseline and the contributions
-    of all words.
-
-    Contributions of terms to the scores of a member are exact for linear models, naive Bayes and
-    rules (coefficient times value), and for forests and boosted forests (Shapley values). For
-    nearest neighbors and lazy forests they are approximate: the vote of a neighbor is shared by the
-    terms that it has in common with the text, and a split on the path of a lazy tree counts for its
-    feature. Any other classifier is explained by removing one word at a time. The field `is_exact`
-    of each member states which. Members are joined by the rescale rule of G-DeepSHAP [1]_; where a
-    function has several arguments, such as the softmax function, by integrated gradients [2]_. The
-    contributions of a member to the output of the default combiner are exact for two classes and
-    Aumann-Shapley values for more.
-
-    Contributions of n-grams of words and characters are distributed equally over the words that
-    they cover.
-
-    References
-    ----------
-    .. [1] Chen, Lundberg, Lee (2022). Explaining a series of models by propagating Shapley values.
-       Nature Communications 13.
-    .. [2] Sundararajan, Taly, Yan (2017). Axiomatic attribution for deep networks. ICML.
-
-    Examples
-    --------
-    >>> from cordwood import recipes
-    >>> model = recipes.make("nb").fit(["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"])
-    >>> [explanation] = explain(model, ["so very good"])
-    >>> explanation.prediction, explanation.words
-    ('+', ('so', 'very', 'good'))
-    >>> explanation.word_contributions[:, 0].round(2)
-    array([0. , 0. , 1.1])
-    """
-    explainer = Explainer(model, output=output)
-    values = texts if explainer.takes_table else check_texts(texts)
-    return Explanations(tuple(explainer.explain_each(values)))
-
-
 class Explainer:
-    """Explains the predictions of one model.
+    """Explains the predictions of one model; made by `TextClassifier.make_explainer`."""
 
-    Parameters
-    ----------
-    model : fitted classifier
-        Model returned by `cordwood.train` or `cordwood.load`, or any classifier of texts with
-        `predict_proba`.
-    output : {"auto", "log_odds", "probability"}, default="auto"
-        Quantity that contributions add up to; see `explain`.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Class labels of the model.
-    takes_table : bool
-        Whether the model predicts rows of a table.
-
-    Examples
-    --------
-    >>> from cordwood import recipes
-    >>> model = recipes.make("nb").fit(["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"])
-    >>> [(word, weight)] = Explainer(model).explain("bad").top_words("-")
-    >>> word, round(weight, 3)
-    ('bad', 1.099)
-    """
-
-    def __init__(self, model: Any, *, output: str = "auto") -> None:
+    def __init__(
+        self,
+        view: ModelView,
+        *,
+        decide: Callable[[Floats], NDArray[Any]] = lambda proba: proba.argmax(axis=1),
+        output: str = "auto",
+    ) -> None:
         if output not in ("auto", *OUTPUTS):
             raise CordwoodError(
                 f"output must be 'auto', 'log_odds' or 'probability'; got {output!r}"
             )
-        check_is_fitted(
-            model, msg="this %(name)s is not fitted; call its fit method, or cordwood.train"
-        )
-        if hasattr(model, "n_features_in_"):
-            raise DataError(
-                "the model was trained on numeric features; only models of texts can be explained"
-            )
-        self.classes: NDArray[Any] = np.asarray(model.classes_)
+        self.view = view
+        self.classes: NDArray[Any] = np.asarray(view.whole.classes_)
+        self._decide = decide
         self._output = output
-        self._converter: TableConverter | None = None
-        if isinstance(model, Pipeline) and isinstance(model.steps[0][1], TableConverter):
-            self._converter, model = model.steps[0][1], model[1:]
+        self._converter = view.converter
         self.takes_table = self._converter is not None
-        self._final_estimator, members = split_model(model)
+        self._final_estimator = view.final_estimator
         self._locators: dict[int, TermLocator | ColumnLocator] = {}
-        self._members = [self._make_member(name, member) for name, member in members]
+        self._members = [self._make_member(member) for member in view.explained_members]
 
     def explain(self, text: str) -> Explanation:
-        """Explain the prediction of one text.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        Explanation
-        """
+        """Explain the prediction of one text."""
         [explanation] = self.explain_each([text])
         return explanation
 
     def explain_each(self, texts: Any) -> Iterator[Explanation]:
-        """Explain the predictions of texts, one after another.
-
-        Parameters
-        ----------
-        texts : iterable of str; a dataframe or Corpus if the model takes a table
-
-        Yields
-        ------
-        Explanation
-        """
+        """Explain the predictions of texts, or of the rows of a table, one after another."""
         samples: Iterator[Any]
         if self._converter is None:
             samples = iter(texts)
@@ -269,6 +157,7 @@ class Explainer:
         return Explanation(
             text=text,
             classes=self.classes,
+            prediction=self._find_prediction(probabilities),
             output=output,
             probabilities=probabilities,
             baseline=combination.start,
@@ -295,16 +184,22 @@ class Explainer:
             output,
         )
 
-    def _make_member(self, name: str, model: Any) -> "_Member":
-        classes = np.asarray(model.classes_)
+    def _find_prediction(self, probabilities: Floats) -> Any:
+        decided = self._decide(probabilities[None])[0]
+        if np.ndim(decided):
+            return rank_labels(decided[None], probabilities[None], self.classes)[0]
+        return self.classes.tolist()[int(decided)]
+
+    def _make_member(self, member: Member) -> "_Member":
+        classes = np.asarray(member.whole.classes_)
+        vectorizer = member.transformers[0] if len(member.transformers) == 1 else None
         if self._converter is None:
-            vectorizer, classifier = split_pipeline(model)
+            vectorizer = vectorizer if split_vectorizer(vectorizer) else None
         else:
-            vectorizer, classifier = model.steps[0][1], model.steps[-1][1]
             vectorizer = vectorizer if is_explainable(vectorizer) else None
-        attributor = _make_attributor(classifier) if vectorizer is not None else None
+        attributor = _make_attributor(member.classifier) if vectorizer is not None else None
         if attributor is None:
-            return _Member(name, classes, -1, None, model, METHOD, False)
+            return _Member(member.name, classes, -1, None, member.whole, METHOD, False)
         key = id(vectorizer)
         if key not in self._locators:
             self._locators[key] = (
@@ -313,7 +208,13 @@ class Explainer:
                 else ColumnLocator(vectorizer, self._converter)
             )
         return _Member(
-            name, classes, key, attributor, model, attributor.method, attributor.is_exact
+            member.name,
+            classes,
+            key,
+            attributor,
+            member.whole,
+            attributor.method,
+            attributor.is_exact,
         )
 
 
@@ -323,45 +224,23 @@ def _to_text_classifier(model: Any, row: TableRow | None) -> Any:
 
 
 class _Member(NamedTuple):
-    """A classifier of the model.
-
-    Parameters
-    ----------
-    name : str
-    classes : array
-    locator : int
-        Key of its term locator; -1 if it has none.
-    attributor : Attributor or None
-        None if it is explained by occlusion.
-    model : fitted classifier of texts
-    method : str
-    is_exact : bool
-    """
+    """A classifier of the model, and how it is explained."""
 
     name: str
     classes: NDArray[Any]
-    locator: int
-    attributor: Attributor | None
+    locator: int  # key of its term locator; -1 if it has none
+    attributor: Attributor | None  # None if it is explained by occlusion
     model: Any
     method: str
     is_exact: bool
 
 
 class _ExplainedMember(NamedTuple):
-    """Contributions of a member to the output of the model.
-
-    Parameters
-    ----------
-    terms : LocatedTerms
-    word_contributions : float64 array of shape (n_words, n_classes)
-    absent : list of (int, float64 array)
-        Columns of terms that are not in the text, and their contributions.
-    neighbors : tuple of Neighbor
-    """
+    """Contributions of a member to the output of the model."""
 
     terms: LocatedTerms
-    word_contributions: Floats
-    absent: list[tuple[int, Floats]]
+    word_contributions: Floats  # of shape (n_words, n_classes)
+    absent: list[tuple[int, Floats]]  # columns of terms that are not in the text
     neighbors: tuple[Neighbor, ...]
 
 
@@ -415,25 +294,6 @@ def _explain_neighbors(
             strict=True,
         )
     )
-
-
-def split_model(model: Any) -> tuple[Any, list[tuple[str, Any]]]:
-    """Return the final estimator of a stack and its members; None and the model if it is none."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    is_only_step = not isinstance(model, Pipeline) or len(model.steps) == 1
-    if isinstance(last, OOBStackingClassifier) and is_only_step and not last.passthrough:
-        return last.final_estimator_, list(last.named_estimators_.items())
-    name = type(last).__name__
-    return None, [(name, model)]
-
-
-def split_pipeline(model: Any) -> tuple[Any, Any]:
-    """Return the vectorizer and the classifier of a pipeline; None if it is another pipeline."""
-    if isinstance(model, Pipeline) and len(model.steps) == 2:
-        vectorizer, classifier = model.steps[0][1], model.steps[1][1]
-        if split_vectorizer(vectorizer):
-            return vectorizer, classifier
-    return None, model
 
 
 def _make_attributor(classifier: Any) -> Attributor | None:

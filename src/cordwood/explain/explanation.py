@@ -113,6 +113,8 @@ class Explanation:
         The text.
     classes : ndarray of shape (n_classes,)
         Class labels of the model.
+    prediction : object
+        The predicted label, or a tuple of several labels.
     output : {"log_odds", "probability"}
         Quantity that contributions add up to.
     probabilities : ndarray of shape (n_classes,)
@@ -141,6 +143,7 @@ class Explanation:
 
     text: str
     classes: NDArray[Any]
+    prediction: Any
     output: str
     probabilities: Floats
     baseline: Floats
@@ -154,26 +157,21 @@ class Explanation:
     columns: dict[str, str]
     column_contributions: Floats
 
-    @property
-    def prediction(self) -> Any:
-        """The most probable class."""
-        return self.classes.tolist()[int(np.argmax(self.probabilities))]
-
     def class_index(self, label: Any = None) -> int:
         """Return the position of a class in `classes`.
 
         Parameters
         ----------
         label : object, default=None
-            A class label; None is the most probable class.
+            A class label; None is the predicted one, or of several labels the most probable.
 
         Returns
         -------
         int
         """
-        if label is None:
+        if label is None and isinstance(self.prediction, tuple):
             return int(np.argmax(self.probabilities))
-        return find_class(self.classes, label)
+        return find_class(self.classes, self.prediction if label is None else label)
 
     def top_classes(self, n: int = 3) -> list[Any]:
         """Return the most probable classes, the most probable first.
@@ -196,7 +194,7 @@ class Explanation:
         Parameters
         ----------
         label : object, default=None
-            A class label; None is the most probable class.
+            A class label; None as in `class_index`.
         n : int, default=10
             Maximum number of words.
 
@@ -219,7 +217,7 @@ class Explanation:
         Parameters
         ----------
         label : object, default=None
-            A class label; None is the most probable class.
+            A class label; None as in `class_index`.
         n : int, default=10
             Maximum number of columns.
 
@@ -274,7 +272,7 @@ class Explanation:
         index = self.class_index()
         name = self.output.replace("_", "-")
         head = (
-            f"{self.prediction}: probability {self.probabilities[index]:.3f}, {name} "
+            f"{self.classes[index]}: probability {self.probabilities[index]:.3f}, {name} "
             f"{self.values[index]:+.3f}, of which baseline {self.baseline[index]:+.3f}"
         )
         found = [*self.top_words(), *self.top_columns()]

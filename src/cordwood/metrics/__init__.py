@@ -1,20 +1,14 @@
 """Scores of predictions, with intervals, baselines and learning curves."""
 
-from cordwood.metrics.evaluation import (
-    ClassEvaluation,
-    OOFEvaluation,
-    ScoreInterval,
-    Scores,
-    oof_evaluation,
-)
 from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.metrics.predictions import Predictions
+from cordwood.metrics.scores import ClassScores, Evaluation, Score
 
 __all__ = [
-    "ClassEvaluation",
+    "ClassScores",
+    "Evaluation",
     "LearningCurveEstimate",
-    "OOFEvaluation",
-    "ScoreInterval",
-    "Scores",
+    "Predictions",
+    "Score",
     "estimate_learning_curve",
-    "oof_evaluation",
 ]

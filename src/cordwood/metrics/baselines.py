@@ -14,13 +14,32 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from cordwood._base.empty_features import EmptyFeatureRemover, is_mostly_empty
+from cordwood._base.sklearn_private import num_samples
 from cordwood._base.temperature import HeldOutMargins, fit_temperature
-from cordwood.oof.engine import Fold, align_columns, make_folds
+from cordwood.metrics.evaluation import score_proba
+from cordwood.metrics.scores import Score
+from cordwood.oof.folds import Fold, make_folds
+from cordwood.oof.proba import align_columns
 from cordwood.oof.records import OOFPredictions
 
 MAJORITY, TFIDF_SVM, SVM = "majority class", "TF-IDF + linear SVM", "linear SVM"
 
 _N_FOLDS = 5
+
+
+def score_baselines(X: Any, oof: OOFPredictions, seed: int = 0) -> dict[str, dict[str, Score]]:
+    """Return the scores of simple classifiers in a cross-validation of the training samples.
+
+    These are scikit-learn's `LinearSVC` on TF-IDF or on numeric features, if it applies, and the
+    majority class.
+    """
+    if (n_given := num_samples(X)) != len(oof):
+        raise ValueError(
+            f"X has {n_given} samples, but the model was trained on {len(oof)}; pass the "
+            "training samples in the same order."
+        )
+    found = {**_predict_linear(X, oof, seed), MAJORITY: predict_majority(oof)}
+    return {name: score_proba(oof, proba) for name, proba in found.items()}
 
 
 def predict_majority(oof: OOFPredictions) -> NDArray[np.float64]:
@@ -29,7 +48,7 @@ def predict_majority(oof: OOFPredictions) -> NDArray[np.float64]:
     return np.tile(prior, (len(oof), 1))
 
 
-def predict_linear(X: Any, oof: OOFPredictions, seed: int) -> dict[str, NDArray[np.float64]]:
+def _predict_linear(X: Any, oof: OOFPredictions, seed: int) -> dict[str, NDArray[np.float64]]:
     """Return cross-validated probabilities of scikit-learn's `LinearSVC`, by the name of it.
 
     Texts become TF-IDF by the defaults of `TfidfVectorizer`, fitted on the training part of each

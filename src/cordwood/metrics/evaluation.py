@@ -1,179 +1,200 @@
-"""Scores of a model estimated from its training data, with confidence intervals."""
+"""Evaluation of predictions: scores with intervals by bootstrap."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from cordwood._base.sklearn_private import num_samples
-from cordwood.metrics.baselines import MAJORITY, predict_linear, predict_majority
-from cordwood.metrics.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
-from cordwood.metrics.resampled_scores import (
-    ResampledScores,
-    compute_scores,
-    resample_scores,
-)
+from cordwood.exceptions import DataError
+from cordwood.metrics._sums import ScoreSums, sum_one_label, sum_several_labels
+from cordwood.metrics.predictions import Predictions
+from cordwood.metrics.scores import ClassScores, Evaluation, Score
 from cordwood.oof.records import OOFPredictions
 
-__all__ = ["ClassEvaluation", "OOFEvaluation", "ScoreInterval", "Scores", "oof_evaluation"]
+N_RESAMPLES = 1000
+CONFIDENCE_LEVEL = 0.95
+
+# Accuracy and F1 are shares; of others, all hits are not a limit.
+_SHARES = ("accuracy", "micro_f1", "macro_f1", "samples_f1", "ranking_precision")
 
 
-def oof_evaluation(
-    model: Any,
-    X: Any = None,
-    *,
-    confidence_level: float = 0.95,
-    n_resamples: int = 1000,
-    random_state: int = 0,
-) -> OOFEvaluation:
-    """Estimate the scores of a model on new samples from its training data.
+def evaluate_oof(oof: OOFPredictions, predicted: NDArray[Any] | None = None) -> Evaluation:
+    """Return the scores that a model is expected to have on new samples.
 
-    Parameters
-    ----------
-    model : Pipeline or OOFPredictions
-        Model that was trained by `cordwood.train` and has out-of-fold predictions `oof_`, or the
-        result of `compute_oof`.
-    X : sequence of str, array or sparse matrix of length n_samples, default=None
-        The training samples, for two baselines: the majority class, and scikit-learn's `LinearSVC`
-        on TF-IDF in a 5-fold cross-validation. By default there are no baselines.
-    confidence_level : float, default=0.95
-        Confidence level of the intervals.
-    n_resamples : int, default=1000
-        Number of bootstrap resamples.
-    random_state : int, default=0
-        Seed of the resamples, and of the folds of the baseline.
-
-    Returns
-    -------
-    OOFEvaluation
-
-    See Also
-    --------
-    compute_oof : Out-of-fold predictions of any classifier.
-    cordwood.evaluate : Scores on other samples.
-
-    Notes
-    -----
-    The intervals are percentiles of bootstrap resamples of the samples, or of the groups if there
-    are any [1]_. They cover the score on an infinitely large test set; the score on a small test
-    set varies more. If all predictions are correct, or all of a class wrong, all resamples are
-    equal, and the limit is that of Clopper and Pearson.
-
-    The expected calibration error is the mean absolute difference of accuracy and confidence in 15
-    bins [2]_ of equally many samples [3]_. The error of resamples is larger than that of the
-    samples, because of their noise; the interval is shifted by the mean difference.
-
-    References
-    ----------
-    .. [1] Efron, Tibshirani (1993). An introduction to the bootstrap. Chapman & Hall.
-    .. [2] Guo, Pleiss, Sun, Weinberger (2017). On calibration of modern neural networks. ICML.
-    .. [3] Nguyen, O'Connor (2015). Posterior calibration and exploratory analysis for natural
-       language processing models. EMNLP.
-
-    Examples
-    --------
-    >>> from cordwood.oof import compute_oof
-    >>> from cordwood import RandomForestClassifier
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> oof = compute_oof(RandomForestClassifier(random_state=0), X, y)
-    >>> evaluation = oof_evaluation(oof)
-    >>> print(evaluation.scores.accuracy)
-    0.953 (0.913 to 0.987)
+    `predicted` are codes of the predicted classes, or indicators; by default the most probable
+    class.
     """
-    oof = model if isinstance(model, OOFPredictions) else getattr(model, "oof_", None)
-    if oof is None:
-        raise ValueError(
-            "The model has no out-of-fold predictions; train it by cordwood.train(..., oof=True), "
-            "or pass the result of cordwood.oof.compute_oof."
-        )
-    if not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level must be between 0 and 1; got {confidence_level!r}.")
-    baselines: dict[str, NDArray[np.float64]] = {}
-    if X is not None:
-        if (n_given := num_samples(X)) != len(oof):
-            raise ValueError(
-                f"X has {n_given} samples, but the model was trained on {len(oof)}; pass the "
-                "training samples in the same order."
-            )
-        baselines = {**predict_linear(X, oof, random_state), MAJORITY: predict_majority(oof)}
-
-    n_groups = None if oof.groups is None else len(np.unique(oof.groups))
-
-    def evaluate(proba: NDArray[np.float64]) -> tuple[Scores, list[ScoreInterval]]:
-        rng = np.random.default_rng(random_state)
-        resampled = resample_scores(proba, oof.y, oof.groups, n_resamples, rng)
-        return _find_intervals(
-            compute_scores(proba, oof.y), resampled, oof.y, n_groups, 1 - confidence_level
-        )
-
-    scores, class_f1 = evaluate(oof.proba)
-    supports = np.bincount(oof.y, minlength=len(oof.classes)).tolist()
-    classes = [
-        ClassEvaluation(label=label, f1=f1, support=support)
-        for label, f1, support in zip(oof.classes.tolist(), class_f1, supports, strict=True)
-    ]
-    return OOFEvaluation(
+    sums, support = _sum(oof.proba, oof.y, predicted, None), _count(oof.y, len(oof.classes))
+    scores, classes = _find_scores(sums, support, oof.classes.tolist(), oof.groups)
+    codes = oof.proba.argmax(axis=1) if predicted is None else predicted
+    return Evaluation(
         scores=scores,
-        classes=tuple(sorted(classes, key=lambda each: each.f1.value)),
-        baselines={name: evaluate(proba)[0] for name, proba in baselines.items()},
-        sources=dict(oof.sources),
+        classes=classes,
         n_samples=len(oof),
-        n_groups=n_groups,
-        confidence_level=confidence_level,
+        confusion=None if oof.is_multilabel else _confusion(oof.y, codes, oof.classes, classes),
+        sources=dict(oof.sources),
+        n_groups=None if oof.groups is None else len(np.unique(oof.groups)),
+        confidence_level=CONFIDENCE_LEVEL,
     )
 
 
-def _find_intervals(
-    point: ResampledScores,
-    resampled: ResampledScores,
+def evaluate_predictions(
+    y_true: Sequence[Any],
+    predictions: Predictions,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_resamples: int = N_RESAMPLES,
+) -> Evaluation:
+    """Return the scores of predictions of other samples than the training samples.
+
+    `y_true` are labels, or sequences of labels if samples have several. Weights count in all scores
+    but not in the support and the confusion matrix. Without resamples there are no intervals.
+    """
+    known = predictions.classes.tolist()
+    is_multilabel = predictions.indicators is not None
+    given = [label for labels in y_true for label in set(labels)] if is_multilabel else y_true
+    unseen = Counter(label for label in given if label not in set(known))
+    try:
+        labels = sorted({*known, *unseen})
+    except TypeError as error:
+        raise DataError(
+            f"the true labels (such as {next(iter(unseen))!r}) and the labels of the model (such "
+            f"as {known[0]!r}) have different types; convert the true labels"
+        ) from error
+    position = {label: i for i, label in enumerate(labels)}
+    columns = [position[label] for label in known]
+    proba = np.zeros((len(y_true), len(labels)))
+    proba[:, columns] = predictions.proba
+    predicted: NDArray[Any]
+    if predictions.indicators is not None:
+        y = np.zeros(proba.shape, bool)
+        for i, each in enumerate(y_true):
+            y[i, [position[label] for label in each]] = True
+        predicted = np.zeros(proba.shape, bool)
+        predicted[:, columns] = predictions.indicators
+    else:
+        y = np.array([position[label] for label in y_true], np.intp)
+        predicted = np.array([position[label] for label in predictions.labels.tolist()], np.intp)
+    weights = None if sample_weight is None else check_weights(sample_weight)
+    codes = None if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
+    sums, support = _sum(proba, y, predicted, weights), _count(y, len(labels))
+    scores, classes = _find_scores(sums, support, labels, codes, n_resamples)
+    return Evaluation(
+        scores=scores,
+        classes=classes,
+        n_samples=len(y_true),
+        confusion=None if is_multilabel else _confusion(y, predicted, labels, classes),
+        unseen_labels=dict(unseen.most_common()),
+        n_groups=None if codes is None else int(codes.max()) + 1,
+        confidence_level=CONFIDENCE_LEVEL,
+    )
+
+
+def check_weights(sample_weight: ArrayLike) -> NDArray[np.float64]:
+    """Return the sample weights as an array; raise if all are zero."""
+    weights = np.asarray(sample_weight, np.float64)
+    if not weights.sum() > 0:
+        raise DataError("all sample weights are 0; at least one must be positive")
+    return weights
+
+
+def score_proba(oof: OOFPredictions, proba: NDArray[np.float64]) -> dict[str, Score]:
+    """Return the scores that other probabilities have on the samples of `oof`."""
+    support = _count(oof.y, len(oof.classes))
+    return _find_scores(sum_one_label(proba, oof.y), support, oof.classes.tolist(), oof.groups)[0]
+
+
+def _sum(
+    proba: NDArray[np.float64],
+    y: NDArray[Any],
+    predicted: NDArray[Any] | None,
+    weights: NDArray[np.float64] | None,
+) -> ScoreSums:
+    if y.ndim == 1:
+        return sum_one_label(proba, y, predicted, weights)
+    assert predicted is not None
+    return sum_several_labels(proba, y, predicted, weights)
+
+
+def _count(y: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
+    """Return the number of samples of each class."""
+    return np.bincount(y, minlength=n_classes) if y.ndim == 1 else y.sum(axis=0, dtype=np.intp)
+
+
+def _confusion(
     y: NDArray[np.intp],
-    n_groups: int | None,
-    alpha: float,
-) -> tuple[Scores, list[ScoreInterval]]:
-    """Return the intervals of the scores, and of the F1 of each class."""
-    quantiles = (alpha / 2, 1 - alpha / 2)
-
-    def interval(name: str) -> ScoreInterval:
-        value = float(getattr(point, name)[0])
-        low, high = np.quantile(getattr(resampled, name), quantiles).tolist()
-        return ScoreInterval(value, low, high)
-
-    # F1 of 0 or 1 has no variance in the bootstrap: use the limits of Clopper and Pearson.
-    support = np.bincount(y, minlength=len(point.class_f1))
-    if n_groups is not None:
-        support = np.minimum(support, n_groups)
-    class_f1 = []
-    for value, low, high, limit in zip(
-        point.class_f1[:, 0].tolist(),
-        *np.nanquantile(resampled.class_f1, quantiles, axis=1).tolist(),
-        _perfect_limit(support, alpha).tolist(),
-        strict=True,
-    ):
-        if value == 1:
-            low = min(low, limit)
-        if value == 0:
-            high = max(high, 1 - limit)
-        class_f1.append(ScoreInterval(value, low, high))
-    accuracy, macro_f1 = interval("accuracy"), interval("macro_f1")
-    if accuracy.value == 1:
-        n_units = len(y) if n_groups is None else n_groups
-        accuracy = ScoreInterval(1.0, float(_perfect_limit(n_units, alpha)), 1.0)
-        macro_f1 = ScoreInterval(1.0, float(np.mean([each.low for each in class_f1])), 1.0)
-    calibration_error = interval("calibration_error")
-    bias = float(resampled.calibration_error.mean()) - calibration_error.value
-    return Scores(
-        accuracy=accuracy,
-        macro_f1=macro_f1,
-        log_loss=interval("log_loss"),
-        calibration_error=ScoreInterval(
-            calibration_error.value,
-            max(calibration_error.low - bias, 0.0),
-            max(calibration_error.high - bias, 0.0),
-        ),
-    ), class_f1
+    predicted: NDArray[np.intp],
+    labels: Sequence[Any] | NDArray[Any],
+    classes: tuple[ClassScores, ...],
+) -> NDArray[np.int64]:
+    """Count samples by true and predicted class, for the classes that occur."""
+    confusion = np.zeros((len(labels), len(labels)), np.int64)
+    np.add.at(confusion, (y, predicted), 1)
+    shown = {each.label for each in classes}
+    kept = [i for i, label in enumerate(np.asarray(labels).tolist()) if label in shown]
+    return confusion[np.ix_(kept, kept)]
 
 
-def _perfect_limit(n: Any, alpha: float) -> Any:
+def _find_scores(
+    sums: ScoreSums,
+    support: NDArray[np.intp],
+    labels: Sequence[Any],
+    groups: NDArray[np.intp] | None,
+    n_resamples: int = N_RESAMPLES,
+) -> tuple[dict[str, Score], tuple[ClassScores, ...]]:
+    """Return scores with intervals, and those of the classes that occur."""
+    point = {name: values[..., 0] for name, values in sums.compute().items()}
+    names = [name for name in point if not name.startswith("class_")]
+    n_units = int(sums.matrix.shape[1]) if groups is None else int(groups.max()) + 1
+    limits: dict[str, Any] = {}
+    if n_resamples:
+        resampled = sums.resample(groups, n_resamples, np.random.default_rng(0))
+        tail = (1 - CONFIDENCE_LEVEL) / 2
+        limits = {
+            name: np.quantile(values, (tail, 1 - tail), axis=-1)
+            for name, values in resampled.items()
+        }
+        # The error of resamples is larger than that of the samples, because of their noise.
+        bias = resampled["calibration_error"].mean() - point["calibration_error"]
+        limits["calibration_error"] = np.maximum(limits["calibration_error"] - bias, 0.0)
+    scores = {}
+    for name in names:
+        scores[name] = _make_score(float(point[name]), limits.get(name))
+        # If all predictions are correct, all resamples are equal: the limit of Clopper and Pearson.
+        if limits and name in _SHARES and point[name] == 1:
+            scores[name] = Score(1.0, _perfect_limit(n_units), 1.0)
+    classes = []
+    for i in np.flatnonzero(~np.isnan(point["class_f1"])).tolist():
+        f1 = _make_score(float(point["class_f1"][i]), limits["class_f1"][:, i] if limits else None)
+        if limits and f1 in (0.0, 1.0):
+            limit = _perfect_limit(min(int(support[i]), n_units))
+            low, high = float(f1.low or 0.0), float(f1.high or 0.0)
+            f1 = (
+                Score(f1, min(low, limit), 1.0) if f1 == 1 else Score(f1, 0.0, max(high, 1 - limit))
+            )
+        classes.append(
+            ClassScores(
+                label=labels[i],
+                precision=float(point["class_precision"][i]),
+                recall=float(point["class_recall"][i]),
+                f1=f1,
+                support=int(support[i]),
+            )
+        )
+    if limits and point["macro_f1"] == 1 and classes:
+        scores["macro_f1"] = Score(1.0, float(np.mean([each.f1.low for each in classes])), 1.0)
+    return scores, tuple(classes)
+
+
+def _make_score(value: float, limits: NDArray[np.float64] | None) -> Score:
+    if limits is None:
+        return Score(value)
+    # Percentiles of few distinct resamples may exclude the estimate itself.
+    return Score(value, min(float(limits[0]), value), max(float(limits[1]), value))
+
+
+def _perfect_limit(n: int) -> float:
     """Return the lower limit of a share of which all of `n` observations are hits."""
-    return (alpha / 2) ** (1 / np.maximum(n, 1))
+    return float(((1 - CONFIDENCE_LEVEL) / 2) ** (1 / max(n, 1)))

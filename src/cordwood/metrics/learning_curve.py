@@ -10,10 +10,11 @@ from sklearn.base import clone
 
 from cordwood._base.sklearn_private import take_rows
 from cordwood.metrics._power_law import PRIOR_MEAN, PRIOR_SD, PowerLaws, fit_power_laws
-from cordwood.metrics.evaluation import ScoreInterval
-from cordwood.metrics.resampled_scores import compute_scores, resample_scores
-from cordwood.oof.engine import align_columns, make_folds, predict_proba
+from cordwood.metrics._sums import sum_one_label
+from cordwood.metrics.scores import Score
+from cordwood.oof.folds import make_folds
 from cordwood.oof.groups import ignore_few_groups
+from cordwood.oof.proba import align_columns, predict_proba
 from cordwood.oof.routing import select_fit_params
 
 SCORINGS = ("accuracy", "macro_f1", "log_loss")
@@ -55,7 +56,7 @@ class LearningCurveEstimate:
     confidence_level: float
     laws: PowerLaws
 
-    def forecast(self, n_samples: int) -> ScoreInterval:
+    def forecast(self, n_samples: int) -> Score:
         """Forecast the score of a model that is trained on so many samples.
 
         Parameters
@@ -65,12 +66,12 @@ class LearningCurveEstimate:
 
         Returns
         -------
-        ScoreInterval
+        Score
             Score on an infinitely large test set, with its confidence interval.
         """
         return self._find_interval(_to_score(self.laws.predict(n_samples), self.scoring))
 
-    def gain(self, n_samples: int) -> ScoreInterval:
+    def gain(self, n_samples: int) -> Score:
         """Forecast the difference to the score of a model trained on all available samples.
 
         Parameters
@@ -80,16 +81,16 @@ class LearningCurveEstimate:
 
         Returns
         -------
-        ScoreInterval
+        Score
             Difference with its confidence interval; negative for the log loss, which is a loss.
         """
         after, now = self.laws.predict(n_samples), self.laws.predict(self.n_samples)
         return self._find_interval(after - now if self.scoring == "log_loss" else now - after)
 
-    def _find_interval(self, values: NDArray[np.float64]) -> ScoreInterval:
+    def _find_interval(self, values: NDArray[np.float64]) -> Score:
         tail = (1 - self.confidence_level) / 2
         low, high = np.quantile(values[1:], (tail, 1 - tail)).tolist()
-        return ScoreInterval(float(values[0]), low, high)
+        return Score(float(values[0]), low, high)
 
     @property
     def method(self) -> str:
@@ -115,9 +116,9 @@ class LearningCurveEstimate:
             "n_samples": self.n_samples,
             "sizes": list(self.sizes),
             "scores": self.scores.tolist(),
-            "now": vars(self.forecast(self.n_samples)).copy(),
-            "doubled": vars(self.forecast(doubled)).copy(),
-            "gain": vars(self.gain(doubled)).copy(),
+            "now": self.forecast(self.n_samples).to_dict(),
+            "doubled": self.forecast(doubled).to_dict(),
+            "gain": self.gain(doubled).to_dict(),
             "confidence_level": self.confidence_level,
             "method": self.method,
         }
@@ -228,12 +229,11 @@ def estimate_learning_curve(
                 progress(repeat * len(sizes) + position, len(folds) * len(sizes))
             subset = np.sort(order[:size])
             proba = _fit_predict(fresh, X, labels, group_codes, subset, test, classes)
-            scores[repeat, position] = getattr(compute_scores(proba, codes[test]), scoring)[0]
+            sums = sum_one_label(proba, codes[test])
+            scores[repeat, position] = sums.compute()[scoring][0]
             # The same seed for all sizes: differences between sizes are paired.
             rng = np.random.default_rng([random_state, repeat])
-            resampled[repeat, position] = getattr(
-                resample_scores(proba, codes[test], test_groups, _N_RESAMPLES, rng), scoring
-            )
+            resampled[repeat, position] = sums.resample(test_groups, _N_RESAMPLES, rng)[scoring]
     laws = _fit_laws(sizes, scores, resampled, scoring, random_state)
     return LearningCurveEstimate(
         scoring=scoring,

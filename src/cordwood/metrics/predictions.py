@@ -1,4 +1,4 @@
-"""Predictions: labels and class probabilities, of new samples and of training samples."""
+"""Predictions: labels and class probabilities of new samples."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 
 from cordwood._base.display import html_table, import_pandas
 
-# Between the labels of a sample in tables.
-LABEL_SEPARATOR = ";"
+# Between the labels of a sample in tables, and between the labels of a prediction set.
+LABEL_SEPARATOR, SET_SEPARATOR = ";", "|"
 
 # Labels of samples without a decision, in tables.
-UNDECIDED = "__undecided__"
-UNKNOWN_LABEL = "__unknown__"
-
-SET_SEPARATOR = "|"
+UNDECIDED, UNKNOWN_LABEL = "__undecided__", "__unknown__"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +23,13 @@ class Predictions:
     Parameters
     ----------
     labels : ndarray of shape (n_samples,)
-        Predicted labels: those of the highest probability, unless the decision is tuned.
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Class probabilities, in the order of `classes`.
+        Predicted labels; with several labels per sample, tuples of labels, the most probable first.
+    proba : ndarray of shape (n_samples, n_classes)
+        Class probabilities, in the order of `classes`; of several labels, they do not sum to one.
     classes : ndarray of shape (n_classes,)
         Class labels of the model.
+    indicators : bool array of shape (n_samples, n_classes) or None, default=None
+        Whether each label is predicted, if samples have several.
     sets : bool array of shape (n_samples, n_classes) or None, default=None
         Whether each label is in the prediction set of a sample, if a coverage was given.
     is_decided : bool array of shape (n_samples,) or None, default=None
@@ -42,7 +41,7 @@ class Predictions:
     --------
     >>> found = Predictions(
     ...     labels=np.array(["spam", "ham"]),
-    ...     probabilities=np.array([[0.25, 0.75], [0.9, 0.1]]),
+    ...     proba=np.array([[0.25, 0.75], [0.9, 0.1]]),
     ...     classes=np.array(["ham", "spam"]),
     ... )
     >>> found.to_frame()
@@ -52,8 +51,9 @@ class Predictions:
     """
 
     labels: NDArray[Any]
-    probabilities: NDArray[np.floating[Any]]
+    proba: NDArray[np.floating[Any]]
     classes: NDArray[Any]
+    indicators: NDArray[np.bool_] | None = None
     sets: NDArray[np.bool_] | None = None
     is_decided: NDArray[np.bool_] | None = None
     is_in_scope: NDArray[np.bool_] | None = None
@@ -62,11 +62,16 @@ class Predictions:
         return len(self.labels)
 
     @property
-    def confidence(self) -> NDArray[np.floating[Any]]:
-        """Probability of the predicted label, of shape (n_samples,)."""
+    def confidence(self) -> NDArray[Any]:
+        """Probability of the predicted label, or tuples of those of several labels."""
         columns = {label: column for column, label in enumerate(self.classes.tolist())}
-        chosen = [columns[label] for label in self.labels.tolist()]
-        return np.asarray(self.probabilities[np.arange(len(chosen)), chosen])
+        if self.indicators is None:
+            chosen = [columns[label] for label in self.labels.tolist()]
+            return np.asarray(self.proba[np.arange(len(chosen)), chosen])
+        return to_object_array(
+            tuple(proba[[columns[label] for label in labels]].tolist())
+            for labels, proba in zip(self.labels, self.proba, strict=True)
+        )
 
     def label_sets(self) -> list[tuple[Any, ...]]:
         """Return the labels of each prediction set, the most probable first.
@@ -82,13 +87,8 @@ class Predictions:
             If there are no prediction sets.
         """
         if self.sets is None:
-            raise ValueError("there are no prediction sets; set the argument coverage of predict")
-        order = np.argsort(-self.probabilities, axis=1, kind="stable")
-        labels = self.classes.tolist()
-        return [
-            tuple(labels[code] for code in codes if members[code])
-            for codes, members in zip(order.tolist(), self.sets, strict=True)
-        ]
+            raise ValueError("there are no prediction sets; set the argument coverage of classify")
+        return list(rank_labels(self.sets, self.proba, self.classes))
 
     def decided_labels(self) -> list[Any]:
         """Return the labels, with a placeholder for samples without a decision.
@@ -115,95 +115,58 @@ class Predictions:
         Returns
         -------
         DataFrame
-            Columns `label` (of `decided_labels`), `probability` (of the most probable label), `set`
-            and `is_single` if there are prediction sets, and ``probability:CLASS`` for each class.
+            Columns `label` (of `decided_labels`; several labels are joined by semicolons),
+            `probability` (of the label), `set` and `is_single` if there are prediction sets, and
+            ``probability:CLASS`` for each class.
         """
-        columns: dict[str, Any] = {
-            "label": self.decided_labels(),
-            "probability": self.confidence,
-        }
+        columns: dict[str, Any] = {"label": [*map(join_labels, self.decided_labels())]}
+        if self.indicators is None:
+            columns = {"label": self.decided_labels(), "probability": self.confidence}
         if self.sets is not None:
             columns["set"] = [SET_SEPARATOR.join(map(str, each)) for each in self.label_sets()]
             columns["is_single"] = self.sets.sum(axis=1) == 1
         for position, label in enumerate(self.classes.tolist()):
-            columns[f"probability:{label}"] = self.probabilities[:, position]
+            columns[f"probability:{label}"] = self.proba[:, position]
         return import_pandas().DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        shown = zip(self.decided_labels(), self.confidence.tolist(), strict=True)
+        labels = [*map(join_labels, self.decided_labels())]
+        if self.indicators is not None:
+            return html_table(
+                f"{len(self):,} predictions", ("labels",), [(each,) for each in labels]
+            )
+        shown = zip(labels, self.confidence.tolist(), strict=True)
         rows = [(label, f"{probability:.3f}") for label, probability in shown]
         return html_table(f"{len(self):,} predictions", ("label", "probability"), rows)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MultiLabelPredictions:
-    """Predicted labels and probabilities of samples with any number of labels.
-
-    Parameters
-    ----------
-    indicators : ndarray of shape (n_samples, n_labels)
-        Whether each label is predicted, in the order of `classes`.
-    probabilities : ndarray of shape (n_samples, n_labels)
-        Probability of each label; they do not sum to one.
-    classes : ndarray of shape (n_labels,)
-        Labels of the model.
-
-    Examples
-    --------
-    >>> found = MultiLabelPredictions(
-    ...     indicators=np.array([[1, 1], [0, 0]]),
-    ...     probabilities=np.array([[0.75, 0.5], [0.25, 0.125]]),
-    ...     classes=np.array(["gas", "oil"]),
-    ... )
-    >>> found.labels
-    (('gas', 'oil'), ())
-    >>> found.to_frame()
-        labels  probability:gas  probability:oil
-    0  gas;oil             0.75            0.500
-    1                      0.25            0.125
-    """
-
-    indicators: NDArray[np.int64]
-    probabilities: NDArray[np.floating[Any]]
-    classes: NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.indicators)
-
-    @property
-    def labels(self) -> tuple[tuple[Any, ...], ...]:
-        """Predicted labels of each sample, the most probable first."""
-        labels = self.classes.tolist()
-        order = np.argsort(-self.probabilities, axis=1, kind="stable")
-        return tuple(
-            tuple(labels[i] for i in ranked if predicted[i])
-            for ranked, predicted in zip(order, self.indicators, strict=True)
-        )
-
-    def to_frame(self) -> Any:
-        """Convert to a pandas DataFrame with one row per sample.
-
-        Returns
-        -------
-        DataFrame
-            Column `labels`, joined by semicolons, and ``probability:LABEL`` for each label.
-        """
-        columns: dict[str, Any] = {"labels": [*map(join_labels, self.labels)]}
-        for position, label in enumerate(self.classes.tolist()):
-            columns[f"probability:{label}"] = self.probabilities[:, position]
-        return import_pandas().DataFrame(columns)
-
-    def _repr_html_(self) -> str:
-        rows = [(join_labels(labels),) for labels in self.labels]
-        return html_table(f"{len(self):,} predictions", ("labels",), rows)
+def rank_labels(
+    indicators: NDArray[np.bool_], proba: NDArray[Any], classes: NDArray[Any]
+) -> NDArray[np.object_]:
+    """Return the indicated labels of each sample as a tuple, the most probable first."""
+    labels = classes.tolist()
+    order = np.argsort(-proba, axis=1, kind="stable")
+    return to_object_array(
+        tuple(labels[i] for i in ranked if chosen[i])
+        for ranked, chosen in zip(order.tolist(), indicators, strict=True)
+    )
 
 
-def join_labels(labels: Iterable[Any]) -> str:
+def to_object_array(values: Iterable[Any]) -> NDArray[np.object_]:
+    """Return a one-dimensional array of tuples, which numpy would make two-dimensional."""
+    listed = list(values)
+    array = np.empty(len(listed), dtype=object)
+    for i, value in enumerate(listed):
+        array[i] = value
+    return array
+
+
+def join_labels(labels: Any) -> str:
     """Join the labels of a sample to one string, for tables.
 
     Examples
     --------
-    >>> join_labels(("gas", "oil"))
-    'gas;oil'
+    >>> join_labels(("gas", "oil")), join_labels("gas")
+    ('gas;oil', 'gas')
     """
-    return LABEL_SEPARATOR.join(map(str, labels))
+    return LABEL_SEPARATOR.join(map(str, labels)) if isinstance(labels, tuple) else str(labels)

@@ -1,6 +1,5 @@
 """Members of a multilabel model: fits, and out-of-fold probabilities of the training samples."""
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +10,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from cordwood._base.sklearn_private import take_rows
 from cordwood._base.voting_classifier import BaseVotingClassifier
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.multilabel.indicators import BoolArray
 from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
-from cordwood.oof.engine import choose_oof_source
-from cordwood.oof.tasks import Task, run_tasks
+from cordwood.oof.engine import Target, TrainingSet, fit_all_with_oof
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
@@ -28,21 +25,11 @@ _TEMPERATURE = 0.25
 
 
 class FittedMembers(NamedTuple):
-    """Members fitted on all samples, with their out-of-fold probabilities.
-
-    Parameters
-    ----------
-    estimators : list of estimators
-        Multilabel classifiers.
-    sources : list of {"loo", "oob", "cv"}
-        How the out-of-fold probabilities were computed.
-    oof_proba : ndarray of shape (n_members, n_samples, n_labels)
-        Out-of-fold probabilities.
-    """
+    """Members fitted on all samples, with their out-of-fold probabilities."""
 
     estimators: list[Any]
     sources: list[str]
-    oof_proba: Float64Array
+    oof_proba: Float64Array  # of shape (n_members, n_samples, n_labels)
 
 
 def make_multilabel(estimator: Any, n_labels: int, n_jobs: int | None = None) -> Any:
@@ -72,25 +59,7 @@ def make_multilabel(estimator: Any, n_labels: int, n_jobs: int | None = None) ->
 
 
 def list_members(estimator: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return the members of a stack, or the estimator itself, by name, and whether to use OOB.
-
-    Parameters
-    ----------
-    estimator : classifier or Pipeline
-        A stack must be the only step of its pipeline.
-
-    Returns
-    -------
-    members : list of (str, estimator)
-        Unfitted.
-    use_oob : bool
-        Whether to use out-of-bag and leave-one-out predictions.
-
-    Raises
-    ------
-    ValueError
-        If the estimator is not a classifier, or a stack that cannot have several labels.
-    """
+    """Return the members of a stack, or the estimator itself, by name, and whether to use OOB."""
     if not hasattr(estimator, "fit") or not is_classifier(estimator):
         raise ValueError(f"estimator must be a classifier; got {estimator!r}")
     last = estimator
@@ -129,69 +98,38 @@ def fit_members(
 ) -> FittedMembers:
     """Fit each member on all samples and compute its out-of-fold probabilities.
 
-    Parameters
-    ----------
-    names : list of str
-        Names of the members.
-    estimators : list of estimators
-        Unfitted single-label or multilabel classifiers.
-    inputs : list
-        Training samples of each member.
-    Y : ndarray of shape (n_samples, n_labels)
-        Label indicators.
-    folds : ndarray of shape (n_samples,)
-        Fold of each sample, for members that are cross-validated.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Sample weights, which all members must accept.
-    groups : ndarray of shape (n_samples,) or None
-        Groups of related samples, which leave-one-out and out-of-bag predictions exclude as a
-        whole.
-    use_oob : bool
-        Whether to use out-of-bag and leave-one-out predictions if they are unbiased.
-    n_jobs : int or None
-        Number of threads.
-
-    Returns
-    -------
-    FittedMembers
+    `folds` has the fold of each sample, for members that are cross-validated.
     """
     members = [make_multilabel(estimator, Y.shape[1], n_jobs) for estimator in estimators]
-    sources = [_choose_source(member, use_oob, has_groups=groups is not None) for member in members]
-    data = _TrainingSet(Y.astype(np.int64), sample_weight, groups)
-    full_fits = [
-        Task(name, _inner(member), partial(_fit, member, X, data))
-        for name, member, X in zip(names, members, inputs, strict=True)
-    ]
-    refits = [
-        (i, folds == fold)
-        for i, source in enumerate(sources)
-        if source == "cv"
-        for fold in np.unique(folds)
-    ]
-    fold_fits = [
-        Task(
-            names[i],
-            _inner(members[i]),
-            partial(_predict_fold, members[i], inputs[i], data, test),
-        )
-        for i, test in refits
-    ]
-    results = run_tasks([*full_fits, *fold_fits], n_jobs)
-    fitted = results[: len(full_fits)]
-    oof_proba = np.full((len(members), *Y.shape), np.nan)
-    for i, (member, source) in enumerate(zip(fitted, sources, strict=True)):
-        if source != "cv" and member.estimator_ is not None:
-            oof_proba[i] = member.oof_proba(source, groups)
-    for (i, test), proba in zip(refits, results[len(full_fits) :], strict=True):
-        oof_proba[i, test] = proba
+    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in np.unique(folds)]
+    fit_params: list[dict[str, Any]] = []
+    for member in members:
+        params: dict[str, Any] = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if groups is not None and has_fit_parameter(_inner(member), "groups"):
+            params["groups"] = groups
+        fit_params.append(params)
+    fitted = fit_all_with_oof(
+        list(zip(names, members, strict=True)),
+        inputs,
+        fit_params,
+        TrainingSet(Y.astype(np.int64), groups, np.arange(Y.shape[1]), splits),
+        # Only label sets have out-of-bag predictions that are those of the labels.
+        oob_policy=[
+            "unbiased" if use_oob and isinstance(member, LabelPowerset) else "never"
+            for member in members
+        ],
+        n_jobs=n_jobs,
+        target=SEVERAL_LABELS,
+    )
     # Samples that were in every bootstrap sample have no out-of-bag prediction. If all samples have
     # the same labels, there is none at all.
     prior = np.average(Y, axis=0, weights=sample_weight)
+    oof_proba = np.stack(fitted.oof_probas)
     oof_proba = np.where(np.isnan(oof_proba), prior, oof_proba)
-    return FittedMembers(fitted, sources, oof_proba)
+    return FittedMembers(fitted.estimators, fitted.sources, oof_proba)
 
 
-def predict_label_proba(estimator: Any, X: Any) -> Float64Array:
+def predict_label_proba(estimator: Any, X: Any, labels: Any = None) -> Float64Array:
     """Return the probabilities of the labels, of shape (n_samples, n_labels)."""
     proba = estimator.predict_proba(X)
     if isinstance(proba, list):
@@ -205,49 +143,14 @@ def predict_label_proba(estimator: Any, X: Any) -> Float64Array:
     return np.asarray(proba, np.float64)
 
 
-class _TrainingSet(NamedTuple):
-    """Label indicators, weights and groups of the training samples."""
-
-    indicators: NDArray[np.int64]
-    sample_weight: Float64Array | None
-    groups: NDArray[Any] | None
-
-    def select(self, indices: NDArray[np.intp]) -> "_TrainingSet":
-        """Select samples by their indices."""
-        return _TrainingSet(
-            self.indicators[indices],
-            None if self.sample_weight is None else self.sample_weight[indices],
-            None if self.groups is None else self.groups[indices],
-        )
-
-
-def _choose_source(member: Any, use_oob: bool, *, has_groups: bool) -> str:
-    if not isinstance(member, LabelPowerset) or not use_oob:
-        return "cv"
-    return choose_oof_source(
-        member.estimator,
-        "unbiased",
-        has_groups=has_groups,
-        receives_groups=has_fit_parameter(member.estimator, "groups"),
-    )
+def _own_label_oof(member: LabelPowerset, source: str, groups: Any, labels: Any) -> Float64Array:
+    if member.estimator_ is None:
+        return np.full((1, len(labels)), np.nan)
+    return member.oof_proba(source, groups)
 
 
 def _inner(member: Any) -> Any:
-    """Return the classifier whose `n_jobs` counts."""
     return member.estimator if isinstance(member, LabelPowerset) else member
 
 
-def _fit(member: Any, X: Any, data: _TrainingSet) -> Any:
-    params: dict[str, Any] = {}
-    if data.sample_weight is not None:
-        params["sample_weight"] = data.sample_weight
-    if data.groups is not None and isinstance(member, LabelPowerset):
-        params["groups"] = data.groups
-    return clone(member).fit(X, data.indicators, **params)
-
-
-def _predict_fold(member: Any, X: Any, data: _TrainingSet, test: BoolArray) -> Float64Array:
-    """Fit a clone on the other folds and predict the samples of one fold."""
-    train = np.flatnonzero(~test)
-    fitted = _fit(member, take_rows(X, train), data.select(train))
-    return predict_label_proba(fitted, take_rows(X, np.flatnonzero(test)))
+SEVERAL_LABELS = Target(predict_label_proba, _own_label_oof, _inner)

@@ -1,5 +1,6 @@
 """Multilabel classifier: any recipe, a calibrated pool and tuned thresholds."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +17,9 @@ from cordwood._base.param_validation import (
     real,
 )
 from cordwood._base.sklearn_private import check_sample_weight
+from cordwood.metrics.thresholds import choose_label_thresholds
 from cordwood.multilabel._base import BaseMultiLabelClassifier
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
-from cordwood.multilabel._label_thresholds import choose_thresholds
 from cordwood.multilabel.indicators import BoolArray, assign_label_folds
 from cordwood.multilabel.members import fit_members, list_members, predict_label_proba
 from cordwood.stacking.shared_steps import fit_shared_steps, transform_steps
@@ -134,6 +135,12 @@ class MultiLabelClassifier(BaseMultiLabelClassifier):
         self.random_state = random_state
 
     @property
+    def oof_proba_(self) -> Float64Array:
+        """Out-of-fold probabilities of the training samples."""
+        check_is_fitted(self)
+        return self._oof_proba  # raises AttributeError if loaded from a model file
+
+    @property
     def estimator_weights_(self) -> dict[str, float]:
         """Weight of the log-odds of each member, averaged over the labels."""
         check_is_fitted(self)
@@ -198,9 +205,9 @@ class MultiLabelClassifier(BaseMultiLabelClassifier):
         self.oof_source_ = dict(zip(self._names, fitted.sources, strict=True))
         self.coef_, self.intercept_ = fit_label_pool(fitted.oof_proba, Y, int(pool_seed), weights)
         pool_folds = assign_label_folds(Y, self.cv, int(pool_fold_seed), group_labels)
-        self.oof_proba_ = _cross_fit(fitted.oof_proba, Y, pool_folds, int(pool_seed), weights)
+        self._oof_proba = _cross_fit(fitted.oof_proba, Y, pool_folds, int(pool_seed), weights)
         if isinstance(self.threshold, str):
-            self.thresholds_ = choose_thresholds(self.oof_proba_, Y, weights)
+            self.thresholds_ = choose_label_thresholds(self._oof_proba, Y, weights)
         else:
             self.thresholds_ = np.full(Y.shape[1], float(self.threshold))
         self.min_labels_ = (
@@ -268,6 +275,13 @@ class MultiLabelClassifier(BaseMultiLabelClassifier):
             too_few = np.flatnonzero(predicted.sum(axis=1) < self.min_labels_)
             predicted[too_few[:, None], most_probable[too_few]] = True
         return predicted.astype(np.int64)
+
+    def iter_members(self) -> Iterator[tuple[str, tuple[Any, ...], Any]]:
+        """Yield the name of each member, the transformers before it, and the fitted member."""
+        for name, position, member in zip(
+            self._names, self._step_index, self.estimators_, strict=True
+        ):
+            yield name, tuple(step for _, step in self._shared_steps[position]), member
 
     def _check_classes(self, n_labels: int) -> NDArray[Any]:
         if self.classes is None:

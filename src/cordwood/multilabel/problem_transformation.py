@@ -14,7 +14,9 @@ from cordwood._base.param_validation import N_JOBS
 from cordwood._base.sklearn_private import check_sample_weight, num_samples
 from cordwood.multilabel._base import BaseMultiLabelClassifier
 from cordwood.multilabel.indicators import BoolArray
-from cordwood.oof.engine import fit_estimator, oob_or_loo_proba, predict_proba
+from cordwood.oof.engine import fit_estimator
+from cordwood.oof.proba import predict_proba
+from cordwood.oof.sources import oob_or_loo_proba
 
 Float64Array = NDArray[np.float64]
 

@@ -1,6 +1,5 @@
 """Out-of-fold predictions: how a classifier predicts its own training samples."""
 
-from cordwood.oof.oof_predictions import compute_oof
 from cordwood.oof.records import OOFPredictions
 
-__all__ = ["OOFPredictions", "compute_oof"]
+__all__ = ["OOFPredictions"]

@@ -19,8 +19,8 @@ class OOFPredictions:
     ----------
     proba : ndarray of shape (n_samples, n_classes)
         Probabilities, with classes in the order of `classes`.
-    y : ndarray of shape (n_samples,)
-        True classes, as positions in `classes`.
+    y : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        True classes, as positions in `classes`; with several labels per sample, label indicators.
     classes : ndarray of shape (n_classes,)
         Sorted class labels.
     sources : mapping of str to {"oob", "loo", "cv", "prefit"}
@@ -53,11 +53,16 @@ class OOFPredictions:
         return len(self.y)
 
     @property
+    def is_multilabel(self) -> bool:
+        """Whether samples have several labels."""
+        return self.y.ndim == 2
+
+    @property
     def y_true(self) -> NDArray[Any]:
-        """True labels, of shape (n_samples,)."""
-        return np.asarray(self.classes[self.y])
+        """True labels, of shape (n_samples,); indicators with several labels per sample."""
+        return self.y if self.is_multilabel else np.asarray(self.classes[self.y])
 
     @property
     def y_pred(self) -> NDArray[Any]:
-        """Labels with the highest probability, of shape (n_samples,)."""
+        """The most probable label of each sample, of shape (n_samples,)."""
         return np.asarray(self.classes[self.proba.argmax(axis=1)])

@@ -14,5 +14,6 @@ same checks: a file that `load` would reject is not written.
 
 from cordwood.persist._files import load, load_with_card, read_model_card, save
 from cordwood.persist.model_card import PROTOCOL, ModelCard
+from cordwood.persist.schemas import REGISTRY
 
-__all__ = ["PROTOCOL", "ModelCard", "load", "load_with_card", "read_model_card", "save"]
+__all__ = ["PROTOCOL", "REGISTRY", "ModelCard", "load", "load_with_card", "read_model_card", "save"]

@@ -1,10 +1,11 @@
 """Expected scores of a model in its file: a few numbers per class."""
 
 import math
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from cordwood.metrics.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
+import numpy as np
+
+from cordwood.metrics.scores import SCORE_NAMES, ClassScores, Evaluation, Score
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Sizes
 from cordwood.persist._oof_field import are_valid_sources
@@ -12,8 +13,16 @@ from cordwood.persist._oof_field import are_valid_sources
 if TYPE_CHECKING:
     from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
-_SCORES = tuple(each.name for each in fields(Scores))
-_KEYS = {each.name for each in fields(OOFEvaluation)}
+_KEYS = {
+    "scores",
+    "classes",
+    "baselines",
+    "sources",
+    "n_samples",
+    "n_groups",
+    "confidence_level",
+    "confusion",
+}
 _MAX_BASELINES, _MAX_NAME_LENGTH = 16, 100
 # A probability of 1e-7, the lowest in the log loss, has less.
 _MAX_LOG_LOSS = 100.0
@@ -21,102 +30,116 @@ _MAX_SAMPLES = 2**53
 
 
 class EvaluationField(Field):
-    """An `OOFEvaluation`; classes are stored by their position in `classes_`."""
+    """An `Evaluation` of training samples; classes are stored by their position in `classes_`."""
 
     def __init__(self) -> None:
         super().__init__(optional=True)
 
     def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the scores."""
+        if value is None:
+            return None
         codes = {label: code for code, label in enumerate(owner.classes_.tolist())}
+        confusion = value.confusion
         return {
-            "scores": _list_intervals(value.scores),
+            "scores": _list_scores(value.scores),
             "classes": [
-                [codes[each.label], each.support, *_list_interval(each.f1)]
+                [codes[each.label], each.support, each.precision, each.recall, *_list(each.f1)]
                 for each in value.classes
             ],
-            "baselines": {
-                name: _list_intervals(scores) for name, scores in value.baselines.items()
-            },
+            "baselines": {name: _list_scores(scores) for name, scores in value.baselines.items()},
             "sources": dict(value.sources),
             "n_samples": value.n_samples,
             "n_groups": value.n_groups,
             "confidence_level": value.confidence_level,
+            "confusion": None if confusion is None else encoder.arrays.add(confusion),
         }
 
     def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the scores."""
+        if node is None:
+            return None
         if not isinstance(node, dict) or set(node) != _KEYS:
             raise Rejected("has expected scores of the wrong structure")
         labels = owner.classes_.tolist()
-        if not isinstance(node["classes"], list) or len(node["classes"]) != len(labels):
+        if not isinstance(node["classes"], list) or len(node["classes"]) > len(labels):
             raise Rejected("has expected scores of an invalid number of classes")
         if not isinstance(node["baselines"], dict):
             raise Rejected("has expected scores with baselines of the wrong structure")
-        return OOFEvaluation(
+        confusion = node["confusion"]
+        return Evaluation(
             **{
                 **node,
                 "scores": _read_scores(node["scores"]),
                 "classes": tuple(_read_class(each, labels) for each in node["classes"]),
                 "baselines": {name: _read_scores(each) for name, each in node["baselines"].items()},
+                "confusion": None if confusion is None else decoder.arrays.get(confusion),
             }
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
         """Check types and ranges."""
-        if not isinstance(value, OOFEvaluation) or not isinstance(value.classes, tuple):
-            return "an OOFEvaluation"
+        if value is None:
+            return None
+        if not isinstance(value, Evaluation) or not isinstance(value.classes, tuple):
+            return "an Evaluation"
         if not _is_count(value.n_samples) or not _is_level(value.confidence_level):
-            return "an OOFEvaluation with a valid number of samples and confidence level"
+            return "an Evaluation with a valid number of samples and confidence level"
         if value.n_groups is not None and not 1 <= _count(value.n_groups) <= value.n_samples:
-            return "an OOFEvaluation with a valid number of groups"
+            return "an Evaluation with a valid number of groups"
         if not are_valid_sources(value.sources):
-            return "an OOFEvaluation with valid sources"
+            return "an Evaluation with valid sources"
         if not isinstance(value.baselines, dict) or len(value.baselines) > _MAX_BASELINES:
-            return "an OOFEvaluation with few baselines"
+            return "an Evaluation with few baselines"
         if not all(isinstance(each, str) for each in value.baselines) or not all(
             0 < len(each) <= _MAX_NAME_LENGTH for each in value.baselines
         ):
-            return "an OOFEvaluation with short names of baselines"
+            return "an Evaluation with short names of baselines"
         if not all(_are_scores(each) for each in (value.scores, *value.baselines.values())):
-            return "an OOFEvaluation with scores in their ranges"
-        if not all(
-            isinstance(each, ClassEvaluation) and _is_interval(each.f1, 1.0)
-            for each in value.classes
-        ):
-            return "an OOFEvaluation with the F1 of each class"
-        if sum(_count(each.support) for each in value.classes) != value.n_samples:
-            return "an OOFEvaluation with as many samples as its classes"
+            return "an Evaluation with scores in their ranges"
+        if not all(_is_class(each, value.n_samples) for each in value.classes):
+            return "an Evaluation with the scores of each class"
+        labels = [each.label for each in value.classes]
+        if len(set(labels)) < len(labels):
+            return "an Evaluation with distinct classes"
+        if value.confusion is not None and not _is_confusion(value.confusion, value):
+            return "an Evaluation with the number of samples by true and predicted class"
         return None
 
 
-def _list_interval(interval: ScoreInterval) -> list[float]:
-    return [float(interval.value), float(interval.low), float(interval.high)]
+def _list(score: Score) -> list[float | None]:
+    return [float(score), score.low, score.high]
 
 
-def _list_intervals(scores: Scores) -> list[list[float]]:
-    return [_list_interval(getattr(scores, name)) for name in _SCORES]
+def _list_scores(scores: Any) -> dict[str, list[float | None]]:
+    return {name: _list(score) for name, score in scores.items()}
 
 
-def _read_interval(node: Any) -> ScoreInterval:
-    if not isinstance(node, list) or len(node) != 3:
+def _read_score(node: Any) -> Score:
+    if not isinstance(node, list) or len(node) != 3 or not isinstance(node[0], float):
         raise Rejected("has expected scores whose intervals have not three numbers")
-    return ScoreInterval(*node)
+    return Score(*node)
 
 
-def _read_scores(node: Any) -> Scores:
-    if not isinstance(node, list) or len(node) != len(_SCORES):
-        raise Rejected("has expected scores of an invalid number")
-    return Scores(**{name: _read_interval(each) for name, each in zip(_SCORES, node, strict=True)})
+def _read_scores(node: Any) -> dict[str, Score]:
+    if not isinstance(node, dict):
+        raise Rejected("has expected scores of the wrong structure")
+    return {name: _read_score(each) for name, each in node.items()}
 
 
-def _read_class(node: Any, labels: list[Any]) -> ClassEvaluation:
-    if not isinstance(node, list) or len(node) != 5:
+def _read_class(node: Any, labels: list[Any]) -> ClassScores:
+    if not isinstance(node, list) or len(node) != 7:
         raise Rejected("has expected scores of a class of the wrong structure")
-    code, support, *interval = node
+    code, support, precision, recall, *f1 = node
     if type(code) is not int or not 0 <= code < len(labels):
         raise Rejected("has expected scores of unknown classes")
-    return ClassEvaluation(label=labels[code], support=support, f1=_read_interval(interval))
+    return ClassScores(
+        label=labels[code],
+        support=support,
+        precision=precision,
+        recall=recall,
+        f1=_read_score(f1),
+    )
 
 
 def _count(value: Any) -> int:
@@ -132,15 +155,45 @@ def _is_level(value: Any) -> bool:
     return type(value) is float and 0 < value < 1
 
 
+def _is_share(value: Any) -> bool:
+    return isinstance(value, float) and 0 <= value <= 1
+
+
 def _are_scores(scores: Any) -> bool:
-    if not isinstance(scores, Scores):
+    if not isinstance(scores, dict) or not {"accuracy", "macro_f1", "log_loss"} <= set(scores):
         return False
     limits = {"log_loss": _MAX_LOG_LOSS}
-    return all(_is_interval(getattr(scores, name), limits.get(name, 1.0)) for name in _SCORES)
+    return all(
+        name in SCORE_NAMES and _is_score(each, limits.get(name, 1.0))
+        for name, each in scores.items()
+    )
 
 
-def _is_interval(interval: Any, high: float) -> bool:
-    return isinstance(interval, ScoreInterval) and all(
-        type(each) is float and math.isfinite(each) and 0 <= each <= high
-        for each in (interval.value, interval.low, interval.high)
+def _is_score(score: Any, high: float) -> bool:
+    if not isinstance(score, Score):
+        return False
+    limits = [float(score), *(each for each in (score.low, score.high) if each is not None)]
+    return all(
+        isinstance(each, float) and math.isfinite(each) and 0 <= each <= high for each in limits
+    )
+
+
+def _is_class(each: Any, n_samples: int) -> bool:
+    return (
+        isinstance(each, ClassScores)
+        and _is_score(each.f1, 1.0)
+        and _is_share(each.precision)
+        and _is_share(each.recall)
+        and 0 <= _count(each.support) <= n_samples
+    )
+
+
+def _is_confusion(confusion: Any, value: Evaluation) -> bool:
+    shape = (len(value.classes), len(value.classes))
+    return (
+        isinstance(confusion, np.ndarray)
+        and confusion.dtype == np.int64
+        and confusion.shape == shape
+        and bool((confusion >= 0).all())
+        and int(confusion.sum()) == value.n_samples
     )

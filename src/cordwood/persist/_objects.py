@@ -56,8 +56,14 @@ class Registry:
     """
 
     def __init__(self, schemas: Iterable[Schema]) -> None:
-        self.by_class = {schema.cls: schema for schema in schemas}
-        self.by_name = {schema.name: schema for schema in self.by_class.values()}
+        self.by_class: dict[type, Schema] = {}
+        self.by_name: dict[str, Schema] = {}
+        self.add(schemas)
+
+    def add(self, schemas: Iterable[Schema]) -> None:
+        """Add the schemas of a package that is above this one."""
+        for schema in schemas:
+            self.by_class[schema.cls] = self.by_name[schema.name] = schema
 
     def interface(self, model: Any) -> Interface:
         """Return the interface of an object; that of other classes and unfitted ones is unknown."""

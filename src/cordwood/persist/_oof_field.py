@@ -43,8 +43,8 @@ class OOFField(Field):
         super().__init__(optional=True)
 
     def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the predictions, unless they are too many."""
-        if value.proba.size > MAX_OOF_SIZE:
+        """Store the predictions, unless they are too many, or of several labels per sample."""
+        if value is None or value.is_multilabel or value.proba.size > MAX_OOF_SIZE:
             return None
         encoder.budget.spend(16 * value.proba.size)
         arrays = compress_proba(value.proba, value.y)
@@ -75,7 +75,7 @@ class OOFField(Field):
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
         """Check types, shapes and ranges."""
-        if value is None:
+        if value is None or (isinstance(value, OOFPredictions) and value.is_multilabel):
             return None
         if not isinstance(value, OOFPredictions):
             return "an OOFPredictions"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood.confidence.scope_reference import ScopeReference
+from cordwood.confidence.scope import ScopeReference
 from cordwood.persist._errors import Rejected
 from cordwood.persist._fields import Field, Sizes
 
@@ -23,6 +23,8 @@ class ScopeField(Field):
 
     def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
         """Store the reference."""
+        if value is None:
+            return None
         return {
             "signals": list(value.signals),
             "values": encoder.arrays.add(value.values),
@@ -31,6 +33,8 @@ class ScopeField(Field):
 
     def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
         """Read the reference."""
+        if node is None:
+            return None
         if not isinstance(node, dict) or set(node) != _KEYS:
             raise Rejected("has a reference for out-of-scope samples of the wrong structure")
         if not isinstance(node["signals"], list):
@@ -43,6 +47,8 @@ class ScopeField(Field):
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
         """Check types, shapes, and that numbers are finite and sorted."""
+        if value is None:
+            return None
         if not isinstance(value, ScopeReference):
             return "a ScopeReference"
         signals = value.signals

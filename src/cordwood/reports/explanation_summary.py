@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from cordwood.audit.audit_dataset import Progress
 from cordwood.exceptions import CordwoodError
-from cordwood.explain.class_words import explain_classes
 from cordwood.explain.explainer import Explainer
 from cordwood.explain.explanation import Explanation
-from cordwood.reports.member_summary import find_member_probas
 from cordwood.reports.scored_samples import ScoredSamples, count_training_samples
 from cordwood.text.languages import detect_language
 from cordwood.text.stop_words import get_stop_words, has_stop_words
@@ -55,7 +53,7 @@ def explain_samples(
     chosen = _choose_explained(samples.proba, samples.y)
     assert samples.texts is not None
     total = sum(map(len, chosen.values()))
-    member_probas = find_member_probas(model) if samples.source == "oof" else {}
+    member_probas = explainer.view.member_oof_probas() if samples.source == "oof" else {}
     found: list[dict[str, Any]] = []
     for kind, indices in chosen.items():
         texts: Any = [samples.texts[i][:_MAX_TEXT] for i in indices]
@@ -208,8 +206,7 @@ def find_class_words(
             texts = None
     n_train = count_training_samples(model, samples) or 0
     try:
-        found = explain_classes(
-            model,
+        found = model.explain_classes(
             texts,
             n_words=_N_CANDIDATES,
             # There are many rare words in many texts, which mean little to a reader.

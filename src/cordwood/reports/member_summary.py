@@ -4,91 +4,29 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
-
-from cordwood.stacking.oob_stacking import OOBStackingClassifier
+from cordwood._view import ModelView
 
 _N_TIMED = 100
 
 
-def summarize_members(model: Any, texts: Sequence[str] | None) -> dict[str, Any] | None:
-    """Summarize the members of a stack.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Any model.
-    texts : sequence of str or None
-        Texts, to measure the time of predictions.
-
-    Returns
-    -------
-    dict or None
-        None if the model is not a stack.
-    """
-    stack = find_stack(model)
+def summarize_members(view: ModelView, texts: Sequence[str] | None) -> dict[str, Any] | None:
+    """Summarize the members of a stack; with texts, the time of predictions is measured."""
+    stack = view.stack
     if stack is None:
         return None
-    names = list(stack.named_estimators_)
-    weights = getattr(stack, "estimator_weights_", {})
-    # A stack with a tuned decision, or one of a file that was not trained by `cordwood.train`,
-    # may have no ablation.
-    ablation = getattr(stack, "ablation_", {})
     rows: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "oof_source": stack.oof_source_[name],
-            "weight": weights.get(name),
-            "is_pruned": name in stack.pruned_,
-            **stack.oof_scores_[name],
-            "fit_seconds": stack.fit_times_.get(name),
-            "accuracy_change": ablation.get(name, {}).get("accuracy"),
-            "log_loss_change": ablation.get(name, {}).get("log_loss"),
-            "predict_seconds": None,
-        }
-        for name in [*names, *stack.pruned_]
+        {**record._asdict(), "predict_seconds": None} for record in view.member_records()
     ]
-    is_only_step = not isinstance(model, Pipeline) or len(model.steps) == 1
-    if texts and is_only_step:
+    if texts and view.final_estimator is not None and view.converter is None:
         sample = list(texts[:: max(1, len(texts) // _N_TIMED)])[:_N_TIMED]
-        for row, member in zip(rows, stack.estimators_, strict=False):
+        for row, member in zip(rows, view.members, strict=False):
             start = time.process_time()
-            member.predict_proba(sample)
+            member.whole.predict_proba(sample)
             row["predict_seconds"] = (time.process_time() - start) / len(sample)
+    names = [member.name for member in view.members]
     return {
         "combiner": type(stack.final_estimator_).__name__,
         "members": rows,
         "names": names,
         "disagreement": stack.oof_disagreement_.tolist() if len(names) > 1 else None,
     }
-
-
-def find_stack(model: Any) -> OOBStackingClassifier | None:
-    """Return the stack of a model, also of one with a tuned decision; None if it has none."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    last = getattr(last, "estimator_", last)
-    return last if isinstance(last, OOBStackingClassifier) else None
-
-
-def find_member_probas(model: Any) -> dict[str, NDArray[np.float64]]:
-    """Return the out-of-fold probabilities of the members of a stack.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Any model.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_samples, n_classes)
-        Empty if the model is not a stack, or was loaded from a file.
-    """
-    stack = find_stack(model)
-    features = getattr(stack, "meta_features_", None)
-    if stack is None or features is None:
-        return {}
-    names, n_classes = list(stack.named_estimators_), len(stack.classes_)
-    blocks = np.asarray(features).reshape(-1, len(names), n_classes)
-    return {name: blocks[:, i] for i, name in enumerate(names)}

@@ -1,8 +1,6 @@
 """Scores of predicted probabilities: from arrays to plain values."""
 
-import math
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,8 @@ from cordwood.confidence.conformal import calibrate_sets
 from cordwood.confidence.selective import choose_confidence
 from cordwood.exceptions import DataError
 from cordwood.metrics.baselines import MAJORITY, predict_majority
-from cordwood.metrics.evaluation import OOFEvaluation, oof_evaluation
+from cordwood.metrics.evaluation import evaluate_oof, score_proba
+from cordwood.metrics.scores import Evaluation
 from cordwood.oof.records import OOFPredictions
 
 Floats = NDArray[np.float64]
@@ -27,14 +26,14 @@ _COVERAGES = (0.9, 0.95, 0.99)
 _MIN_PROBABILITY = 1e-15
 
 
-def evaluate(oof: OOFPredictions, evaluation: OOFEvaluation | None = None) -> dict[str, Any]:
+def evaluate(oof: OOFPredictions, evaluation: Evaluation | None = None) -> dict[str, Any]:
     """Return scores with intervals, beside those of baselines.
 
     Parameters
     ----------
     oof : OOFPredictions
         Predictions of samples that the model was not trained on.
-    evaluation : OOFEvaluation, optional
+    evaluation : Evaluation, optional
         Their scores, if they are known.
 
     Returns
@@ -42,19 +41,19 @@ def evaluate(oof: OOFPredictions, evaluation: OOFEvaluation | None = None) -> di
     dict
         The only baseline is the majority class if `evaluation` has none.
     """
-    found = summarize_evaluation(oof_evaluation(oof) if evaluation is None else evaluation)
+    found = summarize_evaluation(evaluate_oof(oof) if evaluation is None else evaluation)
     if not found["baselines"]:
-        majority = oof_evaluation(replace(oof, proba=predict_majority(oof)))
-        found["baselines"] = {MAJORITY: majority.scores.to_dict()}
+        majority = score_proba(oof, predict_majority(oof))
+        found["baselines"] = {MAJORITY: {k: v.to_dict() for k, v in majority.items()}}
     return found
 
 
-def summarize_evaluation(evaluation: OOFEvaluation) -> dict[str, Any]:
+def summarize_evaluation(evaluation: Evaluation) -> dict[str, Any]:
     """Return an evaluation as plain values.
 
     Parameters
     ----------
-    evaluation : OOFEvaluation
+    evaluation : Evaluation
 
     Returns
     -------
@@ -64,14 +63,13 @@ def summarize_evaluation(evaluation: OOFEvaluation) -> dict[str, Any]:
         "n_samples": evaluation.n_samples,
         "n_groups": evaluation.n_groups,
         "confidence_level": evaluation.confidence_level,
-        "scores": evaluation.scores.to_dict(),
-        "baselines": {name: each.to_dict() for name, each in evaluation.baselines.items()},
-        "expected": None,
-        # Undefined for a class that neither occurs nor is predicted.
-        "class_f1": {
-            str(each.label): None if math.isnan(each.f1.value) else vars(each.f1).copy()
-            for each in evaluation.classes
+        "scores": {k: v.to_dict() for k, v in evaluation.scores.items()},
+        "baselines": {
+            name: {k: v.to_dict() for k, v in each.items()}
+            for name, each in evaluation.baselines.items()
         },
+        "expected": None,
+        "class_f1": {str(each.label): each.f1.to_dict() for each in evaluation.classes},
     }
 
 

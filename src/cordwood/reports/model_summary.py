@@ -6,18 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from cordwood.audit.audit_dataset import Progress, audit_dataset
 from cordwood.audit.dataset_audit import DatasetAudit
 from cordwood.audit.label_errors import find_label_errors
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 from cordwood.exceptions import CordwoodError
-from cordwood.explain.explainer import Explainer
-from cordwood.metrics.evaluation import OOFEvaluation
 from cordwood.metrics.learning_curve import LearningCurveEstimate
-from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
+from cordwood.metrics.scores import Evaluation
 from cordwood.oof.records import OOFPredictions
 from cordwood.persist import ModelCard
 from cordwood.reports.confusion_summary import summarize_confusion
@@ -59,7 +55,7 @@ class Provenance:
         Name of the samples in the report.
     audit : DatasetAudit, optional
         Audit of the training data, which is computed without a model if it is None.
-    evaluation : OOFEvaluation, optional
+    evaluation : Evaluation, optional
         Result of `oof_evaluation` for the model; `evaluation_` of the model if it is None.
     curve : LearningCurveEstimate, optional
         Learning curve.
@@ -69,7 +65,7 @@ class Provenance:
     card: ModelCard | None = None
     data: str | None = None
     audit: DatasetAudit | None = None
-    evaluation: OOFEvaluation | None = None
+    evaluation: Evaluation | None = None
     curve: LearningCurveEstimate | None = None
 
 
@@ -98,8 +94,7 @@ def summarize_model(
         Numbers, texts, lists and dicts; parts that cannot be computed are None or empty.
     """
     report = progress or (lambda *_: None)
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if isinstance(last, MultiLabelClassifier) or (data is not None and data.multilabel):
+    if model.target_kind_ != "label" or (data is not None and data.multilabel):
         raise CordwoodError(
             "the samples have several labels each; a report of a model requires one label per "
             "sample"
@@ -115,7 +110,7 @@ def summarize_model(
         "source": None,
         "scores": None,
         "n_unseen": 0,
-        "has_tuned_decision": isinstance(last, TunedDecisionClassifier),
+        "has_tuned_decision": model.decision_.matrix is not None,
         "by_class": [],
         "confusion": None,
         "reliability": [],
@@ -124,13 +119,13 @@ def summarize_model(
         "curve": None if provenance.curve is None else provenance.curve.to_dict(),
         "suspects": None,
         "explained": [],
-        "members": summarize_members(model, samples.texts if samples is not None else None),
+        "members": summarize_members(model.view, samples.texts if samples is not None else None),
         "words": None,
         "findings": [],
         "audit": None,
         "provenance": _describe(model, provenance, samples),
     }
-    evaluation = provenance.evaluation or getattr(model, "evaluation_", None)
+    evaluation = provenance.evaluation or model.evaluation_
     if samples is not None and (samples.source != "training" or evaluation is None):
         summary |= _summarize_predictions(samples, evaluation, np.asarray(model.classes_))
     elif evaluation is not None:
@@ -139,8 +134,8 @@ def summarize_model(
         summary |= {"source": "oof", "scores": summarize_evaluation(evaluation)}
     if samples is not None:
         summary |= _summarize_training_data(data, samples, provenance, summary["suspects"], report)
-    if not hasattr(model, "n_features_in_"):
-        explainer = Explainer(model)
+    if model.input_kind_ != "numeric":
+        explainer = model.make_explainer()
         if samples is not None and samples.texts is not None:
             summary["explained"] = explain_samples(model, explainer, samples, labels, report)
         summary["words"] = find_class_words(model, samples, report)
@@ -148,7 +143,7 @@ def summarize_model(
 
 
 def _summarize_predictions(
-    samples: ScoredSamples, evaluation: OOFEvaluation | None, classes: NDArray[Any]
+    samples: ScoredSamples, evaluation: Evaluation | None, classes: NDArray[Any]
 ) -> dict[str, Any]:
     """Return the scores of the samples, their errors and their probabilities."""
     proba, y = samples.proba, samples.y
@@ -168,14 +163,14 @@ def _summarize_predictions(
 
 
 def _find_scores(
-    predictions: OOFPredictions, source: str, evaluation: OOFEvaluation | None
+    predictions: OOFPredictions, source: str, evaluation: Evaluation | None
 ) -> dict[str, Any]:
     """Return scores beside baselines, and for test samples those that were expected."""
     if source == "oof":
         return evaluate(predictions, evaluation)
     found = evaluate(predictions)
     if source == "test" and evaluation is not None:
-        found["expected"] = evaluation.scores.to_dict()
+        found["expected"] = {k: v.to_dict() for k, v in evaluation.scores.items()}
     return found
 
 
@@ -225,7 +220,6 @@ def _list_suspects(
 
 def _describe(model: Any, provenance: Provenance, samples: ScoredSamples | None) -> dict[str, Any]:
     card = provenance.card
-    estimator = model.steps[-1][1] if isinstance(model, Pipeline) else model
     params = {
         name: str(value)
         for name, value in sorted(model.get_params().items())
@@ -233,7 +227,7 @@ def _describe(model: Any, provenance: Provenance, samples: ScoredSamples | None)
     }
     return {
         "name": provenance.name,
-        "classifier": type(estimator).__name__,
+        "classifier": type(model.view.classifier).__name__,
         "recipe": None if card is None else card.recipe,
         "data": None if samples is None or samples.source == "test" else provenance.data,
         "created": None if card is None else card.created,

@@ -21,8 +21,8 @@ from cordwood.audit.dataset_audit import DatasetAudit
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.metrics.evaluation import OOFEvaluation
 from cordwood.metrics.learning_curve import LearningCurveEstimate
+from cordwood.metrics.scores import Evaluation
 from cordwood.persist import ModelCard
 from cordwood.reports.blocks import Page
 from cordwood.reports.comparison_page import layout_comparison
@@ -212,7 +212,7 @@ def model_report(
     card: ModelCard | None = None,
     data_name: str | None = None,
     audit: DatasetAudit | None = None,
-    evaluation: OOFEvaluation | None = None,
+    evaluation: Evaluation | None = None,
     curve: LearningCurveEstimate | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -237,7 +237,7 @@ def model_report(
     audit : DatasetAudit, optional
         Result of `cordwood.audit.audit_dataset` for the training data. By default, training
         data are audited without another model.
-    evaluation : OOFEvaluation, optional
+    evaluation : Evaluation, optional
         Result of `cordwood.metrics.oof_evaluation` for the model, with baselines. By default,
         `evaluation_` of the model, which has baselines if `cordwood train` has computed them.
     curve : LearningCurveEstimate, optional

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.api import predict
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.oof.records import OOFPredictions
@@ -49,7 +48,7 @@ def score_samples(
     model: Any, data: Corpus | FeatureMatrix | None, card: ModelCard | None
 ) -> ScoredSamples | None:
     """Return out-of-fold predictions if the model has them for the data, else predict the data."""
-    oof = getattr(model, "oof_", None)
+    oof = model.oof_
     if data is None:
         if oof is None:
             return None
@@ -87,7 +86,7 @@ def score_samples(
         groups = np.unique(selected.groups, return_inverse=True)[1].astype(np.intp)
     return ScoredSamples(
         source="training" if is_training else "test",
-        proba=np.asarray(predict(model, selected).probabilities, dtype=np.float64),
+        proba=model.predict_proba(selected),
         y=y[known],
         texts=selected.texts if isinstance(selected, Corpus) else None,
         ids=selected.ids,
@@ -110,8 +109,8 @@ def to_predictions(samples: ScoredSamples, classes: NDArray[Any]) -> OOFPredicti
 
 def count_training_samples(model: Any, samples: ScoredSamples | None) -> int | None:
     """Return the number of training samples, or None if it is not known."""
-    if (oof := getattr(model, "oof_", None)) is not None:
+    if (oof := model.oof_) is not None:
         return len(oof)
-    if (evaluation := getattr(model, "evaluation_", None)) is not None:
+    if (evaluation := model.evaluation_) is not None:
         return int(evaluation.n_samples)
     return len(samples.y) if samples is not None and samples.source != "test" else None

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from cordwood._base.duplicates import assign_folds, number_duplicates
 from cordwood._base.sklearn_private import take_rows
-from cordwood.oof.engine import align_columns, index_params, predict_proba
+from cordwood.oof.engine import index_params
+from cordwood.oof.proba import align_columns, predict_proba
 from cordwood.stacking.related_samples import merge_partitions
 
 _N_FOLDS = 5

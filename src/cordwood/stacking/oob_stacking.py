@@ -32,17 +32,10 @@ from cordwood._base.sklearn_private import (
     with_callbacks,
 )
 from cordwood._base.voting_classifier import check_at_least_two_classes
-from cordwood.oof.engine import (
-    Fold,
-    TrainingSet,
-    choose_n_folds,
-    find_stack_method,
-    fit_with_oof,
-    impute_prior,
-    make_folds,
-    predict_proba,
-)
+from cordwood.oof.engine import TrainingSet, fit_all_with_oof
+from cordwood.oof.folds import Fold, choose_n_folds, make_folds
 from cordwood.oof.groups import warn_of_few_groups
+from cordwood.oof.proba import find_stack_method, impute_prior, predict_proba
 from cordwood.oof.routing import is_routing_enabled, select_metadata
 from cordwood.oof.tasks import FitCallbacks, Task, run_tasks
 from cordwood.stacking._final_predictions import FinalTrainingSet, assign_final_folds
@@ -643,7 +636,7 @@ class OOBStackingClassifier(
         cache = check_memory(self.memory).cache
         with callbacks.task("fit-shared-steps"):
             shared = fit_shared_steps([member for _, member in members], X, fit_params, cache)
-        fitted, sources, oof_probas, seconds = fit_with_oof(
+        fitted, sources, oof_probas, seconds = fit_all_with_oof(
             list(zip(self._names, shared.estimators, strict=True)),
             [shared.inputs[position] for position in shared.step_index],
             shared.fit_params,

@@ -37,7 +37,7 @@ from cordwood.compare.runner.trial_scores import (
 )
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.metrics.predictions import MultiLabelPredictions, Predictions
-from cordwood.oof.engine import supports_oob
+from cordwood.oof.sources import supports_oob
 
 MakePipeline = Callable[[Mapping[str, Any]], Pipeline]
 """Makes an unfitted pipeline with the given parameters."""

@@ -5,7 +5,6 @@ from cordwood.persist.schemas import (
     _bayes,
     _column_encoders,
     _compose,
-    _decisions,
     _linear,
     _multilabel,
     _neighbors,
@@ -19,7 +18,6 @@ from cordwood.persist.schemas import (
 _FAMILIES = (
     _compose,
     _column_encoders,
-    _decisions,
     _text,
     _pretrained,
     _linear,

@@ -11,11 +11,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from cordwood._base.empty_features import EmptyFeatureRemover
 from cordwood.persist._class_schema import Interface, InterfaceOf, Schema, scaler_interface
 from cordwood.persist._errors import Rejected
-from cordwood.persist._evaluation_field import EvaluationField
 from cordwood.persist._fields import FLOATS, MAX_NUMBER, Array, FeatureNames, Size, number
 from cordwood.persist._nested import NamedEstimators
-from cordwood.persist._oof_field import OOFField
-from cordwood.persist._scope_field import ScopeField
 
 
 def chain_interface(steps: Sequence[Any], interface_of: InterfaceOf) -> Interface:
@@ -70,15 +67,6 @@ def _check_pipeline(model: Any, interface_of: InterfaceOf) -> None:
     if all(step is None or isinstance(step, str) for _, step in model.steps):
         raise Rejected("has a pipeline without estimators")
     chain_interface([step for _, step in model.steps], interface_of)
-    oof = getattr(model, "oof_", None)
-    if oof is not None and not np.array_equal(oof.classes, getattr(model, "classes_", ())):
-        raise Rejected("has a pipeline with out-of-fold predictions of other classes")
-    evaluation = getattr(model, "evaluation_", None)
-    if evaluation is not None:
-        labels = [each.label for each in evaluation.classes]
-        classes = np.asarray(getattr(model, "classes_", ())).tolist()
-        if len(labels) != len(classes) or set(labels) != set(classes):
-            raise Rejected("has a pipeline with expected scores of other classes")
 
 
 def _union_interface(model: Any, interface_of: InterfaceOf) -> Interface:
@@ -130,7 +118,7 @@ _FEATURES = {
 SCHEMAS = (
     Schema(
         cls=Pipeline,
-        fitted={"oof_": OOFField(), "evaluation_": EvaluationField(), "scope_": ScopeField()},
+        fitted={},
         nested={"steps": NamedEstimators(is_chain=True)},
         check=_check_pipeline,
         interface=lambda model, interface_of: chain_interface(

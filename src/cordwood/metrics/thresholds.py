@@ -1,9 +1,19 @@
-"""Search of thresholds and class weights that are optimal for given probabilities."""
+"""Thresholds and class weights that maximize F1, recall or macro F1 of given probabilities."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Float64Array = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# Candidates that several labels share, with most of them where rare labels have their
+# probabilities.
+_GRID = np.unique(np.r_[np.geomspace(1e-3, 0.05, 40), np.linspace(0.05, 0.95, 91)])
+# Number of positive pseudo-samples of a label, which are distributed as those of labels of similar
+# frequency, and the bandwidth of similarity on the logarithmic scale of frequencies. Chosen by
+# cross-validation; see docs/multilabel.md.
+_PRIOR_STRENGTH = 10.0
+_BANDWIDTH = 0.5
 
 _MAX_SWEEPS = 10
 # Loss of macro F1 for a class weight that is e times as large, so that the weight of a rare class
@@ -18,39 +28,25 @@ _TINY = 1e-300
 
 
 def find_f1_threshold(
-    proba: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array
+    proba: Float64Array, is_positive: BoolArray, weights: Float64Array
 ) -> tuple[float, float]:
-    """Return the threshold of highest F1, and that F1.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples,)
-        Probabilities of the positive class.
-    is_positive : ndarray of shape (n_samples,)
-        Whether samples are of the positive class.
-    weights : ndarray of shape (n_samples,)
-        Sample weights.
+    """Return the threshold of highest F1 of all possible ones, and that F1.
 
     Examples
     --------
     >>> find_f1_threshold(np.array([0.1, 0.2, 0.6]), np.array([False, True, True]), np.ones(3))
     (0.15000000000000002, 1.0)
     """
-    thresholds, true_positives, predicted = _list_thresholds(proba, is_positive, weights)
-    f1 = 2 * true_positives / np.maximum(predicted + weights @ is_positive, _TINY)
-    best = int(f1.argmax())
-    return float(thresholds[best]), float(f1[best])
+    candidates = _list_midpoints(proba)
+    f1 = _f1(*_count(proba[:, None], is_positive[:, None], weights, candidates))
+    best = len(f1) - 1 - int(f1[::-1, 0].argmax())  # of equal ones, the highest threshold
+    return float(candidates[best]), float(f1[best, 0])
 
 
 def find_precision_threshold(
-    proba: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array, precision: float
+    proba: Float64Array, is_positive: BoolArray, weights: Float64Array, precision: float
 ) -> tuple[float, float]:
     """Return the threshold of highest recall among those of sufficient precision, and that recall.
-
-    Raises
-    ------
-    ValueError
-        If no threshold has this precision.
 
     Examples
     --------
@@ -58,8 +54,10 @@ def find_precision_threshold(
     >>> find_precision_threshold(proba, is_positive, np.ones(4), precision=0.8)
     (0.35, 0.6666666666666666)
     """
-    thresholds, true_positives, predicted = _list_thresholds(proba, is_positive, weights)
-    n_positive = weights @ is_positive
+    candidates = _list_midpoints(proba)
+    counts = _count(proba[:, None], is_positive[:, None], weights, candidates)
+    true_positives, predicted = counts[0][:, 0], counts[1][:, 0]
+    n_positive = float(weights @ is_positive)
     prior = n_positive / weights.sum()
     found = (true_positives + _PRIOR_SAMPLES * prior) / (predicted + _PRIOR_SAMPLES)
     sufficient = np.flatnonzero(found >= precision)
@@ -68,24 +66,88 @@ def find_precision_threshold(
             f"no threshold has an out-of-fold precision of {precision:g}; the highest is "
             f"{found.max():.3f}, so require a lower precision"
         )
-    best = int(sufficient[-1])  # the lowest threshold
-    return float(thresholds[best]), float(true_positives[best] / max(n_positive, _TINY))
+    best = int(sufficient[0])  # the lowest threshold
+    return float(candidates[best]), float(true_positives[best] / max(n_positive, _TINY))
 
 
-def _list_thresholds(
-    proba: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array
-) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Return all distinct thresholds, from high to low, with weighted true and predicted positives.
+def choose_label_thresholds(
+    proba: Float64Array,
+    Y: BoolArray,
+    sample_weight: Float64Array | None = None,
+    prior_strength: float = _PRIOR_STRENGTH,
+) -> Float64Array:
+    """Choose the threshold of each label that maximizes its smoothed F1.
 
-    A threshold is the middle between two successive probabilities.
+    Labels without positive samples have the threshold 1. With a `prior_strength` of 0, the F1 of
+    each label alone is maximized (SCut; Yang 2001, SIGIR).
+
+    Examples
+    --------
+    >>> proba = np.array([[0.1], [0.2], [0.6], [0.7]])
+    >>> Y = np.array([[False], [True], [True], [True]])
+    >>> bool(0.1 < choose_label_thresholds(proba, Y)[0] <= 0.2)
+    True
     """
-    order = np.argsort(-proba, kind="stable")
-    ranked = proba[order]
-    last = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
-    following = np.append(ranked, 0.0)[last + 1]
-    predicted = np.cumsum(weights[order])[last]
-    true_positives = np.cumsum((weights * is_positive)[order])[last]
-    return (ranked[last] + following) / 2, true_positives, predicted
+    weights = np.ones(len(Y)) if sample_weight is None else sample_weight
+    n_positive = weights @ Y
+    true_positives, predicted, _ = _count(proba, Y, weights, _GRID)
+    # The best threshold of a label with two positive samples is a poor one for new samples. So the
+    # counts at each candidate are increased by those of labels of similar frequency, scaled to
+    # `prior_strength` positive pseudo-samples: a label of frequency n_j takes part for label k with
+    # the weight exp(-(log n_j - log n_k)^2 / (2 h^2)).
+    logs = np.log(n_positive + 1)
+    similarity = np.exp(-0.5 * np.square((logs[:, None] - logs) / _BANDWIDTH))
+    factors = prior_strength * similarity / np.maximum(similarity @ n_positive, 1.0)[:, None]
+    f1 = _f1(
+        true_positives + true_positives @ factors.T,
+        predicted + predicted @ factors.T,
+        n_positive + prior_strength,
+    )
+    return np.where(n_positive > 0, _GRID[_middle_of_best(f1)], 1.0)
+
+
+def _list_midpoints(proba: Float64Array) -> Float64Array:
+    """Return all distinct thresholds in ascending order: middles of successive probabilities."""
+    ranked = np.unique(proba)
+    return (ranked + np.append(0.0, ranked[:-1])) / 2
+
+
+def _count(
+    proba: Float64Array, Y: BoolArray, sample_weight: Float64Array, candidates: Float64Array
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Return weighted true and predicted positives, of shape (n_candidates, n_labels), and all.
+
+    A label is predicted if its probability is at least the candidate.
+    """
+    n_labels = Y.shape[1]
+    # Number of candidates that each probability reaches.
+    reached = np.searchsorted(candidates, proba, side="right")
+    shape = (n_labels, len(candidates) + 1)
+    codes = np.arange(n_labels) * shape[1] + reached
+    weights = np.broadcast_to(sample_weight[:, None], Y.shape)
+    counts = [
+        np.bincount(codes[each], weights[each], shape[0] * shape[1]).reshape(shape)
+        for each in (Y, np.ones_like(Y))
+    ]
+    # A probability that reaches i candidates is predicted at the first i of them.
+    true_positives, predicted = (each[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:].T for each in counts)
+    return true_positives, predicted, sample_weight @ Y
+
+
+def _f1(
+    true_positives: Float64Array, predicted: Float64Array, n_positive: Float64Array
+) -> Float64Array:
+    return np.asarray(2 * true_positives / np.maximum(predicted + n_positive, _TINY))
+
+
+def _middle_of_best(f1: Float64Array) -> NDArray[np.intp]:
+    """Return the middle of the first range of candidates with the highest F1, for each label."""
+    is_best = f1 >= f1.max(axis=0) - 1e-12
+    first = is_best.argmax(axis=0)
+    # The range ends before the first candidate after it that is not best.
+    after = ~is_best & (np.arange(len(f1))[:, None] > first)
+    last = np.where(after.any(axis=0), after.argmax(axis=0), len(f1)) - 1
+    return np.asarray((first + last) // 2)
 
 
 def find_class_weights(
@@ -94,23 +156,8 @@ def find_class_weights(
     """Search the weights of classes for which the argmax of weighted probabilities is best.
 
     Coordinate ascent of macro F1: for one class after another, all weights that change a prediction
-    are tried, until a sweep over the classes brings no improvement.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Class probabilities.
-    codes : ndarray of shape (n_samples,)
-        True classes, from 0.
-    sample_weight : ndarray of shape (n_samples,)
-        Sample weights.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_classes,)
-        Positive weights with a geometric mean of one.
-    macro_f1 : float
-        Macro F1 with these weights.
+    are tried, until a sweep over the classes brings no improvement. The weights have a geometric
+    mean of one; the macro F1 with them is returned as well.
 
     Examples
     --------

@@ -1,0 +1,7 @@
+"""The model: `TextClassifier`, its decisions, and the one builder of pipelines."""
+
+from cordwood.classifier.decision import Decision, TunedDecision
+from cordwood.classifier.files import load
+from cordwood.classifier.text_classifier import TextClassifier
+
+__all__ = ["Decision", "TextClassifier", "TunedDecision", "load"]

@@ -1,0 +1,219 @@
+"""Schema of `TextClassifier` in model files: the pipeline, the decision, and what it knows."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cordwood.classifier.decision import Decision, TunedDecision
+from cordwood.classifier.text_classifier import TextClassifier
+from cordwood.columns.roles import ColumnRoles, check_columns
+from cordwood.exceptions import CordwoodError
+from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
+from cordwood.persist._errors import Rejected
+from cordwood.persist._evaluation_field import EvaluationField
+from cordwood.persist._fields import FeatureNames, Field, Labels, Size, Sizes, choice
+from cordwood.persist._nested import Estimator
+from cordwood.persist._oof_field import OOFField
+from cordwood.persist._scope_field import ScopeField
+
+if TYPE_CHECKING:
+    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+
+_MAX_NAME_LENGTH = 1000
+
+
+class _EstimatorOrName(Estimator):
+    """The name of a recipe, or an unfitted estimator."""
+
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+        """Keep a name, convert an estimator."""
+        return value if isinstance(value, str) else super().encode(value, encoder, owner)
+
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+        """Keep a name, build an estimator."""
+        return node if isinstance(node, str) else super().decode(node, decoder, owner)
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check that there is a short name or an estimator."""
+        if isinstance(value, str):
+            return None if len(value) <= _MAX_NAME_LENGTH else "a short name"
+        return super().check(value, sizes)
+
+
+class _DecisionField(Field):
+    """The parameter `decision`: a name, a `Decision` or None."""
+
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+        """Store the fields of a record."""
+        if not isinstance(value, Decision):
+            return value
+        costs = value.cost_matrix
+        listed = None if costs is None else np.asarray(costs, np.float64).tolist()
+        return encoder.values.encode({**vars(value), "cost_matrix": listed})
+
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+        """Build the record, which validates itself."""
+        if node is None or isinstance(node, str):
+            return node
+        fields = decoder.values.decode(node)
+        if not isinstance(fields, dict) or set(fields) != set(Decision.__dataclass_fields__):
+            raise Rejected("has a decision of the wrong structure")
+        return Decision(**fields)
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check the type."""
+        is_valid = value in (None, "f1", "macro_f1") if not isinstance(value, Decision) else True
+        return None if is_valid else "a decision"
+
+
+class _TunedDecisionField(Field):
+    """The tuned decision: a matrix or thresholds, of the size of the classes."""
+
+    _PLAIN = ("optimize", "min_labels", "positive", "threshold", "score")
+
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+        """Store plain values and arrays."""
+        arrays = {name: getattr(value, name) for name in ("matrix", "thresholds")}
+        return {
+            "plain": encoder.values.encode({name: getattr(value, name) for name in self._PLAIN}),
+            **{
+                name: None if array is None else encoder.arrays.add(np.asarray(array, np.float64))
+                for name, array in arrays.items()
+            },
+        }
+
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+        """Read plain values and arrays."""
+        if not isinstance(node, dict) or set(node) != {"plain", "matrix", "thresholds"}:
+            raise Rejected("has a tuned decision of the wrong structure")
+        plain = decoder.values.decode(node["plain"])
+        if not isinstance(plain, dict) or set(plain) != set(self._PLAIN):
+            raise Rejected("has a tuned decision of the wrong structure")
+        arrays = {
+            name: None if node[name] is None else decoder.arrays.get(node[name])
+            for name in ("matrix", "thresholds")
+        }
+        return TunedDecision(**plain, **arrays)
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check types, shapes and ranges."""
+        if not isinstance(value, TunedDecision):
+            return "a TunedDecision"
+        n_classes = sizes["n_classes"]
+        for array, shape in ((value.matrix, (n_classes,) * 2), (value.thresholds, (n_classes,))):
+            if array is not None and not _is_finite(array, shape):
+                return "a TunedDecision of finite numbers, one for each class"
+        if type(value.min_labels) is not int or not 0 <= value.min_labels <= n_classes:
+            return "a TunedDecision with a valid number of labels"
+        for number in (value.threshold, value.score):
+            if number is not None and not (isinstance(number, float) and abs(number) < 1e100):
+                return "a TunedDecision with finite numbers"
+        if not isinstance(value.optimize, str | None):
+            return "a TunedDecision with the name of what it optimizes"
+        return None
+
+
+def _is_finite(array: Any, shape: tuple[int, ...]) -> bool:
+    is_float = isinstance(array, np.ndarray) and array.dtype == np.float64
+    return is_float and array.shape == shape and bool((np.abs(array) < 1e100).all())
+
+
+class _ColumnsField(Field):
+    """Columns of a table by role, or None."""
+
+    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+        """Store the names by role."""
+        return None if value is None else value.to_dict()
+
+    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+        """Read the names, which are validated."""
+        try:
+            return None if node is None else check_columns(node)
+        except (CordwoodError, TypeError) as error:
+            raise Rejected(f"has invalid columns ({error})") from None
+
+    def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check the type."""
+        return None if isinstance(value, ColumnRoles | None) else "columns by role"
+
+
+def _check_model(model: TextClassifier, interface_of: InterfaceOf) -> None:
+    interface = interface_of(model.estimator_)
+    classes = model.classes_
+    if interface.is_fitted is False:
+        raise Rejected("has a TextClassifier whose pipeline is not fitted")
+    if interface.classes is not None and not np.array_equal(interface.classes, classes):
+        raise Rejected("has a TextClassifier whose pipeline predicts other classes")
+    is_multilabel = type(model.estimator_[-1]).__name__ == "MultiLabelClassifier"
+    if is_multilabel != (model.target_kind_ != "label"):
+        raise Rejected("has a TextClassifier whose pipeline predicts another kind of labels")
+    if is_multilabel == (model.decision_.thresholds is None):
+        raise Rejected("has a TextClassifier with a decision of another kind of labels")
+    if interface.is_table != (model.columns_ is not None):
+        raise Rejected("has a TextClassifier whose pipeline takes other columns")
+    if interface.takes_text and model.input_kind_ != "text":
+        raise Rejected("has a TextClassifier whose pipeline takes texts")
+    n_features = getattr(model, "n_features_in_", None)
+    if None not in (n_features, interface.n_features) and n_features != interface.n_features:
+        raise Rejected("has a TextClassifier whose pipeline takes other features")
+    if (n_features is not None) != (model.input_kind_ == "numeric"):
+        raise Rejected("has a TextClassifier of another kind of samples")
+    if model.oof_ is not None and not np.array_equal(model.oof_.classes, classes):
+        raise Rejected("has out-of-fold predictions of other classes")
+    if model.evaluation_ is not None:
+        labels = {each.label for each in model.evaluation_.classes}
+        if not labels <= set(classes.tolist()):
+            raise Rejected("has expected scores of other classes")
+
+
+def _interface(model: TextClassifier, interface_of: InterfaceOf) -> Interface:
+    return interface_of(model.estimator_)._replace(classes=model.classes_)
+
+
+def _keep_plain(value: Any) -> Any:
+    """Return a parameter that a file can contain, or None for objects and large values."""
+    if isinstance(value, list):
+        return [each for each in map(_keep_plain, value) if each is not None]
+    return value if isinstance(value, str | None) else None
+
+
+def _check_params(model: TextClassifier, is_trusted: bool) -> None:
+    texts = (model.language, model.class_weight)
+    flags = (model.calibrate, model.oof)
+    is_valid = all(isinstance(each, str | None) for each in texts) and all(
+        isinstance(each, bool) or each == "auto" for each in flags
+    )
+    if not is_valid:
+        raise Rejected("has a TextClassifier with a parameter of the wrong type")
+
+
+SCHEMAS = (
+    Schema(
+        cls=TextClassifier,
+        fitted={
+            "classes_": Labels(),
+            "input_kind_": choice("text", "table", "numeric"),
+            "target_kind_": choice("label", "lists", "indicators"),
+            "columns_": _ColumnsField(),
+            "n_features_in_": Size("n_features", optional=True),
+            "feature_names_in_": FeatureNames(),
+            "estimator_": Estimator(),
+            "decision_": _TunedDecisionField(),
+            "oof_": OOFField(),
+            "evaluation_": EvaluationField(),
+            "scope_": ScopeField(),
+        },
+        nested={"estimator": _EstimatorOrName(), "decision": _DecisionField()},
+        storable={
+            "encoder": _keep_plain,
+            "lexicon": _keep_plain,
+            "columns": lambda value: value.to_dict() if isinstance(value, ColumnRoles) else value,
+        },
+        check=_check_model,
+        check_params=_check_params,
+        finish=lambda model: vars(model).update(
+            {name: vars(model).get(name) for name in ("oof_", "evaluation_", "scope_")}
+        ),
+        interface=_interface,
+    ),
+)

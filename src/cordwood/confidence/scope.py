@@ -1,0 +1,194 @@
+"""Samples unlike the training samples: a reference distribution, and p-values of new samples.
+
+Up to three signals, depending on the model, show how unusual a sample is:
+
+- entropy: of the class probabilities; of training samples, the out-of-fold ones;
+- distance: to the nearest training sample, if a member stores the training samples; of a training
+  sample, to another one;
+- unknown_terms: the share of distinct terms of a text that are not in the vocabulary; of a training
+  text, as if it had not contributed to the vocabulary.
+
+With the share p_s of training samples whose signal s is at least that of a sample, its score is
+-sum_s w_s ln p_s, a weighted form of Fisher's method to combine p-values. No out-of-scope samples
+are needed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from cordwood._base.sklearn_private import num_samples, take_rows
+from cordwood._view import ModelView
+from cordwood.exceptions import DataError
+from cordwood.neighbors.base import BaseNeighborsClassifier
+from cordwood.text.analyzer import build_analyzer
+from cordwood.text.counting import count_terms
+from cordwood.text.vectorizer import TextVectorizer
+
+# Weights of the signals, see docs/confidence.md.
+WEIGHTS = {"entropy": 1.0, "distance": 0.5, "unknown_terms": 0.3}
+
+# More samples make p-values below 0.0005 possible, and model files larger.
+_MAX_SAMPLES = 2000
+_SEED = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeReference:
+    """How unusual training samples are, by several signals and by their combination."""
+
+    signals: tuple[str, ...]  # keys of WEIGHTS that the model has
+    values: NDArray[np.float32] = field(repr=False)  # sorted, of shape (n_signals, n_samples)
+    scores: NDArray[np.float32] = field(repr=False)  # of the combined signals, sorted
+
+
+def fit_scope(view: ModelView, X: Any, oof_proba: NDArray[np.float64]) -> ScopeReference:
+    """Measure how unusual the training samples are, as a reference for new samples.
+
+    `X` is what the model takes after the conversion of a table.
+    """
+    n_samples = num_samples(X)
+    chosen = np.arange(n_samples)
+    if n_samples > _MAX_SAMPLES:
+        chosen = np.random.RandomState(_SEED).permutation(n_samples)[:_MAX_SAMPLES]
+        chosen.sort()
+    samples = take_rows(X, chosen)
+    measured = {"entropy": _entropy(view, np.asarray(oof_proba)[chosen])}
+    neighbors = _find_neighbors(view)
+    if neighbors is not None:
+        # The nearest sample is the sample itself.
+        measured["distance"] = _nearest_distance(*neighbors, samples, rank=2)
+    vectorizer = _find_vectorizer(view)
+    if vectorizer is not None:
+        is_known = _known_without_one(vectorizer, neighbors, X)
+        measured["unknown_terms"] = _unknown_share(vectorizer, samples, is_known)
+    values = np.sort(np.array(list(measured.values()), np.float32), axis=1)
+    scores = np.sort(_combine(values, measured))
+    return ScopeReference(signals=tuple(measured), values=values, scores=scores.astype(np.float32))
+
+
+def out_of_scope_score(
+    reference: ScopeReference, view: ModelView, X: Any, proba: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Score how unlike the training samples new samples are, from 0 on."""
+    if not len(proba):
+        return np.empty(0)
+    measured = {"entropy": _entropy(view, np.asarray(proba))}
+    neighbors, vectorizer = _find_neighbors(view), _find_vectorizer(view)
+    if neighbors is not None and "distance" in reference.signals:
+        measured["distance"] = _nearest_distance(*neighbors, X, rank=1)
+    if vectorizer is not None and "unknown_terms" in reference.signals:
+        measured["unknown_terms"] = _unknown_share(vectorizer, X)
+    if set(measured) != set(reference.signals):
+        raise DataError(
+            "scope_ was made for another model: it has the signals "
+            f"{', '.join(reference.signals)}, but the model has {', '.join(measured)}; train again"
+        )
+    return _combine(reference.values, {name: measured[name] for name in reference.signals})
+
+
+def scope_p_values(
+    reference: ScopeReference, view: ModelView, X: Any, proba: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of training samples that are at least as unusual as each sample."""
+    return _upper_tail(reference.scores, out_of_scope_score(reference, view, X, proba))
+
+
+def _combine(
+    reference: NDArray[np.float32], measured: dict[str, NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return the weighted sum of the negative logarithms of the p-values.
+
+    `reference` has one row of sorted values for each signal in `measured`.
+    """
+    terms = [
+        -WEIGHTS[signal] * np.log(_upper_tail(row, values))
+        for row, (signal, values) in zip(reference, measured.items(), strict=True)
+    ]
+    return np.asarray(np.sum(terms, axis=0))
+
+
+def _upper_tail(reference: NDArray[np.float32], values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the share of sorted reference values that are at least each value, plus one each."""
+    n_below = np.searchsorted(reference, values.astype(np.float32), side="left")
+    return np.asarray((1 + len(reference) - n_below) / (1 + len(reference)))
+
+
+def _entropy(view: ModelView, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = entr(proba).sum(axis=1)
+    if view.is_multilabel:  # each label is a decision of its own
+        total = total + entr(1 - proba).sum(axis=1)
+    return np.asarray(total)
+
+
+def _nearest_distance(
+    steps: Sequence[Any], classifier: BaseNeighborsClassifier, X: Any, *, rank: int
+) -> NDArray[np.float64]:
+    """Return the distance to the nearest training sample, or to that of the given rank."""
+    for step in steps:
+        X = step.transform(X)
+    distances, _ = classifier.kneighbors(X, rank)
+    # A text that shares no term with any training sample has no neighbors. Model files contain
+    # finite numbers only.
+    return np.asarray(np.nan_to_num(distances[:, -1], posinf=float(np.finfo(np.float32).max)))
+
+
+def _unknown_share(
+    vectorizer: TextVectorizer, texts: Any, is_known: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """Return the share of distinct terms of each text that are not in the vocabulary.
+
+    With `is_known`, a mask of the vocabulary, other terms count as if they were not in it.
+    """
+    analyzer = build_analyzer(vectorizer.resolved_params_)
+    n_terms = np.diff(count_terms(list(texts), analyzer).counts.indptr)
+    known = vectorizer.transform(texts)
+    if is_known is None:
+        n_known = np.diff(known.indptr)
+    else:
+        n_known = np.add.reduceat(np.append(is_known[known.indices], 0), known.indptr[:-1])
+        n_known[np.diff(known.indptr) == 0] = 0
+    return np.asarray(1.0 - n_known / np.maximum(n_terms, 1)) * (n_terms > 0)
+
+
+def _known_without_one(
+    vectorizer: TextVectorizer,
+    neighbors: tuple[Sequence[Any], BaseNeighborsClassifier] | None,
+    X: Any,
+) -> NDArray[np.bool_]:
+    """Return which terms would be in the vocabulary without one of the texts that contain them."""
+    if neighbors is not None and list(neighbors[0]) == [vectorizer]:
+        samples = neighbors[1]._training_samples()  # saves another transformation of all texts
+    else:
+        samples = vectorizer.transform(X)
+    frequency = np.bincount(samples.indices, minlength=samples.shape[1])
+    min_df = vectorizer.resolved_params_.min_df
+    least = min_df * samples.shape[0] if isinstance(min_df, float) else max(min_df, 1)
+    return np.asarray(frequency - 1 >= least)
+
+
+def _find_neighbors(view: ModelView) -> tuple[Sequence[Any], BaseNeighborsClassifier] | None:
+    """Return a classifier that stores the training samples, and the transformers before it."""
+    for member in view.members:
+        if isinstance(member.classifier, BaseNeighborsClassifier):
+            return member.transformers, member.classifier
+    return None
+
+
+def _find_vectorizer(view: ModelView) -> TextVectorizer | None:
+    """Return a vectorizer of words, preferably that of the nearest neighbors."""
+    # Texts of a table are vectorized beside other columns.
+    if view.converter is not None:
+        return None
+    order = sorted(
+        view.members, key=lambda each: not isinstance(each.classifier, BaseNeighborsClassifier)
+    )
+    for member in order:
+        for part in member.vectorizers:
+            if isinstance(part, TextVectorizer) and part.resolved_params_.analyzer == "word":
+                return part
+    return None
