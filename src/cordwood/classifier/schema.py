@@ -89,11 +89,9 @@ class _TunedDecisionField(Field):
         plain = decoder.values.decode(node["plain"])
         if not isinstance(plain, dict) or set(plain) != set(self._PLAIN):
             raise Rejected("has a tuned decision of the wrong structure")
-        arrays = {
-            name: None if node[name] is None else decoder.arrays.get(node[name])
-            for name in ("matrix", "thresholds")
-        }
-        return TunedDecision(**plain, **arrays)
+        for name in ("matrix", "thresholds"):
+            plain[name] = None if node[name] is None else decoder.arrays.get(node[name])
+        return TunedDecision(**plain)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
         """Check types, shapes and ranges."""
