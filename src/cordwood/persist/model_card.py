@@ -8,7 +8,7 @@ from importlib.metadata import version
 from platform import python_version
 from typing import Any
 
-from cordwood.persist._errors import Rejected, shorten
+from cordwood._schema import Rejected, shorten
 from cordwood.persist.sample_hashes import SampleHashes
 
 PROTOCOL = 1

@@ -29,11 +29,6 @@ _SIGNIFICANCE = 0.001
 class SampleHashes:
     """Sorted hashes of distinct training samples.
 
-    Parameters
-    ----------
-    values : uint32 array
-        Strictly increasing hashes, at most `MAX_HASHES`.
-
     Examples
     --------
     >>> hashes = SampleHashes.from_samples(["it purrs", "it barks"])
@@ -41,7 +36,7 @@ class SampleHashes:
     array([ True, False])
     """
 
-    values: NDArray[np.uint32]
+    values: NDArray[np.uint32]  # strictly increasing, at most MAX_HASHES
 
     @classmethod
     def from_samples(cls, X: Any) -> Self:

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 
-from cordwood.naive_bayes import NaiveBayesClassifier
-from cordwood.persist._class_schema import InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import MAX_NUMBER, Array, FeatureNames, Labels, Size, number
-from cordwood.persist._matrices import Coefficients
-from cordwood.persist._nested import Estimator
+from cordwood._schema import (
+    MAX_NUMBER,
+    Array,
+    Coefficients,
+    Estimator,
+    FeatureNames,
+    InterfaceOf,
+    Labels,
+    Rejected,
+    Schema,
+    Size,
+    number,
+)
+from cordwood.naive_bayes.classifier import NaiveBayesClassifier
 
 _VARIANTS = {"multinomial": MultinomialNB, "complement": ComplementNB, "gaussian": GaussianNB}
 

@@ -1,27 +1,34 @@
 """Schemas of the stack and of its final estimators."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import (
+from cordwood._schema import (
     MAX_NUMBER,
     Array,
+    Decoder,
+    Encoder,
+    Estimator,
     FeatureNames,
     Field,
+    Interface,
+    InterfaceOf,
     Labels,
+    NamedEstimators,
     Plain,
+    Rejected,
+    Schema,
     Size,
     Sizes,
+    chain_interface,
+    expect_list,
     integer,
     match_sizes,
 )
-from cordwood.persist._nested import Estimator, NamedEstimators
-from cordwood.persist.schemas._compose import chain_interface
+from cordwood.oof.schema import SOURCES
 from cordwood.stacking.combiners import (
     SCANN,
     DecisionTemplates,
@@ -32,30 +39,21 @@ from cordwood.stacking.combiners import (
 )
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
-
 _DEFAULT_CV = 5
-_SOURCES = ("oob", "loo", "cv", "prefit")
 
 
-class SharedStepsField(Field):
+class _SharedSteps(Field):
     """Lists of steps, each shared by several members."""
 
     _steps = NamedEstimators(is_chain=True)
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the steps."""
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
         return [self._steps.encode(steps, encoder, owner) for steps in value]
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Build the steps."""
-        if not isinstance(node, list):
-            raise Rejected("has a value of the wrong structure")
-        return [self._steps.decode(steps, decoder, owner) for steps in node]
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+        return [self._steps.decode(steps, decoder, owner) for steps in expect_list(node)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check all steps."""
         if not isinstance(value, list) or not value or value[0]:
             return "a list of lists of steps, the first of which is empty"
         problems = [self._steps.check(steps, sizes) for steps in value]
@@ -65,22 +63,20 @@ class SharedStepsField(Field):
 class _Members(Field):
     """The members: whole estimators, or the last step after some shared steps."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert what the members do not share."""
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
         outer_norm, nodes = encoder.input_norm, []
         for member, position in zip(value, owner._step_index, strict=True):
             if position:
                 name, last = member.steps[-1]
                 shared = [step for _, step in owner._shared_steps[position]]
-                encoder.input_norm = chain_interface(shared, encoder.registry.interface).norm
+                encoder.input_norm = chain_interface(shared, encoder.interface_of).norm
                 nodes.append([name, encoder.encode(last)])
             else:
                 nodes.append([None, encoder.encode(member)])
             encoder.input_norm = outer_norm
         return nodes
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Build the members."""
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
         index, shared = owner._step_index, owner._shared_steps
         if not isinstance(node, list) or len(node) != len(index):
             raise Rejected("has a stack without one member for each name")
@@ -97,40 +93,25 @@ class _Members(Field):
         return members
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the number of members."""
         if not isinstance(value, list) or not value:
             return "a list of estimators"
         return match_sizes(("n_members",), (len(value),), sizes)
 
 
 class _Gaussians(Field):
-    """A list of arrays, one for each class, whose last dimensions may be features.
-
-    Parameters
-    ----------
-    has_features : bool
-        Whether the arrays have a second dimension, the features.
-    low : float
-        Lower bound of the numbers.
-    """
+    """A list of arrays, one for each class, whose second dimension may be the features."""
 
     def __init__(self, *, has_features: bool, low: float) -> None:
-        super().__init__()
         self._has_features = has_features
         self._low = low
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the arrays."""
-        return [encoder.arrays.add(array) for array in value]
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+        return [encoder.add_array(array) for array in value]
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the arrays."""
-        if not isinstance(node, list):
-            raise Rejected("has a value of the wrong structure")
-        return [decoder.arrays.get(number) for number in node]
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+        return [decoder.get_array(number) for number in expect_list(node)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the shape and range of each array."""
         if not isinstance(value, list):
             return "a list of arrays"
         if problem := match_sizes(("n_classes",), (len(value),), sizes):
@@ -229,7 +210,6 @@ class _Distribution(Array):
     """An array of probabilities that sum to one."""
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check type, shape, range and sum."""
         if problem := super().check(value, sizes):
             return problem
         return None if abs(value.sum() - 1) < 1e-6 else "probabilities that sum to one"
@@ -259,7 +239,7 @@ def _is_string_mapping(value: Any) -> bool:
 
 
 def _is_source_mapping(value: Any) -> bool:
-    return _is_string_mapping(value) and all(each in _SOURCES for each in value.values())
+    return _is_string_mapping(value) and all(each in SOURCES for each in value.values())
 
 
 def _is_time_mapping(value: Any) -> bool:
@@ -312,6 +292,7 @@ _ABLATION = Plain(
     ),
 )
 INDEX_LIST = Plain("a list of integers", _is_index_list)
+SHARED_STEPS = _SharedSteps()
 
 SCHEMAS = (
     Schema(
@@ -330,7 +311,7 @@ SCHEMAS = (
             "oof_disagreement_": Array("float64", "n_members", "n_members", low=0, high=1),
             "_ablation": _ABLATION,
             "fit_times_": _TIMES,
-            "_shared_steps": SharedStepsField(),
+            "_shared_steps": SHARED_STEPS,
             "_step_index": INDEX_LIST,
             "estimators_": _Members(),
             "final_estimator_": Estimator(),

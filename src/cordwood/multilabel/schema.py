@@ -1,32 +1,38 @@
 """Schemas of multilabel classifiers."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._schema import (
+    Array,
+    Encoder,
+    Estimator,
+    EstimatorList,
+    Interface,
+    InterfaceOf,
+    Labels,
+    Rejected,
+    Schema,
+    Size,
+    Sizes,
+    chain_interface,
+    integer,
+)
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Array, Labels, Size, integer
-from cordwood.persist._nested import Estimator, EstimatorList
-from cordwood.persist.schemas._compose import chain_interface
-from cordwood.persist.schemas._stacking import INDEX_LIST, MAPPING, STRINGS, SharedStepsField
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelEncoder
+from cordwood.stacking.schema import INDEX_LIST, MAPPING, SHARED_STEPS, STRINGS
 
 
 class _Members(EstimatorList):
     """The members, each of which takes the output of its shared steps."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the members."""
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
         outer_norm, nodes = encoder.input_norm, []
         for member, position in zip(value, owner._step_index, strict=True):
             if position:
                 steps = [step for _, step in owner._shared_steps[position]]
-                encoder.input_norm = chain_interface(steps, encoder.registry.interface).norm
+                encoder.input_norm = chain_interface(steps, encoder.interface_of).norm
             nodes.append(encoder.encode(member))
             encoder.input_norm = outer_norm
         return nodes
@@ -35,8 +41,7 @@ class _Members(EstimatorList):
 class _EstimatorsOrNone(EstimatorList):
     """A list of estimators that may be empty."""
 
-    def check(self, value: Any, sizes: dict[str, int]) -> str | None:
-        """Check that there are only estimators."""
+    def check(self, value: Any, sizes: Sizes) -> str | None:
         return None if value == [] else super().check(value, sizes)
 
 
@@ -141,7 +146,7 @@ SCHEMAS = (
             "n_features_in_": Size("n_features", optional=True),
             "_names": STRINGS,
             "oof_source_": MAPPING,
-            "_shared_steps": SharedStepsField(),
+            "_shared_steps": SHARED_STEPS,
             "_step_index": INDEX_LIST,
             "estimators_": _Members(),
             "coef_": Array("float64", "n_members", "n_classes", low=-1e30, high=1e30),

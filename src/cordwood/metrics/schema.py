@@ -2,15 +2,11 @@
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cordwood._schema import Decoder, Encoder, Field, Rejected, Sizes
 from cordwood.metrics.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Field, Sizes
-from cordwood.persist._oof_field import are_valid_sources
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+from cordwood.oof.schema import are_valid_sources
 
 _SCORES = tuple(each.name for each in fields(Scores))
 _KEYS = {each.name for each in fields(OOFEvaluation)}
@@ -23,10 +19,9 @@ _MAX_SAMPLES = 2**53
 class EvaluationField(Field):
     """An `OOFEvaluation`; classes are stored by their position in `classes_`."""
 
-    def __init__(self) -> None:
-        super().__init__(optional=True)
+    optional = True
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
         """Store the scores."""
         codes = {label: code for code, label in enumerate(owner.classes_.tolist())}
         return {
@@ -44,7 +39,7 @@ class EvaluationField(Field):
             "confidence_level": value.confidence_level,
         }
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
         """Read the scores."""
         if not isinstance(node, dict) or set(node) != _KEYS:
             raise Rejected("has expected scores of the wrong structure")

@@ -4,16 +4,15 @@ Sizes have names, such as "n_features", which must agree over all attributes of 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.persist._errors import Rejected
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+from cordwood._schema.errors import Rejected
+from cordwood._schema.interface import Interface
 
 Sizes = dict[str, int]
 
@@ -24,28 +23,51 @@ FLOATS = "float64|float32"
 _MAX_LABEL_LENGTH = 10_000
 
 
+class Encoder(Protocol):
+    """What `save` provides to fields: storage of arrays, and conversion of nested values."""
+
+    is_compact: bool  # whether coefficients may be rounded
+    bundles_encoder: bool  # whether the file contains the sentence encoders
+    # Largest Euclidean norm of the samples of the estimator that is being encoded.
+    input_norm: float | None
+
+    def encode(self, model: Any) -> Any: ...
+    def encode_value(self, value: Any) -> Any: ...
+    def interface_of(self, model: Any) -> Interface: ...
+    def add_array(self, array: NDArray[Any]) -> int: ...
+    def add_strings(self, strings: Sequence[str]) -> dict[str, int]: ...
+
+    # `save` and `load` count memory with the same calls, so that a file is not written if `load`
+    # would find it too large.
+    def spend(self, n_bytes: int) -> None: ...
+
+
+class Decoder(Protocol):
+    """What `load` provides to fields: arrays and nested values of an untrusted file."""
+
+    def decode(self, node: Any) -> Any: ...
+    def decode_value(self, node: Any) -> Any: ...
+    def trusts(self, kind: type) -> bool: ...
+    def get_array(self, number: Any) -> NDArray[Any]: ...
+    def get_strings(self, node: Any) -> list[str]: ...
+    def spend(self, n_bytes: int) -> None: ...
+
+
 class Field(ABC):
-    """A fitted attribute: conversion and validation.
+    """A fitted attribute: conversion and validation."""
 
-    Parameters
-    ----------
-    optional : bool, default=False
-        Whether the attribute may be missing.
-    """
+    optional: bool = False  # whether the attribute may be missing
 
-    def __init__(self, *, optional: bool = False) -> None:
-        self.optional = optional
-
-    def is_stored(self, name: str, owner: Any, encoder: "ModelEncoder") -> bool:
+    def is_stored(self, name: str, owner: Any, encoder: Encoder) -> bool:
         """Return whether a file contains the attribute of a valid object."""
         return name in vars(owner)
 
     @abstractmethod
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
         """Convert a valid value of an attribute of `owner` to JSON."""
 
     @abstractmethod
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
         """Convert JSON of an untrusted file to a value, which `check` validates.
 
         `owner` has its parameters and the preceding attributes, which are not validated yet.
@@ -57,39 +79,26 @@ class Field(ABC):
 
 
 class Plain(Field):
-    """A value of simple type that satisfies a condition.
-
-    Parameters
-    ----------
-    description : str
-        Completes the sentence "must be ...".
-    accepts : callable
-        Returns whether a value is valid.
-    optional : bool, default=False
-        Whether the attribute may be missing.
-    """
+    """A value of simple type that satisfies a condition; `description` completes "must be ..."."""
 
     def __init__(
         self, description: str, accepts: Callable[[Any], bool], *, optional: bool = False
     ) -> None:
-        super().__init__(optional=optional)
         self._description = description
         self._accepts = accepts
+        self.optional = optional
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the value."""
-        return encoder.values.encode(value)
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+        return encoder.encode_value(value)
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Convert the value."""
-        return decoder.values.decode(node)
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+        return decoder.decode_value(node)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the condition."""
         return None if self._accepts(value) else self._description
 
 
-def number(low: float, high: float, *, optional: bool = False) -> Plain:
+def number(low: float, high: float) -> Plain:
     """Return a field for a number between two bounds."""
     return Plain(
         f"a number from {low:g} to {high:g}",
@@ -98,11 +107,10 @@ def number(low: float, high: float, *, optional: bool = False) -> Plain:
             and not isinstance(value, bool)
             and bool(low <= value <= high)
         ),
-        optional=optional,
     )
 
 
-def integer(low: int, high: int, *, optional: bool = False) -> Plain:
+def integer(low: int, high: int) -> Plain:
     """Return a field for an integer between two bounds."""
     return Plain(
         f"an integer from {low} to {high}",
@@ -111,7 +119,6 @@ def integer(low: int, high: int, *, optional: bool = False) -> Plain:
             and not isinstance(value, bool)
             and bool(low <= value <= high)
         ),
-        optional=optional,
     )
 
 
@@ -129,36 +136,24 @@ def text() -> Plain:
 
 
 class Size(Field):
-    """A number of features or classes, which other attributes have as their size.
-
-    Parameters
-    ----------
-    name : str
-        Name of the size.
-    bytes_each : int, default=0
-        Memory that predictions take in proportion to the size.
-    optional : bool, default=False
-        Whether the attribute may be missing.
-    """
+    """A number of features or classes, which other attributes have as their size."""
 
     def __init__(self, name: str, *, bytes_each: int = 0, optional: bool = False) -> None:
-        super().__init__(optional=optional)
         self._name = name
+        # Memory that predictions take in proportion to the size.
         self._bytes_each = bytes_each
+        self.optional = optional
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the value."""
-        encoder.budget.spend(self._bytes_each * int(value))
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+        encoder.spend(self._bytes_each * int(value))
         return int(value)
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Convert the value."""
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
         if type(node) is int and 1 <= node < 2**31:
-            decoder.budget.spend(self._bytes_each * node)
+            decoder.spend(self._bytes_each * node)
         return node
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Compare the value with the sizes of other attributes."""
         is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not is_integer or not 1 <= value < 2**31:
             return "an integer from 1 to 2**31 - 1"
@@ -166,23 +161,7 @@ class Size(Field):
 
 
 class Array(Field):
-    """An array of numbers.
-
-    Parameters
-    ----------
-    dtype : str
-        Type of the numbers; several types are separated by "|".
-    shape : tuple of str or int
-        Names of sizes, or sizes.
-    low, high : float
-        Bounds of the numbers.
-    optional : bool, default=False
-        Whether the attribute may be missing.
-    nullable : bool, default=False
-        Whether the attribute may be None.
-    allow_nan : bool, default=False
-        Whether numbers may be NaN.
-    """
+    """An array of numbers of some types, "float64|float32", and a shape of sizes or their names."""
 
     def __init__(
         self,
@@ -190,27 +169,22 @@ class Array(Field):
         *shape: str | int,
         low: float = -MAX_NUMBER,
         high: float = MAX_NUMBER,
-        optional: bool = False,
         nullable: bool = False,
         allow_nan: bool = False,
     ) -> None:
-        super().__init__(optional=optional)
         self._allow_nan = allow_nan
         self._dtypes = dtype.split("|")
         self._shape = shape
         self._low, self._high = low, high
         self._nullable = nullable
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the array."""
-        return None if value is None else encoder.arrays.add(value)
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+        return None if value is None else encoder.add_array(value)
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the array."""
-        return None if node is None else decoder.arrays.get(node)
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+        return None if node is None else decoder.get_array(node)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check type, shape and range."""
         if value is None and self._nullable:
             return None
         if not isinstance(value, np.ndarray) or value.dtype.name not in self._dtypes:
@@ -234,40 +208,37 @@ class Array(Field):
 class Labels(Field):
     """Sorted distinct class labels: strings, numbers or booleans."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store strings without common prefixes, and numbers as an array."""
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
         if value.dtype.kind == "U":
             longest = max(map(len, value.tolist()))
             width = min(value.dtype.itemsize // 4, max(longest, 256))
-            return {"strings": encoder.arrays.add_strings(value.tolist()), "width": width}
+            return {"strings": encoder.add_strings(value.tolist()), "width": width}
         if value.dtype.kind == "O" and all(type(label) is str for label in value):
-            return {"strings": encoder.arrays.add_strings(value.tolist())}
+            return {"strings": encoder.add_strings(value.tolist())}
         if value.dtype.kind == "O":
-            return {"values": [encoder.values.encode(label) for label in value]}
-        return {"array": encoder.arrays.add(value)}
+            return {"values": [encoder.encode_value(label) for label in value]}
+        return {"array": encoder.add_array(value)}
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the labels."""
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
         if not isinstance(node, dict):
             raise Rejected("has labels of the wrong structure")
         if "array" in node:
-            return decoder.arrays.get(node["array"])
+            return decoder.get_array(node["array"])
         if "values" in node:
-            labels = decoder.values.decode(node["values"])
+            labels = decoder.decode_value(node["values"])
             if not isinstance(labels, list):
                 raise Rejected("has labels of the wrong structure")
-            return _to_object_array(labels)
-        labels = decoder.arrays.get_strings(node.get("strings"))
+            return to_object_array(labels)
+        labels = decoder.get_strings(node.get("strings"))
         if "width" not in node:
-            return _to_object_array(labels)
+            return to_object_array(labels)
         longest, width = max(map(len, labels), default=0), node["width"]
         if type(width) is not int or not max(longest, 1) <= width <= max(longest, 256):
             raise Rejected("has labels of an invalid width")
-        decoder.budget.spend(4 * width * len(labels))
+        decoder.spend(4 * width * len(labels))
         return np.array(labels, f"U{width}")
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check that the labels are sorted and unique."""
         if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
             return "a one-dimensional array of labels"
         if value.dtype.kind not in "UObiuf":
@@ -278,7 +249,7 @@ class Labels(Field):
             return "labels of one type: strings, numbers or booleans"
         if kinds == {str} and max(map(len, labels)) > _MAX_LABEL_LENGTH:
             return f"labels of at most {_MAX_LABEL_LENGTH:,} characters"
-        if not all(a < b for a, b in zip(labels, labels[1:], strict=False)):
+        if not all(a < b for a, b in pairwise(labels)):
             return "sorted and without duplicates"
         if kinds <= {int, float} and not np.all(np.isfinite(np.array(labels, float))):
             return "finite"
@@ -288,26 +259,23 @@ class Labels(Field):
 class FeatureNames(Field):
     """Names of the features, if the training samples had any."""
 
-    def __init__(self) -> None:
-        super().__init__(optional=True)
+    optional = True
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the names."""
-        return encoder.arrays.add_strings(value.tolist())
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+        return encoder.add_strings(value.tolist())
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the names."""
-        return _to_object_array(decoder.arrays.get_strings(node))
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+        return to_object_array(decoder.get_strings(node))
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check that there is one name per feature."""
         is_array = isinstance(value, np.ndarray) and value.dtype.kind == "O"
         if not is_array or not all(type(name) is str for name in value):
             return "an array of strings"
         return match_sizes(("n_features",), value.shape, sizes)
 
 
-def _to_object_array(values: list[Any]) -> NDArray[np.object_]:
+def to_object_array(values: list[Any]) -> NDArray[np.object_]:
+    """Return a one-dimensional array of objects."""
     array = np.empty(len(values), object)
     array[:] = values
     return array

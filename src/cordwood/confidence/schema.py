@@ -1,15 +1,11 @@
 """Reference for out-of-scope samples in a model file."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._schema import Decoder, Encoder, Field, Rejected, Sizes
 from cordwood.confidence.scope_reference import ScopeReference
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Field, Sizes
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _SIGNALS = ("entropy", "distance", "unknown_terms")
 _KEYS = {"signals", "values", "scores"}
@@ -18,18 +14,17 @@ _KEYS = {"signals", "values", "scores"}
 class ScopeField(Field):
     """A `ScopeReference`."""
 
-    def __init__(self) -> None:
-        super().__init__(optional=True)
+    optional = True
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
         """Store the reference."""
         return {
             "signals": list(value.signals),
-            "values": encoder.arrays.add(value.values),
-            "scores": encoder.arrays.add(value.scores),
+            "values": encoder.add_array(value.values),
+            "scores": encoder.add_array(value.scores),
         }
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
         """Read the reference."""
         if not isinstance(node, dict) or set(node) != _KEYS:
             raise Rejected("has a reference for out-of-scope samples of the wrong structure")
@@ -37,8 +32,8 @@ class ScopeField(Field):
             raise Rejected("has a reference for out-of-scope samples without signals")
         return ScopeReference(
             signals=tuple(node["signals"]),
-            values=decoder.arrays.get(node["values"]),
-            scores=decoder.arrays.get(node["scores"]),
+            values=decoder.get_array(node["values"]),
+            scores=decoder.get_array(node["scores"]),
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:

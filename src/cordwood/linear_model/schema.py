@@ -7,38 +7,32 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 
-from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import (
+from cordwood._schema import (
     FLOATS,
     MAX_NUMBER,
     Array,
+    Coefficients,
+    Estimator,
+    EstimatorList,
     FeatureNames,
+    Interface,
+    InterfaceOf,
     Labels,
+    Rejected,
+    Schema,
     Size,
+    check_label_indices,
     choice,
     integer,
     number,
 )
-from cordwood.persist._matrices import Coefficients
-from cordwood.persist._nested import Estimator, EstimatorList
+from cordwood.linear_model.linear_svm import LinearSVMClassifier
 
 # Rounding coefficients to multiples of a step changes a margin by a sum of independent errors, with
 # a standard deviation of at most norm * step / sqrt(12), and a probability by at most a quarter of
 # the change of the margin, divided by the temperature. This step limits five standard deviations
 # of the difference of two margins to 0.0005.
 _RELATIVE_STEP = 4 * 0.0005 / (5 * np.sqrt(2 / 12))
-
-
-def check_label_indices(model: Any) -> None:
-    """Raise unless the classes of a multilabel classifier are the indices of its labels.
-
-    Otherwise a file could declare a classifier of one label per sample as a multilabel one, whose
-    probabilities do not sum to one.
-    """
-    if not np.array_equal(model.classes_, np.arange(len(model.classes_))):
-        raise Rejected(f"has a multilabel {type(model).__name__} whose classes_ are not indices")
 
 
 def _check_rows(model: Any, interface_of: InterfaceOf) -> None:

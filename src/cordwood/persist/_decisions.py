@@ -4,11 +4,20 @@ from typing import Any
 
 import numpy as np
 
+from cordwood._schema import (
+    MAX_NUMBER,
+    Array,
+    Estimator,
+    Interface,
+    InterfaceOf,
+    Labels,
+    Rejected,
+    Schema,
+    Size,
+    integer,
+    number,
+)
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import MAX_NUMBER, Array, Labels, Size, integer, number
-from cordwood.persist._nested import Estimator
 
 
 def _check_decision(model: Any, interface_of: InterfaceOf) -> None:

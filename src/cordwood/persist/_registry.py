@@ -1,0 +1,35 @@
+"""The classes that a model file may contain, with their schemas."""
+
+from typing import Any
+
+from cordwood._schema import Interface, Schema
+from cordwood.columns import schema as _columns
+from cordwood.ensemble import schema as _ensemble
+from cordwood.linear_model import schema as _linear_model
+from cordwood.multilabel import schema as _multilabel
+from cordwood.naive_bayes import schema as _naive_bayes
+from cordwood.neighbors import schema as _neighbors
+from cordwood.persist import _compose, _decisions
+from cordwood.rules import schema as _rules
+from cordwood.stacking import schema as _stacking
+from cordwood.text import pretrained_schema as _pretrained
+from cordwood.text import schema as _text
+
+_MODULES = (
+    *(_compose, _decisions, _text, _pretrained, _columns, _linear_model, _naive_bayes),
+    *(_neighbors, _rules, _ensemble, _stacking, _multilabel),
+)
+
+BY_CLASS: dict[type, Schema] = {
+    schema.cls: schema for module in _MODULES for schema in module.SCHEMAS
+}
+BY_NAME = {schema.name: schema for schema in BY_CLASS.values()}
+
+
+def interface_of(model: Any) -> Interface:
+    """Return the interface of an object; that of other classes and unfitted ones is unknown."""
+    schema = BY_CLASS.get(type(model))
+    if schema is None or not schema.is_fitted(model):
+        return Interface(is_fitted=None if schema is None else False)
+    interface = schema.interface(model, interface_of)
+    return interface._replace(is_fitted=True) if schema.required else interface
