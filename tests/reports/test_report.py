@@ -13,7 +13,7 @@ from cordwood.audit import audit_dataset, check_dataset, find_label_errors
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.metrics import oof_evaluation
 from cordwood.oof import schema as oof_schema
-from cordwood.persist import read_model_card
+from cordwood.persist import TrainingRecord, read_model_card
 from cordwood.reports import (
     Report,
     comparison_report,
@@ -394,7 +394,11 @@ def large_model(corpus, tmp_path, monkeypatch):
     """A model from a file that has too many out-of-fold predictions to store them."""
     monkeypatch.setattr(oof_schema, "MAX_OOF_SIZE", 20)
     model = api.train(corpus, recipe="nb", encoder=None, oof=True)
-    path = save(model, tmp_path / "model.cordwood", fingerprint=corpus.fingerprint())
+    path = save(
+        model,
+        tmp_path / "model.cordwood",
+        provenance=TrainingRecord(fingerprint=corpus.fingerprint()),
+    )
     loaded = load(path)
     assert loaded.oof_ is None
     return loaded, read_model_card(path)

@@ -13,11 +13,12 @@ checked. `save` runs the same checks: a file that `load` would reject is not wri
 """
 
 from cordwood.persist._files import load, load_with_card, read_model_card, save
-from cordwood.persist.model_card import PROTOCOL, ModelCard
+from cordwood.persist.model_card import PROTOCOL, ModelCard, TrainingRecord
 
 __all__ = [
     "PROTOCOL",
     "ModelCard",
+    "TrainingRecord",
     "load",
     "load_with_card",
     "read_model_card",

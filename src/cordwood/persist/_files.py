@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -29,6 +29,7 @@ from cordwood.persist._objects import ModelDecoder, ModelEncoder, Trusted, resol
 from cordwood.persist._registry import interface_of
 from cordwood.persist.model_card import (
     ModelCard,
+    TrainingRecord,
     check_classes,
     format_card,
     make_card,
@@ -45,11 +46,7 @@ def save(
     precision: str = "compact",
     bundle_encoder: bool = False,
     trusted: Iterable[type | str] = (),
-    fingerprint: str | None = None,
-    recipe: str | None = None,
-    columns: Mapping[str, Any] | None = None,
-    training: Mapping[str, str] | None = None,
-    sample_hashes: str | None = None,
+    provenance: TrainingRecord | None = None,
 ) -> Path:
     """Write a fitted model to a file.
 
@@ -75,17 +72,8 @@ def save(
         Further classes that the model may contain, or their full names. Their attributes must be
         numbers, strings, lists, tuples, dicts, sets, arrays, sparse matrices or estimators. `load`
         needs the same list.
-    fingerprint : str, optional
-        Hash of the training data, as returned by `Corpus.fingerprint`.
-    recipe : str, optional
-        Name of the recipe.
-    columns : mapping, optional
-        Columns of the training file, as JSON-serializable values.
-    training : mapping of str to str, optional
-        Facts about the training, such as its time, which reports show.
-    sample_hashes : str, optional
-        Hashes of the training samples, as returned by `SampleHashes.encode` of
-        `cordwood.persist.sample_hashes`.
+    provenance : TrainingRecord, optional
+        How the model was trained, for the model card.
 
     Returns
     -------
@@ -132,17 +120,8 @@ def save(
         )
     classes = resolve_trusted(trusted)
     check_is_fitted(model, msg="this %(name)s is not fitted; fit it before saving it")
-    made = make_card(
-        model,
-        precision=precision,
-        fingerprint=fingerprint,
-        recipe=recipe,
-        columns=columns,
-        training=training,
-        sample_hashes=sample_hashes,
-    )
     try:
-        card = format_card(made)
+        card = format_card(make_card(model, precision, provenance or TrainingRecord()))
     except Rejected as reason:
         raise ModelFileError(f"cannot write {path}: {reason}") from None
     try:
