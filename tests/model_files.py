@@ -7,7 +7,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from cordwood import persist
-from cordwood._schema import Schema
+from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist import _files, _objects
 from cordwood.persist._arrays import MemoryBudget

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cordwood._schema import Rejected
+from cordwood._schema.errors import Rejected
 from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
 
 DTYPES = [

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from cordwood import LinearSVMClassifier, persist
-from cordwood._schema import Rejected
+from cordwood._schema.errors import Rejected
 from cordwood.exceptions import ModelFileError
 from cordwood.persist import sample_hashes
 from cordwood.persist.model_card import parse_card

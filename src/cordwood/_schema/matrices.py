@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._schema.base import Decoder, Encoder
 from cordwood._schema.errors import Rejected, shorten
-from cordwood._schema.fields import FLOATS, MAX_NUMBER, Array, Decoder, Encoder
+from cordwood._schema.fields import FLOATS, MAX_NUMBER, Array
 
 _BLOCK = 2**16
 

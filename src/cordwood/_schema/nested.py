@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes
 from cordwood._schema.errors import expect_list
-from cordwood._schema.fields import Decoder, Encoder, Field, Sizes
 
 # Steps of a pipeline and members of a stack that are not estimators.
 _KEYWORDS = ("passthrough", "drop", None)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from cordwood._schema.base import Field, Sizes
 from cordwood._schema.errors import Rejected
-from cordwood._schema.fields import Field, Sizes
 from cordwood._schema.interface import Interface, InterfaceOf
 
 # Parameters that only training uses and that may contain anything; files have their defaults.

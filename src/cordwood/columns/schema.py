@@ -8,23 +8,11 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
-from cordwood._schema import (
-    Array,
-    Decoder,
-    Encoder,
-    FeatureNames,
-    Field,
-    Interface,
-    InterfaceOf,
-    Rejected,
-    Schema,
-    Size,
-    Sizes,
-    check_transformer_weights,
-    choice,
-    match_sizes,
-    to_object_array,
-)
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, FeatureNames, Size, choice, to_object_array
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.schema import Schema, check_transformer_weights
 from cordwood.columns.converter import TableConverter, list_outputs
 from cordwood.columns.numeric import NumericEncoder
 from cordwood.columns.roles import ColumnRoles, check_columns

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema import Decoder, Encoder, Field, Rejected, Sizes
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.errors import Rejected
 from cordwood.confidence.scope_reference import ScopeReference
 
 _SIGNALS = ("entropy", "distance", "unknown_terms")

@@ -5,23 +5,11 @@ from typing import Any
 import numpy as np
 
 from cordwood._kernels.random import MAX_SEED
-from cordwood._schema import (
-    Array,
-    Decoder,
-    Encoder,
-    FeatureNames,
-    Field,
-    InterfaceOf,
-    Labels,
-    Plain,
-    Rejected,
-    Schema,
-    Size,
-    Sizes,
-    integer,
-    match_sizes,
-    text,
-)
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, Plain, classifier_fields, integer, text
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze, take_trees
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
@@ -150,9 +138,7 @@ def _check_lazy_params(model: Any, is_trusted: bool) -> None:
 
 
 _FOREST = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
-    "feature_names_in_": FeatureNames(),
+    **classifier_fields(bytes_per_feature=_BYTES_PER_FEATURE),
     "forest_": _Trees(),
 }
 _BAGGED = {

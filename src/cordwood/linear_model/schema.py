@@ -7,25 +7,23 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 
-from cordwood._schema import (
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import (
     FLOATS,
     MAX_NUMBER,
     Array,
-    Coefficients,
-    Estimator,
-    EstimatorList,
     FeatureNames,
-    Interface,
-    InterfaceOf,
     Labels,
-    Rejected,
-    Schema,
     Size,
-    check_label_indices,
     choice,
+    classifier_fields,
     integer,
     number,
 )
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.matrices import Coefficients
+from cordwood._schema.nested import Estimator, EstimatorList
+from cordwood._schema.schema import Schema, check_label_indices
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 
 # Rounding coefficients to multiples of a step changes a margin by a sum of independent errors, with
@@ -61,17 +59,11 @@ def _check_one_vs_rest(model: Any, interface_of: InterfaceOf) -> None:
             raise Rejected("has a OneVsRestClassifier with estimators that are not binary")
 
 
-_COEFFICIENTS = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features"),
-    "feature_names_in_": FeatureNames(),
-}
-
 SCHEMAS = (
     Schema(
         cls=LinearSVMClassifier,
         fitted={
-            **_COEFFICIENTS,
+            **classifier_fields(),
             "multilabel_": choice(True, False),
             "temperature_": number(1e-100, MAX_NUMBER),
             "coef_": Coefficients(
@@ -87,7 +79,7 @@ SCHEMAS = (
     Schema(
         cls=LogisticRegression,
         fitted={
-            **_COEFFICIENTS,
+            **classifier_fields(),
             "coef_": Coefficients(
                 "n_problems", "n_features", find_step=lambda model, norm: _RELATIVE_STEP / norm
             ),

@@ -4,7 +4,8 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from cordwood._schema import Decoder, Encoder, Field, Rejected, Sizes
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.errors import Rejected
 from cordwood.metrics.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
 from cordwood.oof.schema import are_valid_sources
 

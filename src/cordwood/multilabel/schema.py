@@ -4,38 +4,25 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema import (
-    Array,
-    Encoder,
-    Estimator,
-    EstimatorList,
-    Interface,
-    InterfaceOf,
-    Labels,
-    Rejected,
-    Schema,
-    Size,
-    Sizes,
-    chain_interface,
-    integer,
-)
+from cordwood._schema.base import Encoder, Sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, Labels, Size, integer
+from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
+from cordwood._schema.nested import Estimator, EstimatorList
+from cordwood._schema.schema import Schema
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
-from cordwood.stacking.schema import INDEX_LIST, MAPPING, SHARED_STEPS, STRINGS
+from cordwood.stacking.schema import INDEX_LIST, MAPPING, SHARED_STEPS, STRINGS, encode_after
 
 
 class _Members(EstimatorList):
     """The members, each of which takes the output of its shared steps."""
 
     def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
-        outer_norm, nodes = encoder.input_norm, []
-        for member, position in zip(value, owner._step_index, strict=True):
-            if position:
-                steps = [step for _, step in owner._shared_steps[position]]
-                encoder.input_norm = chain_interface(steps, encoder.interface_of).norm
-            nodes.append(encoder.encode(member))
-            encoder.input_norm = outer_norm
-        return nodes
+        return [
+            encode_after(owner._shared_steps[position], member, encoder)
+            for member, position in zip(value, owner._step_index, strict=True)
+        ]
 
 
 class _EstimatorsOrNone(EstimatorList):

@@ -9,30 +9,18 @@ from typing import Any
 import numpy as np
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 
-from cordwood._schema import (
-    MAX_NUMBER,
-    Array,
-    Coefficients,
-    Estimator,
-    FeatureNames,
-    InterfaceOf,
-    Labels,
-    Rejected,
-    Schema,
-    Size,
-    number,
-)
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import MAX_NUMBER, Array, classifier_fields, number
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.matrices import Coefficients
+from cordwood._schema.nested import Estimator
+from cordwood._schema.schema import Schema
 from cordwood.naive_bayes.classifier import NaiveBayesClassifier
 
 _VARIANTS = {"multinomial": MultinomialNB, "complement": ComplementNB, "gaussian": GaussianNB}
 
-_SAMPLES = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features"),
-    "feature_names_in_": FeatureNames(),
-}
 _COUNTS = {
-    **_SAMPLES,
+    **classifier_fields(),
     "feature_count_": Coefficients("n_classes", "n_features", low=0),
     "class_count_": Array("float64", "n_classes", low=0),
     "class_log_prior_": Array("float64", "n_classes", low=-np.inf, high=0),
@@ -80,7 +68,7 @@ SCHEMAS = (
     Schema(
         cls=GaussianNB,
         fitted={
-            **_SAMPLES,
+            **classifier_fields(),
             "theta_": Array("float64", "n_classes", "n_features"),
             "var_": Array("float64", "n_classes", "n_features", low=1e-200),
             "class_count_": Array("float64", "n_classes", low=0),
@@ -90,7 +78,7 @@ SCHEMAS = (
     ),
     Schema(
         cls=NaiveBayesClassifier,
-        fitted={**_SAMPLES, "model_": Estimator()},
+        fitted={**classifier_fields(), "model_": Estimator()},
         check=_check_variant,
     ),
 )

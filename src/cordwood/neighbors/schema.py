@@ -5,18 +5,11 @@ from typing import Any
 import numpy as np
 
 from cordwood._base.csr import check_labelled_csr
-from cordwood._schema import (
-    Array,
-    Decoder,
-    Encoder,
-    FeatureNames,
-    InterfaceOf,
-    Labels,
-    Rejected,
-    Schema,
-    Size,
-    choice,
-)
+from cordwood._schema.base import Decoder, Encoder
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, choice, classifier_fields
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.neighbors.index import METRICS
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 
@@ -69,9 +62,7 @@ def check_samples(model: Any, interface_of: InterfaceOf) -> None:
 
 
 SAMPLES = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
-    "feature_names_in_": FeatureNames(),
+    **classifier_fields(bytes_per_feature=_BYTES_PER_FEATURE),
     "metric_": choice(*METRICS),
     "_indptr": Array("int64", "n_offsets"),
     "_indices": _SortedIndices("int32", "n_entries"),

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._schema import Decoder, Encoder, Field, Rejected, Sizes
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.errors import Rejected
 from cordwood.oof.records import OOFPredictions
 
 # Smaller probabilities are replaced by their mean.

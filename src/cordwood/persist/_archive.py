@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._schema import Rejected
+from cordwood._schema.errors import Rejected
 
 CARD, TREE, ARRAYS, DIGESTS = "cordwood.json", "model.json", "arrays", "sha256"
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._schema import Rejected, shorten
+from cordwood._schema.errors import Rejected, shorten
 
 Array = NDArray[Any]
 

@@ -8,21 +8,11 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from cordwood._base.empty_features import EmptyFeatureRemover
-from cordwood._schema import (
-    FLOATS,
-    MAX_NUMBER,
-    Array,
-    FeatureNames,
-    Interface,
-    InterfaceOf,
-    NamedEstimators,
-    Rejected,
-    Schema,
-    Size,
-    chain_interface,
-    check_transformer_weights,
-    number,
-)
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import FLOATS, MAX_NUMBER, Array, FeatureNames, Size, number
+from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
+from cordwood._schema.nested import NamedEstimators
+from cordwood._schema.schema import Schema, check_transformer_weights
 from cordwood.confidence.schema import ScopeField
 from cordwood.metrics.schema import EvaluationField
 from cordwood.oof.schema import OOFField

@@ -4,19 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema import (
-    MAX_NUMBER,
-    Array,
-    Estimator,
-    Interface,
-    InterfaceOf,
-    Labels,
-    Rejected,
-    Schema,
-    Size,
-    integer,
-    number,
-)
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import MAX_NUMBER, Array, Labels, Size, integer, number
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.nested import Estimator
+from cordwood._schema.schema import Schema
 from cordwood.decisions.tuned_decision import TunedDecisionClassifier
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._base import atomic
-from cordwood._schema import Rejected, shorten
+from cordwood._schema.errors import Rejected, shorten
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._archive import (
     ARRAYS,

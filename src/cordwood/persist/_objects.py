@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema import Rejected, Schema, shorten
+from cordwood._schema.errors import Rejected, shorten
+from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._arrays import ArrayReader, ArrayWriter
 from cordwood.persist._plain_values import ValueDecoder, ValueEncoder
@@ -66,9 +67,8 @@ class ModelEncoder:
         schema = BY_CLASS.get(type(model))
         if schema is None:
             return self._encode_trusted(model)
-        is_trusted = full_name(schema.cls) in self._trusted
         params = schema.params(model)
-        _check_params(schema, params, model, is_trusted)
+        _check_params(schema, params, model, full_name(schema.cls) in self._trusted)
         defaults = schema.defaults()
         node: dict[str, Any] = {
             "class": schema.name,
@@ -102,16 +102,10 @@ class ModelEncoder:
         if not hasattr(model, "__dict__"):
             raise Rejected(f"contains a {name}, which has no attributes that could be stored")
         state = {
-            attribute: _drop_generator(attribute, value)
+            attribute: self.encode_value(_to_storable(attribute, value))
             for attribute, value in vars(model).items()
-            if attribute != "n_jobs"
         }
-        if "n_jobs" in vars(model):
-            state["n_jobs"] = None
-        return {
-            "class": name,
-            "state": {attribute: self.encode_value(value) for attribute, value in state.items()},
-        }
+        return {"class": name, "state": state}
 
 
 class ModelDecoder:
@@ -198,10 +192,11 @@ def _is_default(value: Any, default: Any) -> bool:
     )
 
 
-def _drop_generator(attribute: str, value: Any) -> Any:
-    """Replace a random generator, which a file cannot contain, by None."""
+def _to_storable(attribute: str, value: Any) -> Any:
+    """Replace a random generator, which a file cannot contain, and the number of jobs by None."""
     is_generator = isinstance(value, np.random.RandomState | np.random.Generator)
-    return None if attribute == "random_state" and is_generator else value
+    is_dropped = attribute == "n_jobs" or (attribute == "random_state" and is_generator)
+    return None if is_dropped else value
 
 
 def _explain_unknown(name: str, when: str) -> str:

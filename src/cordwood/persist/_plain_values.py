@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cordwood._schema import Rejected, expect_list, shorten, to_object_array
+from cordwood._schema.errors import Rejected, expect_list, shorten
+from cordwood._schema.fields import to_object_array
 from cordwood.persist._arrays import ArrayReader, ArrayWriter
 
 _MAX_INTEGER = 2**63

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cordwood._schema import Interface, Schema
+from cordwood._schema.interface import Interface
+from cordwood._schema.schema import Schema
 from cordwood.columns import schema as _columns
 from cordwood.ensemble import schema as _ensemble
 from cordwood.linear_model import schema as _linear_model

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from platform import python_version
 from typing import Any
 
-from cordwood._schema import Rejected, shorten
+from cordwood._schema.errors import Rejected, shorten
 from cordwood.persist.sample_hashes import SampleHashes
 
 PROTOCOL = 1
@@ -92,25 +92,21 @@ def _list_classes(model: Any) -> tuple[str, ...]:
 
 def format_card(card: ModelCard) -> bytes:
     """Convert a card to JSON; raise Rejected if its columns, facts or hashes are not valid."""
-    _check_sample_hashes(card)
-    _check_training(card)
+    _check_record(card)
     try:
         return json.dumps(asdict(card), indent=2).encode()
     except (TypeError, ValueError) as error:
         raise Rejected(f"columns must be JSON-serializable ({shorten(error)})") from None
 
 
-def _check_sample_hashes(card: ModelCard) -> None:
+def _check_record(record: TrainingRecord) -> None:
     try:
-        if card.sample_hashes is not None:
-            SampleHashes.decode(card.sample_hashes)
+        if record.sample_hashes is not None:
+            SampleHashes.decode(record.sample_hashes)
     except (TypeError, ValueError) as error:
         raise Rejected(f"has a model card with invalid hashes ({shorten(error)})") from None
-
-
-def _check_training(card: ModelCard) -> None:
-    is_valid = isinstance(card.training, dict) and all(
-        isinstance(text, str) for text in (*card.training, *card.training.values())
+    is_valid = isinstance(record.training, dict) and all(
+        isinstance(text, str) for text in (*record.training, *record.training.values())
     )
     if not is_valid:
         raise Rejected("has a model card whose facts about the training are not texts")
@@ -134,6 +130,5 @@ def parse_card(content: bytes) -> ModelCard:
         raise Rejected("has a model card with a value of the wrong type")
     if not isinstance(card.columns, dict):
         raise Rejected("has a model card whose columns are not a mapping")
-    _check_sample_hashes(card)
-    _check_training(card)
+    _check_record(card)
     return card

@@ -4,22 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema import (
-    MAX_NUMBER,
-    Array,
-    Decoder,
-    Encoder,
-    FeatureNames,
-    Field,
-    InterfaceOf,
-    Labels,
-    Rejected,
-    Schema,
-    Size,
-    Sizes,
-    check_label_indices,
-    choice,
-)
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import MAX_NUMBER, Array, choice, classifier_fields
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.schema import Schema, check_label_indices
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.rules.records import RuleSet, check_rules
 
@@ -101,9 +90,7 @@ def _check_problems(model: Any, interface_of: InterfaceOf) -> None:
 
 
 _RULES = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
-    "feature_names_in_": FeatureNames(),
+    **classifier_fields(bytes_per_feature=_BYTES_PER_FEATURE),
     "multilabel_": choice(True, False),
     "_rule_sets": _RuleSets(),
     "_stages": _Stages(),

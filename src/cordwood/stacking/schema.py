@@ -6,28 +6,21 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood._schema import (
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.errors import Rejected, expect_list
+from cordwood._schema.fields import (
     MAX_NUMBER,
     Array,
-    Decoder,
-    Encoder,
-    Estimator,
     FeatureNames,
-    Field,
-    Interface,
-    InterfaceOf,
     Labels,
-    NamedEstimators,
     Plain,
-    Rejected,
-    Schema,
     Size,
-    Sizes,
-    chain_interface,
-    expect_list,
+    classifier_fields,
     integer,
-    match_sizes,
 )
+from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
+from cordwood._schema.nested import Estimator, NamedEstimators
+from cordwood._schema.schema import Schema
 from cordwood.oof.schema import SOURCES
 from cordwood.stacking.combiners import (
     SCANN,
@@ -60,20 +53,25 @@ class _SharedSteps(Field):
         return next((problem for problem in problems if problem), None)
 
 
+def encode_after(steps: Sequence[tuple[str, Any]], model: Any, encoder: Encoder) -> Any:
+    """Convert an estimator that takes the output of shared steps, or the samples without any."""
+    outer_norm = encoder.input_norm
+    if steps:
+        chain = chain_interface([step for _, step in steps], encoder.interface_of)
+        encoder.input_norm = chain.norm
+    node = encoder.encode(model)
+    encoder.input_norm = outer_norm
+    return node
+
+
 class _Members(Field):
     """The members: whole estimators, or the last step after some shared steps."""
 
     def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
-        outer_norm, nodes = encoder.input_norm, []
+        nodes = []
         for member, position in zip(value, owner._step_index, strict=True):
-            if position:
-                name, last = member.steps[-1]
-                shared = [step for _, step in owner._shared_steps[position]]
-                encoder.input_norm = chain_interface(shared, encoder.interface_of).norm
-                nodes.append([name, encoder.encode(last)])
-            else:
-                nodes.append([None, encoder.encode(member)])
-            encoder.input_norm = outer_norm
+            name, last = member.steps[-1] if position else (None, member)
+            nodes.append([name, encode_after(owner._shared_steps[position], last, encoder)])
         return nodes
 
     def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
@@ -273,9 +271,7 @@ def _to_storable_names(use_oob: Any) -> Any:
 
 
 _COMBINER = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features"),
-    "feature_names_in_": FeatureNames(),
+    **classifier_fields(),
     "class_prior_": _Distribution("float64", "n_classes", low=0, high=1),
 }
 STRINGS = Plain("a list of strings", _is_string_list)

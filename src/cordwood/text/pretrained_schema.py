@@ -11,18 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema import (
-    Decoder,
-    Encoder,
-    Field,
-    Interface,
-    InterfaceOf,
-    Plain,
-    Rejected,
-    Schema,
-    Sizes,
-    integer,
-)
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Plain, integer
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.encoders import bundle
 from cordwood.exceptions import CordwoodError
 from cordwood.text.embedding import EmbeddingVectorizer

@@ -7,21 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema import (
-    Array,
-    Decoder,
-    Encoder,
-    Field,
-    Interface,
-    InterfaceOf,
-    Rejected,
-    Schema,
-    Sizes,
-    choice,
-    match_sizes,
-    shorten,
-    text,
-)
+from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.errors import Rejected, shorten
+from cordwood._schema.fields import Array, choice, text
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.text.analyzer import build_analyzer
 from cordwood.text.counting import MAX_UNSPACED, build_counter
 from cordwood.text.languages import check_language
