@@ -14,7 +14,7 @@ from cordwood._schema.interface import Interface
 Sizes = dict[str, int]
 
 
-class Encoder(Protocol):
+class FileEncoder(Protocol):
     """What `save` provides to fields: storage of arrays, and conversion of nested values."""
 
     is_compact: bool  # whether coefficients may be rounded
@@ -33,7 +33,7 @@ class Encoder(Protocol):
     def spend(self, n_bytes: int) -> None: ...
 
 
-class Decoder(Protocol):
+class FileDecoder(Protocol):
     """What `load` provides to fields: arrays and nested values of an untrusted file."""
 
     def decode(self, node: Any) -> Any: ...
@@ -49,16 +49,16 @@ class Field(ABC):
 
     optional: bool = False  # whether the attribute may be missing
 
-    def is_stored(self, name: str, owner: Any, encoder: Encoder) -> bool:
+    def is_stored(self, name: str, owner: Any, encoder: FileEncoder) -> bool:
         """Return whether a file contains the attribute of a valid object."""
         return name in vars(owner)
 
     @abstractmethod
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Convert a valid value of an attribute of `owner` to JSON."""
 
     @abstractmethod
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Convert JSON of an untrusted file to a value, which `check` validates.
 
         `owner` has its parameters and the preceding attributes, which are not validated yet.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
 from cordwood._schema.errors import Rejected
 
 # Larger numbers could overflow to infinity when they are multiplied.
@@ -27,10 +27,10 @@ class Plain(Field):
         self._accepts = accepts
         self.optional = optional
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return encoder.encode_value(value)
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return decoder.decode_value(node)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -83,11 +83,11 @@ class Size(Field):
         self._bytes_each = bytes_each
         self.optional = optional
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         encoder.spend(self._bytes_each * int(value))
         return int(value)
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if type(node) is int and 1 <= node < 2**31:
             decoder.spend(self._bytes_each * node)
         return node
@@ -117,10 +117,10 @@ class Array(Field):
         self._low, self._high = low, high
         self._nullable = nullable
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return None if value is None else encoder.add_array(value)
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return None if node is None else decoder.get_array(node)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -147,7 +147,7 @@ class Array(Field):
 class Labels(Field):
     """Sorted distinct class labels: strings, numbers or booleans."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         if value.dtype.kind == "U":
             longest = max(map(len, value.tolist()))
             width = min(value.dtype.itemsize // 4, max(longest, 256))
@@ -158,7 +158,7 @@ class Labels(Field):
             return {"values": [encoder.encode_value(label) for label in value]}
         return {"array": encoder.add_array(value)}
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict):
             raise Rejected("has labels of the wrong structure")
         if "array" in node:
@@ -200,10 +200,10 @@ class FeatureNames(Field):
 
     optional = True
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return encoder.add_strings(value.tolist())
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return to_object_array(decoder.get_strings(node))
 
     def check(self, value: Any, sizes: Sizes) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._schema.base import Decoder, Encoder
+from cordwood._schema.base import FileDecoder, FileEncoder
 from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import FLOATS, MAX_NUMBER, Array
 
@@ -28,7 +28,7 @@ class Coefficients(Array):
         # coefficients are rounded with compact precision. Without one, they become float32.
         self._find_step = find_step
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         step = None
         if encoder.is_compact and self._find_step is not None and encoder.input_norm is not None:
             step = self._find_step(owner, encoder.input_norm)
@@ -52,7 +52,7 @@ class Coefficients(Array):
         encoder.spend(9 * value.size)
         return node
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or not isinstance(shape := node.get("shape"), list):
             raise Rejected("has a matrix of the wrong structure")
         if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import expect_list
 
 # Steps of a pipeline and members of a stack that are not estimators.
@@ -15,10 +15,10 @@ class Estimator(Field):
     def __init__(self, *, nullable: bool = False) -> None:
         self._nullable = nullable
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return None if value is None else encoder.encode(value)
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return None if node is None else decoder.decode(node)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -29,10 +29,10 @@ class Estimator(Field):
 class EstimatorList(Field):
     """A list of estimators."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return [encoder.encode(each) for each in value]
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return [decoder.decode(each) for each in expect_list(node)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -47,7 +47,7 @@ class NamedEstimators(Field):
         # Whether each estimator is applied to the output of the one before it.
         self._is_chain = is_chain
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         outer_norm, nodes = encoder.input_norm, []
         for name, each in value:
             is_keyword = each is None or isinstance(each, str)
@@ -57,7 +57,7 @@ class NamedEstimators(Field):
         encoder.input_norm = outer_norm
         return nodes
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         pairs = [expect_list(pair, 2) for pair in expect_list(node)]
         return [
             (name, each if each is None or isinstance(each, str) else decoder.decode(each))

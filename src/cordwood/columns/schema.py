@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
 from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import Array, FeatureNames, Size, choice, to_object_array
 from cordwood._schema.interface import Interface, InterfaceOf
@@ -26,10 +26,10 @@ _TEXT, _CATEGORY, _NUMBER = "text", "categorical", "numeric"
 class _Roles(Field):
     """The columns of a table by role."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return value.to_dict()
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return check_columns(node)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -39,7 +39,7 @@ class _Roles(Field):
 class _Categories(Field):
     """Sorted categories of each column."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         categories = [category for column in value for category in column.tolist()]
         encoder.spend(_BYTES_PER_CATEGORY * len(categories))
         return {
@@ -47,7 +47,7 @@ class _Categories(Field):
             "sizes": [len(column) for column in value],
         }
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or not isinstance(lengths := node.get("sizes"), list):
             raise Rejected("has categories of the wrong structure")
         categories = decoder.get_strings(node.get("strings"))
@@ -73,7 +73,7 @@ class _Categories(Field):
 class _ColumnEstimators(Field):
     """Triples of a name, an estimator or "drop", and the positions of its columns."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         outer_norm, encoder.input_norm = encoder.input_norm, None
         nodes = [
             [name, each if isinstance(each, str) else encoder.encode(each), _to_plain(columns)]
@@ -82,7 +82,7 @@ class _ColumnEstimators(Field):
         encoder.input_norm = outer_norm
         return nodes
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, list) or not all(
             isinstance(triple, list) and len(triple) == 3 for triple in node
         ):
@@ -110,10 +110,10 @@ class _ColumnEstimators(Field):
 class _OutputSlices(Field):
     """The columns of the output of each transformer."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return {name: [each.start, each.stop] for name, each in value.items()}
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict):
             raise Rejected("has a ColumnTransformer of the wrong structure")
         return {name: slice(*pair) for name, pair in node.items()}

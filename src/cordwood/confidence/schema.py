@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
 from cordwood.confidence.scope_reference import ScopeReference
 
@@ -17,7 +17,7 @@ class ScopeField(Field):
 
     optional = True
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the reference."""
         return {
             "signals": list(value.signals),
@@ -25,7 +25,7 @@ class ScopeField(Field):
             "scores": encoder.add_array(value.scores),
         }
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Read the reference."""
         if not isinstance(node, dict) or set(node) != _KEYS:
             raise Rejected("has a reference for out-of-scope samples of the wrong structure")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cordwood._kernels.random import MAX_SEED
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
 from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import Array, Plain, classifier_fields, integer, text
 from cordwood._schema.interface import InterfaceOf
@@ -28,12 +28,12 @@ _MAX_TREES = 10_000
 class _Trees(Field):
     """The trees: exact arrays, with the far child relative to its node."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         arrays = value._asdict()
         arrays["far_child"] = _make_relative(value.far_child, value.node_start, -1)
         return {name: encoder.add_array(array) for name, array in arrays.items()}
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or set(node) != set(Forest._fields):
             raise Rejected("has a forest of the wrong structure")
         arrays = {name: decoder.get_array(node[name]) for name in Forest._fields}

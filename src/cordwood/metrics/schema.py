@@ -4,7 +4,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
 from cordwood.metrics.oof_evaluation import ClassEvaluation, OOFEvaluation, ScoreInterval, Scores
 from cordwood.oof.schema import are_valid_sources
@@ -22,7 +22,7 @@ class EvaluationField(Field):
 
     optional = True
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the scores."""
         codes = {label: code for code, label in enumerate(owner.classes_.tolist())}
         return {
@@ -40,7 +40,7 @@ class EvaluationField(Field):
             "confidence_level": value.confidence_level,
         }
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Read the scores."""
         if not isinstance(node, dict) or set(node) != _KEYS:
             raise Rejected("has expected scores of the wrong structure")

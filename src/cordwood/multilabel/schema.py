@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema.base import Encoder, Sizes
+from cordwood._schema.base import FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import Array, Labels, Size, integer
 from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
@@ -18,7 +18,7 @@ from cordwood.stacking.schema import INDEX_LIST, MAPPING, SHARED_STEPS, STRINGS,
 class _Members(EstimatorList):
     """The members, each of which takes the output of its shared steps."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return [
             encode_after(owner._shared_steps[position], member, encoder)
             for member, position in zip(value, owner._step_index, strict=True)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from cordwood._base.csr import check_labelled_csr
-from cordwood._schema.base import Decoder, Encoder
+from cordwood._schema.base import FileDecoder, FileEncoder
 from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import Array, choice, classifier_fields
 from cordwood._schema.interface import InterfaceOf
@@ -22,14 +22,14 @@ _BYTES_PER_ENTRY = 24
 class _SortedIndices(Array):
     """The features of each sample, stored as differences."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         encoder.spend(_BYTES_PER_ENTRY * len(value))
         gaps = np.diff(value, prepend=np.int32(0))
         starts = owner._indptr[:-1][np.diff(owner._indptr) > 0]
         gaps[starts] = value[starts]
         return encoder.add_array(gaps)
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         gaps, indptr = decoder.get_array(node), owner._indptr
         decoder.spend(_BYTES_PER_ENTRY * gaps.size)
         lengths = np.diff(indptr)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
 from cordwood.oof.records import OOFPredictions
 
@@ -38,7 +38,7 @@ class OOFField(Field):
 
     optional = True
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the predictions, unless they are too many."""
         if value.proba.size > MAX_OOF_SIZE:
             return None
@@ -47,7 +47,7 @@ class OOFField(Field):
         node = {name: encoder.add_array(array) for name, array in arrays.items()}
         return {**node, "sources": dict(value.sources)}
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Read the predictions."""
         if node is None:
             return None

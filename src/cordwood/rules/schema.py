@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import MAX_NUMBER, Array, choice, classifier_fields
 from cordwood._schema.interface import InterfaceOf
@@ -18,7 +18,7 @@ _BYTES_PER_FEATURE = 16
 class _RuleSets(Field):
     """One list of rule sets, whose arrays are concatenated."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         lengths = np.array([len(rules.feature) for rules in value], np.int64)
         node = {"lengths": encoder.add_array(lengths)}
         for name, dtype in _DTYPES.items():
@@ -27,7 +27,7 @@ class _RuleSets(Field):
         encoder.spend(500 * len(value))
         return node
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or set(node) != {"lengths", *_DTYPES}:
             raise Rejected("has rules of the wrong structure")
         lengths = decoder.get_array(node["lengths"])
@@ -58,11 +58,11 @@ class _RuleSets(Field):
 class _Stages(_RuleSets):
     """For each class, a list of rule sets."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         flat = [rules for stages in value for rules in stages]
         return [[len(stages) for stages in value], super().encode(flat, encoder, owner)]
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, list) or len(node) != 2 or not isinstance(node[0], list):
             raise Rejected("has rules of the wrong structure")
         sizes, flat = node[0], super().decode(node[1], decoder, owner)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
 from cordwood._schema.errors import Rejected, expect_list
 from cordwood._schema.fields import (
     MAX_NUMBER,
@@ -40,10 +40,10 @@ class _SharedSteps(Field):
 
     _steps = NamedEstimators(is_chain=True)
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return [self._steps.encode(steps, encoder, owner) for steps in value]
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return [self._steps.decode(steps, decoder, owner) for steps in expect_list(node)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -53,7 +53,7 @@ class _SharedSteps(Field):
         return next((problem for problem in problems if problem), None)
 
 
-def encode_after(steps: Sequence[tuple[str, Any]], model: Any, encoder: Encoder) -> Any:
+def encode_after(steps: Sequence[tuple[str, Any]], model: Any, encoder: FileEncoder) -> Any:
     """Convert an estimator that takes the output of shared steps, or the samples without any."""
     outer_norm = encoder.input_norm
     if steps:
@@ -67,14 +67,14 @@ def encode_after(steps: Sequence[tuple[str, Any]], model: Any, encoder: Encoder)
 class _Members(Field):
     """The members: whole estimators, or the last step after some shared steps."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         nodes = []
         for member, position in zip(value, owner._step_index, strict=True):
             name, last = member.steps[-1] if position else (None, member)
             nodes.append([name, encode_after(owner._shared_steps[position], last, encoder)])
         return nodes
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         index, shared = owner._step_index, owner._shared_steps
         if not isinstance(node, list) or len(node) != len(index):
             raise Rejected("has a stack without one member for each name")
@@ -103,10 +103,10 @@ class _Gaussians(Field):
         self._has_features = has_features
         self._low = low
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return [encoder.add_array(array) for array in value]
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return [decoder.get_array(number) for number in expect_list(node)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import Plain, integer
 from cordwood._schema.interface import Interface, InterfaceOf
@@ -65,11 +65,11 @@ class _EncoderFiles(Field):
 
     optional = True
 
-    def is_stored(self, name: str, owner: Any, encoder: Encoder) -> bool:
+    def is_stored(self, name: str, owner: Any, encoder: FileEncoder) -> bool:
         """Return whether the caller of `save` or the file of a loaded model requests it."""
         return encoder.bundles_encoder or name in vars(owner)
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         try:
             files = bundle.read_files(owner.encoder_)
         except CordwoodError as error:
@@ -80,7 +80,7 @@ class _EncoderFiles(Field):
             for path, content in files.items()
         }
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or not 0 < len(node) <= _MAX_FILES:
             raise Rejected("has an encoder of the wrong structure")
         files = {}
@@ -112,14 +112,14 @@ def _check_encoder(model: Any, interface_of: InterfaceOf) -> None:
 class _Scores(Field):
     """Scores of words; None for a lexicon that is installed."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         if value is None:
             return None
         words = sorted(value)
         scores = np.array([value[word] for word in words])
         return {"words": encoder.add_strings(words), "scores": encoder.add_array(scores)}
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if node is None:
             return None
         if not isinstance(node, dict):

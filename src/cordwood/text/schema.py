@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cordwood._schema.base import Decoder, Encoder, Field, Sizes, match_sizes
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
 from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import Array, choice, text
 from cordwood._schema.interface import Interface, InterfaceOf
@@ -55,10 +55,10 @@ def is_linear_pattern(pattern: str) -> bool:
 class _ResolvedParams(Field):
     """The parameters after applying the preset."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return {name: encoder.encode_value(each) for name, each in asdict(value).items()}
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         names = {each.name for each in fields(VectorizerParams)}
         if not isinstance(node, dict) or set(node) != names:
             raise Rejected("has a TextVectorizer with invalid parameters")
@@ -77,11 +77,11 @@ class _ResolvedParams(Field):
 class _Vocabulary(Field):
     """The terms in alphabetical order, which is the order of the columns."""
 
-    def encode(self, value: Any, encoder: Encoder, owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         encoder.spend(_BYTES_PER_TERM * len(value))
         return encoder.add_strings(sorted(value))
 
-    def decode(self, node: Any, decoder: Decoder, owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         terms = decoder.get_strings(node)
         decoder.spend(_BYTES_PER_TERM * len(terms))
         if not all(a < b for a, b in pairwise(terms)):
