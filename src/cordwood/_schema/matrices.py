@@ -11,6 +11,8 @@ from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import FLOATS, MAX_NUMBER, Array
 
 _BLOCK = 2**16
+# Of a coefficient and of the mask.
+_BYTES_PER_ENTRY = 8 + 1
 
 
 class Coefficients(Array):
@@ -49,7 +51,7 @@ class Coefficients(Array):
             node["mask"] = encoder.add_array(np.packbits(mask))
             values = values[mask]
         node["values"] = encoder.add_array(values)
-        encoder.spend(9 * value.size)
+        encoder.spend(_BYTES_PER_ENTRY * value.size)
         return node
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
@@ -58,7 +60,7 @@ class Coefficients(Array):
         if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):
             raise Rejected(f"has a matrix of the invalid shape {shorten(shape)}")
         size = shape[0] * shape[1]
-        decoder.spend(9 * size)
+        decoder.spend(_BYTES_PER_ENTRY * size)
         values = decoder.get_array(node.get("values"))
         step, dtype = node.get("step"), node.get("dtype")
         if dtype not in FLOATS.split("|"):

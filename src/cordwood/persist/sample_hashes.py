@@ -17,9 +17,9 @@ from scipy.stats import poisson
 
 from cordwood._base.duplicates import hashable_samples
 
+# Of more samples, those with the smallest hashes are stored, and only test samples with hashes up
+# to the largest of these can be found.
 MAX_HASHES = 1 << 20
-"""Largest number of hashes in a file. Of more samples, those with the smallest hashes are stored,
-and only test samples with hashes up to the largest of these can be found."""
 
 _N_VALUES = 2.0**32
 _SIGNIFICANCE = 0.001

@@ -13,6 +13,9 @@ from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.rules.records import RuleSet, check_rules
 
 _BYTES_PER_FEATURE = 16
+# Of the record and its array objects, without their content.
+_BYTES_PER_RULE_SET = 500
+_DTYPES = {"feature": "int32", "present": "float64", "absent": "float64", "weight": "float64"}
 
 
 class _RuleSets(Field):
@@ -24,7 +27,7 @@ class _RuleSets(Field):
         for name, dtype in _DTYPES.items():
             arrays = [getattr(rules, name) for rules in value]
             node[name] = encoder.add_array(np.concatenate([np.empty(0, dtype), *arrays]))
-        encoder.spend(500 * len(value))
+        encoder.spend(_BYTES_PER_RULE_SET * len(value))
         return node
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
@@ -32,7 +35,7 @@ class _RuleSets(Field):
             raise Rejected("has rules of the wrong structure")
         lengths = decoder.get_array(node["lengths"])
         arrays = [decoder.get_array(node[name]) for name in _DTYPES]
-        decoder.spend(500 * lengths.size)
+        decoder.spend(_BYTES_PER_RULE_SET * lengths.size)
         n_rules = len(arrays[0]) if arrays[0].ndim == 1 else -1
         is_valid = lengths.ndim == 1 and lengths.dtype == np.int64
         if not is_valid or any(array.shape != (n_rules,) for array in arrays):
@@ -75,9 +78,6 @@ class _Stages(_RuleSets):
         if not isinstance(value, list) or not all(isinstance(stages, list) for stages in value):
             return "a list of lists of rules"
         return super().check([rules for stages in value for rules in stages], sizes)
-
-
-_DTYPES = {"feature": "int32", "present": "float64", "absent": "float64", "weight": "float64"}
 
 
 def _check_problems(model: Any, interface_of: InterfaceOf) -> None:
