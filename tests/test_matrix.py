@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matrix import LABELS, LIMITS, WAYS
 from sklearn.base import clone
 
 import cordwood
-from cordwood import Corpus, CordwoodError, FeatureMatrix, TextClassifier, audit_dataset
+from cordwood import CordwoodError, Corpus, FeatureMatrix, TextClassifier, audit_dataset
 from cordwood.metrics import estimate_learning_curve
+from matrix import LABELS, LIMITS, WAYS
 
 _fitted = {}
 

@@ -117,12 +117,14 @@ def train(args: Train) -> None:
         persist.save,
         model,
         target,
-        fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
-        recipe=args.recipe,
-        columns={**source.columns, **(roles.to_dict() if roles is not None else {})},
-        training=training,
         bundle_encoder=args.bundle_encoder,
-        sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
+        provenance=persist.TrainingRecord(
+            fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
+            recipe=args.recipe,
+            columns={**source.columns, **(roles.to_dict() if roles is not None else {})},
+            training=training,
+            sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
+        ),
     )
     save()
     if has_scores and args.baseline:
