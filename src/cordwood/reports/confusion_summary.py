@@ -8,6 +8,13 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from cordwood.reports.model_records import (
+    ConfusedPair,
+    Confusion,
+    ConfusionExample,
+    ConfusionGroup,
+)
+
 _MAX_GROUP = 10
 _MAX_SINGLE_MAP = 12
 _MAX_GROUPS = 8
@@ -22,28 +29,8 @@ def summarize_confusion(
     labels: Sequence[str],
     texts: Sequence[str] | None,
     ids: Sequence[str],
-) -> dict[str, Any]:
-    """Summarize which classes are predicted as which others.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Predicted probabilities.
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-    labels : sequence of str
-        Names of the classes.
-    texts : sequence of str or None
-        Texts of the samples, for the examples.
-    ids : sequence of str
-        Ids of the samples.
-
-    Returns
-    -------
-    dict
-        "groups" of at most ten classes with their counts, "pairs" of confused classes with
-        examples, and how many errors the groups contain.
-    """
+) -> Confusion:
+    """Summarize which classes are predicted as which others, by probabilities and true codes."""
     n_classes = len(labels)
     predicted = proba.argmax(axis=1)
     counts = np.bincount(y * n_classes + predicted, minlength=n_classes**2)
@@ -53,34 +40,24 @@ def summarize_confusion(
     groups = group_classes(errors)
     shown = groups[:_MAX_GROUPS]
     n_inside = sum(int(errors[np.ix_(group, group)].sum()) for group in shown)
-    return {
-        "n_errors": int(errors.sum()),
-        "n_classes": n_classes,
-        "n_shown_errors": n_inside,
-        "groups": [
-            {"labels": [labels[i] for i in group], "counts": counts[np.ix_(group, group)].tolist()}
+    return Confusion(
+        n_errors=int(errors.sum()),
+        n_classes=n_classes,
+        n_shown_errors=n_inside,
+        groups=[
+            ConfusionGroup([labels[i] for i in group], counts[np.ix_(group, group)].tolist())
             for group in shown
         ],
-        "pairs": _list_pairs(errors, counts, proba, y, labels, texts, ids),
-    }
+        pairs=_list_pairs(errors, counts, proba, y, labels, texts, ids),
+    )
 
 
 def group_classes(errors: NDArray[np.integer[Any]]) -> list[list[int]]:
-    """Group classes that are confused with each other.
+    """Group classes by the confusion matrix without its diagonal, most errors first.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n_classes, n_classes)
-        Confusion matrix without its diagonal.
+    Groups have at most ten classes, similar ones beside each other. Up to twelve classes are one
+    group; classes that are never confused are in none.
 
-    Returns
-    -------
-    list of list of int
-        Groups of at most ten classes, those with the most errors first, similar classes beside
-        each other. Up to twelve classes are one group; classes that are never confused are in none.
-
-    Examples
-    --------
     >>> errors = np.zeros((14, 14), dtype=int)
     >>> errors[0, 5] = errors[5, 9] = 3
     >>> errors[2, 1] = 1
@@ -129,7 +106,7 @@ def _list_pairs(
     labels: Sequence[str],
     texts: Sequence[str] | None,
     ids: Sequence[str],
-) -> list[dict[str, Any]]:
+) -> list[ConfusedPair]:
     """Return the most frequent errors, with the examples that the model is most certain of."""
     n_classes = len(labels)
     predicted = proba.argmax(axis=1)
@@ -142,23 +119,23 @@ def _list_pairs(
         members = np.flatnonzero((y == true) & (predicted == wrong))
         strongest = members[np.argsort(-proba[members, wrong], kind="stable")][:_N_EXAMPLES]
         pairs.append(
-            {
-                "true": labels[true],
-                "predicted": labels[wrong],
-                "n": int(errors[true, wrong]),
-                "share": float(errors[true, wrong] / counts[true].sum()),
-                "examples": [
-                    {
-                        "id": ids[i],
-                        "text": texts[i][:_MAX_TEXT],
-                        "is_shortened": len(texts[i]) > _MAX_TEXT,
-                        "probability": float(proba[i, wrong]),
-                        "probability_true": float(proba[i, true]),
-                    }
+            ConfusedPair(
+                true=labels[true],
+                predicted=labels[wrong],
+                n=int(errors[true, wrong]),
+                share=float(errors[true, wrong] / counts[true].sum()),
+                examples=[
+                    ConfusionExample(
+                        id=ids[i],
+                        text=texts[i][:_MAX_TEXT],
+                        is_shortened=len(texts[i]) > _MAX_TEXT,
+                        probability=float(proba[i, wrong]),
+                        probability_true=float(proba[i, true]),
+                    )
                     for i in strongest.tolist()
                 ]
                 if texts is not None
                 else [],
-            }
+            )
         )
     return pairs

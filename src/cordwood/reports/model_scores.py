@@ -1,9 +1,8 @@
-"""Scores of predicted probabilities: from arrays to plain values."""
+"""Scores of predicted probabilities."""
 
 import math
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,15 @@ from cordwood.exceptions import DataError
 from cordwood.metrics.baselines import MAJORITY, predict_majority
 from cordwood.metrics.evaluation import OOFEvaluation, oof_evaluation
 from cordwood.oof.records import OOFPredictions
+from cordwood.reports.charts import ReliabilityBin
+from cordwood.reports.model_records import (
+    Abstention,
+    AbstentionPoint,
+    AbstentionThreshold,
+    ClassScores,
+    ScoreSummary,
+    SetSizes,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -27,70 +35,32 @@ _COVERAGES = (0.9, 0.95, 0.99)
 _MIN_PROBABILITY = 1e-15
 
 
-def evaluate(oof: OOFPredictions, evaluation: OOFEvaluation | None = None) -> dict[str, Any]:
-    """Return scores with intervals, beside those of baselines.
-
-    Parameters
-    ----------
-    oof : OOFPredictions
-        Predictions of samples that the model was not trained on.
-    evaluation : OOFEvaluation, optional
-        Their scores, if they are known.
-
-    Returns
-    -------
-    dict
-        The only baseline is the majority class if `evaluation` has none.
-    """
+def evaluate(oof: OOFPredictions, evaluation: OOFEvaluation | None = None) -> ScoreSummary:
+    """Return scores beside those of baselines: of the majority class if `evaluation` has none."""
     found = summarize_evaluation(oof_evaluation(oof) if evaluation is None else evaluation)
-    if not found["baselines"]:
+    if not found.baselines:
         majority = oof_evaluation(replace(oof, proba=predict_majority(oof)))
-        found["baselines"] = {MAJORITY: majority.scores.to_dict()}
+        found = replace(found, baselines={MAJORITY: majority.scores})
     return found
 
 
-def summarize_evaluation(evaluation: OOFEvaluation) -> dict[str, Any]:
-    """Return an evaluation as plain values.
-
-    Parameters
-    ----------
-    evaluation : OOFEvaluation
-
-    Returns
-    -------
-    dict
-    """
-    return {
-        "n_samples": evaluation.n_samples,
-        "n_groups": evaluation.n_groups,
-        "confidence_level": evaluation.confidence_level,
-        "scores": evaluation.scores.to_dict(),
-        "baselines": {name: each.to_dict() for name, each in evaluation.baselines.items()},
-        "expected": None,
-        # Undefined for a class that neither occurs nor is predicted.
-        "class_f1": {
-            str(each.label): None if math.isnan(each.f1.value) else vars(each.f1).copy()
+def summarize_evaluation(evaluation: OOFEvaluation) -> ScoreSummary:
+    """Return the scores of an evaluation."""
+    return ScoreSummary(
+        n_samples=evaluation.n_samples,
+        n_groups=evaluation.n_groups,
+        confidence_level=evaluation.confidence_level,
+        scores=evaluation.scores,
+        baselines=evaluation.baselines,
+        class_f1={
+            str(each.label): None if math.isnan(each.f1.value) else each.f1
             for each in evaluation.classes
         },
-    }
+    )
 
 
-def summarize_classes(proba: Floats, y: Codes, labels: list[str]) -> list[dict[str, Any]]:
-    """Return precision, recall, F1 and errors of each class, most errors first.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Predicted probabilities.
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-    labels : list of str
-        Names of the classes.
-
-    Returns
-    -------
-    list of dict
-    """
+def summarize_classes(proba: Floats, y: Codes, labels: list[str]) -> list[ClassScores]:
+    """Return precision, recall, F1 and errors of each class, most errors first."""
     predicted = proba.argmax(axis=1)
     codes = np.arange(len(labels))
     precision, recall, f1, support = precision_recall_fscore_support(
@@ -104,37 +74,24 @@ def summarize_classes(proba: Floats, y: Codes, labels: list[str]) -> list[dict[s
         wrong = predicted[members & is_wrong]
         most = int(np.bincount(wrong).argmax()) if wrong.size else None
         rows.append(
-            {
-                "label": label,
-                "n_samples": int(support[code]),
-                "precision": float(precision[code]),
-                "recall": float(recall[code]),
-                "f1": float(f1[code]),
-                "n_missed": int(wrong.size),
-                "n_false": int(((predicted == code) & is_wrong).sum()),
-                "log_loss": float(losses[members].mean()) if members.any() else None,
-                "confused_with": None if most is None else labels[most],
-                "n_confused": 0 if most is None else int((wrong == most).sum()),
-            }
+            ClassScores(
+                label=label,
+                n_samples=int(support[code]),
+                precision=float(precision[code]),
+                recall=float(recall[code]),
+                f1=float(f1[code]),
+                n_missed=int(wrong.size),
+                n_false=int(((predicted == code) & is_wrong).sum()),
+                log_loss=float(losses[members].mean()) if members.any() else None,
+                confused_with=None if most is None else labels[most],
+                n_confused=0 if most is None else int((wrong == most).sum()),
+            )
         )
-    return sorted(rows, key=lambda row: (-row["n_missed"], row["f1"]))
+    return sorted(rows, key=lambda row: (-row.n_missed, row.f1))
 
 
-def summarize_reliability(proba: Floats, y: Codes) -> list[dict[str, float]]:
-    """Return mean probability and accuracy of bins with equal numbers of samples.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Predicted probabilities.
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-
-    Returns
-    -------
-    list of dict
-        In ascending order of the probability; the interval of the accuracy is Wilson's.
-    """
+def summarize_reliability(proba: Floats, y: Codes) -> list[ReliabilityBin]:
+    """Return bins with equal numbers of samples, in ascending order of the probability."""
     confidence = proba.max(axis=1)
     is_correct = proba.argmax(axis=1) == y
     order = np.argsort(confidence, kind="stable")
@@ -143,32 +100,21 @@ def summarize_reliability(proba: Floats, y: Codes) -> list[dict[str, float]]:
         n, n_correct = len(part), int(is_correct[part].sum())
         interval = stats.binomtest(n_correct, n).proportion_ci(0.95, method="wilson")
         bins.append(
-            {
-                "confidence": float(confidence[part].mean()),
-                "accuracy": n_correct / n,
-                "low": float(interval.low),
-                "high": float(interval.high),
-                "n": n,
-            }
+            ReliabilityBin(
+                float(confidence[part].mean()),
+                n_correct / n,
+                float(interval.low),
+                float(interval.high),
+                n,
+            )
         )
     return bins
 
 
-def summarize_abstention(proba: Floats, y: Codes) -> dict[str, Any]:
+def summarize_abstention(proba: Floats, y: Codes) -> Abstention:
     """Return the accuracy if the least confident predictions are left undecided.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Predicted probabilities.
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-
-    Returns
-    -------
-    dict
-        "curve": accuracy by share of decided samples; "thresholds" of the probability that bound
-        the error of the decided samples with a probability of 90 %, by `choose_confidence`.
+    The thresholds bound the error of the decided samples with a probability of 90 %.
     """
     confidence = proba.max(axis=1)
     is_correct = proba.argmax(axis=1) == y
@@ -185,35 +131,15 @@ def summarize_abstention(proba: Floats, y: Codes) -> dict[str, Any]:
         with suppress(DataError):  # no threshold has this error, or there are too few samples
             found = choose_confidence(proba, y, max_error)
             thresholds.append(
-                {
-                    "max_error": max_error,
-                    "confidence": found.confidence,
-                    "decided": found.decided,
-                    "error": found.error,
-                }
+                AbstentionThreshold(max_error, found.confidence, found.decided, found.error)
             )
-    return {
-        "curve": [
-            {"coverage": (int(i) + 1) / len(order), "accuracy": float(accuracy[i])} for i in shown
-        ],
-        "thresholds": thresholds,
-    }
+    return Abstention(
+        [AbstentionPoint((int(i) + 1) / len(order), float(accuracy[i])) for i in shown], thresholds
+    )
 
 
-def summarize_sets(proba: Floats, y: Codes) -> list[dict[str, float]]:
-    """Return the sizes of conformal prediction sets by the coverage that they guarantee.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Predicted probabilities.
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-
-    Returns
-    -------
-    list of dict
-    """
+def summarize_sets(proba: Floats, y: Codes) -> list[SetSizes]:
+    """Return the sizes of conformal prediction sets by the coverage that they guarantee."""
     calibration = calibrate_sets(proba, y)
     found = []
     for coverage in _COVERAGES:
@@ -221,11 +147,6 @@ def summarize_sets(proba: Floats, y: Codes) -> list[dict[str, float]]:
             continue  # too few samples: all classes would be in every set
         sizes = calibration.predict_set(proba, coverage).sum(axis=1)
         found.append(
-            {
-                "coverage": coverage,
-                "mean_size": float(sizes.mean()),
-                "share_single": float((sizes == 1).mean()),
-                "max_size": int(sizes.max()),
-            }
+            SetSizes(coverage, float(sizes.mean()), float((sizes == 1).mean()), int(sizes.max()))
         )
     return found

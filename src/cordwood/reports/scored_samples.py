@@ -12,37 +12,21 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.oof.records import OOFPredictions
 from cordwood.persist import ModelCard
+from cordwood.reports.model_records import Source
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSamples:
-    """Labelled samples with predicted probabilities.
+    """Labelled samples with predicted probabilities."""
 
-    Parameters
-    ----------
-    source : {"oof", "test", "training"}
-        Out-of-fold predictions of the training samples; predictions of other samples; or
-        predictions of training samples by the model that was trained on them.
-    proba : ndarray of shape (n_samples, n_classes)
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-    texts : sequence of str, optional
-    ids : sequence of str
-    data : Corpus, FeatureMatrix or None, default=None
-        The samples.
-    groups : int ndarray of shape (n_samples,), optional
-    n_unseen : int, default=0
-        Number of further samples, whose class is unknown to the model.
-    """
-
-    source: str
-    proba: NDArray[np.float64]
-    y: NDArray[np.intp]
+    source: Source
+    proba: NDArray[np.float64]  # of shape (n_samples, n_classes)
+    y: NDArray[np.intp]  # codes of the true classes
     texts: Sequence[str] | None
     ids: Sequence[str]
     data: Corpus | FeatureMatrix | None = None
     groups: NDArray[np.intp] | None = None
-    n_unseen: int = 0
+    n_unseen: int = 0  # further samples, whose class is unknown to the model
 
 
 def score_samples(

@@ -53,21 +53,7 @@ Published = Mapping[tuple[str, str], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Cell:
-    """Score of one learner on one data set, by one metric.
-
-    Parameters
-    ----------
-    mean, sd : float
-        Mean and standard deviation over the finished trials; NaN if there are too few.
-    n, n_planned, n_failed : int
-        Numbers of finished, planned and failed trials.
-    mark : {"best", "tied", "undecided", ""}
-        "best": highest mean on the data set; "tied": not significantly different from the best, by
-        a test that could have detected a difference; "undecided": not significantly different, but
-        with too few folds to detect a difference; "": significantly worse, or trials are missing.
-    published : float or None
-        The published score, if there is one.
-    """
+    """Score of one learner on one data set, by one metric."""
 
     mean: float
     sd: float
@@ -85,14 +71,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CpuSeconds:
-    """CPU seconds of one learner on one data set, as means over the finished trials.
-
-    Parameters
-    ----------
-    tune, fit, predict : float
-        For tuning, for fitting with the tuned parameters, and for prediction; NaN without finished
-        trials.
-    """
+    """CPU seconds of one learner on one data set, as means over the finished trials."""
 
     tune: float
     fit: float
@@ -101,16 +80,7 @@ class CpuSeconds:
 
 @dataclass(frozen=True)
 class LearnerSummary:
-    """Scores of one learner over all data sets, by one metric.
-
-    Parameters
-    ----------
-    mean, rank : float
-        Mean score and average rank, 1 being the best, over `datasets`; NaN without any.
-    datasets : tuple of str
-        Data sets that are complete for every learner that is complete on any; empty for a learner
-        that is complete on none.
-    """
+    """Scores of one learner over all data sets, by one metric."""
 
     mean: float
     rank: float
@@ -119,27 +89,7 @@ class LearnerSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Comparison of learners on data sets.
-
-    Parameters
-    ----------
-    metrics, datasets, learners : tuple of str
-        Names, in the order of the plan.
-    cells : mapping of (metric, dataset, learner) to Cell
-        Scores.
-    cpu_seconds : mapping of (dataset, learner) to CpuSeconds
-        Times.
-    summaries : mapping of (metric, learner) to LearnerSummary
-        Means and average ranks over the data sets.
-    test : {"paired_t", "corrected_t", "wilcoxon"}
-        Test by which ties were determined, with Bonferroni's correction.
-    alpha : float
-        Its significance level.
-    rounds : mapping of (metric, dataset, learner) to RoundCurve
-        Scores by boosting rounds, for the learners that have them.
-    n_words : mapping of (dataset, learner) to float
-        Mean number of distinct words of the rules, for rule-based learners.
-    """
+    """Comparison of learners on data sets."""
 
     metrics: tuple[str, ...]
     datasets: tuple[str, ...]
@@ -153,18 +103,7 @@ class Comparison:
     n_words: Mapping[tuple[str, str], float]
 
     def scores(self, metric: str) -> NDArray[np.float64]:
-        """Return the mean scores, as input for `cordwood.compare.stats.ranks`.
-
-        Parameters
-        ----------
-        metric : str
-            One of `metrics`.
-
-        Returns
-        -------
-        ndarray of shape (n_datasets, n_learners)
-            NaN if a learner is not complete on a data set.
-        """
+        """Return the mean scores, as input for `cordwood.compare.stats.ranks`."""
         rows = [
             [self.cells[metric, dataset, learner] for learner in self.learners]
             for dataset in self.datasets
@@ -183,36 +122,6 @@ def compare(
 ) -> Comparison:
     """Compare learners by the records of a ledger, for the largest training set size.
 
-    Parameters
-    ----------
-    records : iterable of mapping
-        Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, trial), optional
-        The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
-        a record are missing. By default, the trials of the records.
-    metrics : sequence of str, optional
-        Names of scores in the records; by default `CATEGORY_METRICS` if every trial has a
-        category, `MULTILABEL_METRICS` if every finished trial has several labels per sample, and
-        otherwise `METRICS`.
-    test : {"paired_t", "corrected_t", "wilcoxon"}, default="paired_t"
-        Test of each learner against the best on each data set: paired t-test, t-test corrected
-        for overlapping training sets, or Wilcoxon signed-rank test.
-    alpha : float, default=0.05
-        Significance level.
-    published : mapping of (dataset, learner) to mapping of metric to float, optional
-        Published scores to show beside the measured ones.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    DataError
-        If there are no trials, or different trials of the same learner, data set and fold.
-
-    Examples
-    --------
     >>> def record(learner, fold, score):
     ...     trial = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold}
     ...     trial["train_fraction"] = 1.0
@@ -273,24 +182,7 @@ def _choose_metrics(index: ResultIndex) -> tuple[str, ...]:
 def learning_curves(
     records: Iterable[Record], planned: Planned | None = None, *, metric: str = "micro_f1"
 ) -> Curves:
-    """Compute learning curves from the records of a ledger.
-
-    Parameters
-    ----------
-    records : iterable of mapping
-        Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, trial), optional
-        The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
-        a record are missing. By default, the trials of the records.
-    metric : str, default="micro_f1"
-        Name of a score in the records.
-
-    Returns
-    -------
-    dict of (dataset, learner) to LearningCurve
-        In the order of the plan; by number of training samples of the category if the plan limits
-        these, and otherwise by fraction of the training samples.
-    """
+    """Compute learning curves from the records of a ledger."""
     index = build_index(records, planned)
     check_metrics([metric], index)
     has_limit = any("max_positives" in trial for trial in index.trials.values())

@@ -22,19 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Nemenyi:
-    """Result of the Nemenyi test of all pairs of learners.
-
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_learners,)
-        Average rank of each learner; 1 is best.
-    critical_difference : float
-        Learners whose average ranks differ by at least this much are significantly different.
-    p_values : ndarray of shape (n_learners, n_learners)
-        Adjusted p-value of each pair; 1 on the diagonal.
-    n_datasets : int
-        Number of data sets with a score of every learner.
-    """
+    """Result of the Nemenyi test of all pairs of learners."""
 
     ranks: Floats
     critical_difference: float
@@ -44,13 +32,6 @@ class Nemenyi:
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Return the maximal groups of learners that are not significantly different.
 
-        Returns
-        -------
-        tuple of tuple of int
-            Groups of at least two learners, each ordered by rank; the best group first.
-
-        Examples
-        --------
         >>> ranks = np.array([1.0, 3.1, 2.0])
         >>> Nemenyi(ranks, 1.2, np.ones((3, 3)), 9).groups()
         ((0, 2), (2, 1))
@@ -70,18 +51,6 @@ class Nemenyi:
 def average_ranks(scores: ArrayLike) -> Floats:
     """Rank the learners on each data set, 1 being the best, and average over the data sets.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_learners)
-        Higher is better; equal scores share their mean rank.
-
-    Returns
-    -------
-    ndarray of shape (n_learners,)
-        NaN if no data set has a score of every learner.
-
-    Examples
-    --------
     >>> average_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).tolist()
     [1.0, 2.25, 2.75]
     """
@@ -92,26 +61,6 @@ def average_ranks(scores: ArrayLike) -> Floats:
 def nemenyi(scores: ArrayLike, alpha: float = 0.05) -> Nemenyi:
     """Nemenyi test: compare all pairs of learners over the data sets.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_learners)
-        Higher is better.
-    alpha : float, default=0.05
-        Significance level of the critical difference.
-
-    Returns
-    -------
-    Nemenyi
-        With fewer than two learners, or without a complete data set, critical difference and
-        p-values are NaN.
-
-    Notes
-    -----
-    The critical difference of k learners on n data sets is q sqrt(k (k + 1) / (6 n)), where q is
-    the `alpha` quantile of the studentized range with k groups, divided by sqrt(2).
-
-    Examples
-    --------
     >>> result = nemenyi([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.9, 0.7, 0.8], [0.8, 0.6, 0.7]])
     >>> round(result.critical_difference, 2), result.groups()
     (1.66, ((0, 1, 2),))
