@@ -2,16 +2,17 @@ from dataclasses import replace
 
 import pytest
 
-from cordwood.metrics import ScoreInterval, Scores
+from cordwood.reports.charts import Estimate
 from cordwood.reports.model_records import (
     Abstention,
     AbstentionThreshold,
-    ClassScores,
+    ClassSummary,
     ConfusedPair,
     Confusion,
     CurveSummary,
     ModelFacts,
     ModelSummary,
+    ScoreEstimates,
     ScoreSummary,
     SuspectLabels,
 )
@@ -19,16 +20,16 @@ from cordwood.reports.next_steps import list_next_steps
 
 
 def make_scores(accuracy=(0.95, 0.94, 0.96), calibration_error=0.01, n_samples=1000):
-    unused = ScoreInterval(0.5, 0.4, 0.6)
+    unused = Estimate(0.5, 0.4, 0.6)
     return ScoreSummary(
         n_samples=n_samples,
         n_groups=None,
         confidence_level=0.95,
-        scores=Scores(
-            accuracy=ScoreInterval(*accuracy),
+        scores=ScoreEstimates(
+            accuracy=Estimate(*accuracy),
             macro_f1=unused,
             log_loss=unused,
-            calibration_error=ScoreInterval(calibration_error, 0.0, 1.0),
+            calibration_error=Estimate(calibration_error, 0.0, 1.0),
         ),
         baselines={},
         class_f1={},
@@ -36,7 +37,7 @@ def make_scores(accuracy=(0.95, 0.94, 0.96), calibration_error=0.01, n_samples=1
 
 
 def make_class(label, n_samples, f1):
-    return ClassScores(
+    return ClassSummary(
         label=label,
         n_samples=n_samples,
         precision=f1,
@@ -88,9 +89,9 @@ CURVE = CurveSummary(
     n_samples=100,
     sizes=[],
     scores=[],
-    now=ScoreInterval(0.9, 0.8, 1.0),
-    doubled=ScoreInterval(0.9, 0.8, 1.0),
-    gain=ScoreInterval(0.021, 0.01, 0.03),
+    now=Estimate(0.9, 0.8, 1.0),
+    doubled=Estimate(0.9, 0.8, 1.0),
+    gain=Estimate(0.021, 0.01, 0.03),
     confidence_level=0.95,
     method="",
 )

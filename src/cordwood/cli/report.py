@@ -113,7 +113,11 @@ def show_written(console: Console, path: Path) -> None:
 def _show_scores(console: Console, summary: ModelSummary) -> None:
     if summary.scores is not None:
         scores = summary.scores.scores
-        console.field("scores", f"accuracy {scores.accuracy}, macro F1 {scores.macro_f1}")
+        shown = [
+            f"{name} {score.value:.3f} ({score.low:.3f} to {score.high:.3f})"
+            for name, score in (("accuracy", scores.accuracy), ("macro F1", scores.macro_f1))
+        ]
+        console.field("scores", ", ".join(shown))
 
 
 def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cordwood.metrics import ScoreInterval
 from cordwood.reports.label_placement import Box, place_labels, spread_labels
 from cordwood.reports.svg import (
     FONT_SIZE,
@@ -35,17 +34,17 @@ Legend = Sequence[tuple[str, int, str]]
 """Meaning of marks: class name, number of a marker or -1 for a line, and text."""
 
 
-class Estimate(NamedTuple):
+@dataclass(frozen=True)
+class Estimate:
     """A value with its interval, whose ends are equal to the value if there is none."""
 
     value: float
     low: float
     high: float
 
-
-def to_estimate(score: ScoreInterval, factor: float = 100.0) -> Estimate:
-    """Return a score with its interval, in percent unless another factor is given."""
-    return Estimate(factor * score.value, factor * score.low, factor * score.high)
+    def scale(self, factor: float = 100.0) -> "Estimate":
+        """Return it in another unit, by default in percent."""
+        return Estimate(factor * self.value, factor * self.low, factor * self.high)
 
 
 class LinePoint(NamedTuple):

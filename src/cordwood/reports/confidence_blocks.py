@@ -9,7 +9,6 @@ from cordwood.reports.charts import (
     ReliabilityBin,
     line_chart,
     reliability_chart,
-    to_estimate,
 )
 from cordwood.reports.model_records import Abstention, CurveSummary, ModelSummary
 
@@ -128,9 +127,7 @@ def curve_blocks(curve: CurveSummary | None) -> list[Block]:
     is_share = curve.scoring != "log_loss"
     factor, unit = (100, " %") if is_share else (1, "")
     name = _SCORE_NAMES[curve.scoring]
-    now, doubled, gain = (
-        to_estimate(score, factor) for score in (curve.now, curve.doubled, curve.gain)
-    )
+    now, doubled, gain = (each.scale(factor) for each in (curve.now, curve.doubled, curve.gain))
     measured = []
     rows = []
     for i, size in enumerate(curve.sizes):
@@ -138,7 +135,10 @@ def curve_blocks(curve: CurveSummary | None) -> list[Block]:
         mean = sum(scores) / len(scores)
         measured.append(LinePoint(size, mean, min(scores), max(scores)))
         rows.append([size, mean, min(scores), max(scores)])
-    forecast = [LinePoint(curve.n_samples, *now), LinePoint(2 * curve.n_samples, *doubled)]
+    forecast = [
+        LinePoint(curve.n_samples, now.value, now.low, now.high),
+        LinePoint(2 * curve.n_samples, doubled.value, doubled.low, doubled.high),
+    ]
     title = f"Learning curve: {name}"
     svg = line_chart(
         {"measured": measured, "forecast": forecast},

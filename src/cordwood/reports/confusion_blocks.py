@@ -24,8 +24,8 @@ def confusion_blocks(confusion: Confusion | None) -> list[Block]:
     """Return heat maps of confused classes, the most frequent errors, and examples."""
     if confusion is None or not confusion.n_errors:
         return []
-    targets = {
-        (pair.true, pair.predicted): f"pair-{i}"
+    links = {
+        (pair.true, pair.predicted): f"#pair-{i}"
         for i, pair in enumerate(confusion.pairs)
         if pair.examples
     }
@@ -40,55 +40,47 @@ def confusion_blocks(confusion: Confusion | None) -> list[Block]:
                 f"all {confusion.n_errors:,} errors."
             )
         )
-    largest = max(
-        count
-        for group in groups
-        for i, row in enumerate(group.counts)
-        for j, count in enumerate(row)
-        if i != j
-    )
+    largest = max(max(_list_errors(group)) for group in groups)
     for number, group in enumerate(groups, 1):
-        n_inside = sum(
-            count for i, row in enumerate(group.counts) for j, count in enumerate(row) if i != j
-        )
         caption = (
             "Confusion matrix"
             if len(groups) == 1
-            else f"Group {number}: {len(group.labels)} classes, {n_inside:,} errors"
+            else f"Group {number}: {len(group.labels)} classes, {sum(_list_errors(group)):,} errors"
         )
-        blocks.append(_heat_map(caption, group, largest, targets, is_last=number == len(groups)))
-    blocks.append(_pair_table(confusion, targets))
-    if targets:
-        blocks += _pair_examples(confusion, targets)
+        blocks.append(_heat_map(caption, group, largest, links, is_last=number == len(groups)))
+    blocks.append(_pair_table(confusion, links))
+    if links:
+        blocks += _pair_examples(confusion, links)
     return blocks
+
+
+def _list_errors(group: ConfusionGroup) -> list[int]:
+    return [n for i, row in enumerate(group.counts) for j, n in enumerate(row) if i != j]
 
 
 def _heat_map(
     caption: str,
     group: ConfusionGroup,
     largest: int,
-    targets: Mapping[tuple[str, str], str],
+    links: Mapping[tuple[str, str], str],
     *,
     is_last: bool,
 ) -> HeatMap:
     labels = group.labels
-    entries = []
-    for i, row in enumerate(group.counts):
-        entries.append(
-            [
-                Entry(
-                    f"{count:,}" if count else "",
-                    bar=count / largest if i != j else None,
-                    href=f"#{targets[labels[i], labels[j]]}"
-                    if (labels[i], labels[j]) in targets
-                    else "",
-                )
-                for j, count in enumerate(row)
-            ]
-        )
+    entries = [
+        [
+            Entry(
+                f"{n:,}" if n else "",
+                bar=n / largest if i != j else None,
+                href=links.get((labels[i], labels[j]), ""),
+            )
+            for j, n in enumerate(row)
+        ]
+        for i, row in enumerate(group.counts)
+    ]
     note = (
         "Rows are true classes, columns predicted ones. The stronger the color, the more "
-        "samples; dashed: correct predictions." + (" Numbers link to examples." if targets else "")
+        "samples; dashed: correct predictions." + (" Numbers link to examples." if links else "")
     )
     return HeatMap(
         caption=caption,
@@ -99,7 +91,7 @@ def _heat_map(
     )
 
 
-def _pair_table(confusion: Confusion, targets: Mapping[tuple[str, str], str]) -> DataTable:
+def _pair_table(confusion: Confusion, links: Mapping[tuple[str, str], str]) -> DataTable:
     pairs = confusion.pairs[:_N_PAIRS]
     largest = pairs[0].n
     return DataTable(
@@ -118,9 +110,7 @@ def _pair_table(confusion: Confusion, targets: Mapping[tuple[str, str], str]) ->
                     f"{pair.n:,}",
                     float(pair.n),
                     pair.n / largest,
-                    href=f"#{targets[pair.true, pair.predicted]}"
-                    if (pair.true, pair.predicted) in targets
-                    else "",
+                    href=links.get((pair.true, pair.predicted), ""),
                 ),
                 percent(pair.share),
             ]
@@ -129,11 +119,11 @@ def _pair_table(confusion: Confusion, targets: Mapping[tuple[str, str], str]) ->
     )
 
 
-def _pair_examples(confusion: Confusion, targets: Mapping[tuple[str, str], str]) -> list[Block]:
+def _pair_examples(confusion: Confusion, links: Mapping[tuple[str, str], str]) -> list[Block]:
     items = [
         Samples(
             title=f"{pair.true} predicted as {pair.predicted} ({pair.n:,})",
-            id=targets[pair.true, pair.predicted],
+            id=links[pair.true, pair.predicted].removeprefix("#"),
             is_folded=True,
             items=[
                 Sample(

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 
-from cordwood.metrics import ScoreInterval
 from cordwood.reports.audit_blocks import training_data_blocks
 from cordwood.reports.blocks import (
     MISSING,
@@ -24,7 +23,7 @@ from cordwood.reports.blocks import (
     percent,
     text_table,
 )
-from cordwood.reports.charts import interval_chart, to_estimate
+from cordwood.reports.charts import Estimate, interval_chart
 from cordwood.reports.confidence_blocks import confidence_blocks, curve_blocks
 from cordwood.reports.confusion_blocks import confusion_blocks
 from cordwood.reports.member_blocks import member_blocks
@@ -159,11 +158,13 @@ def _overview(summary: ModelSummary) -> list[Block]:
     return blocks
 
 
-def _score_tile(name: str, score: ScoreInterval, factor: float, unit: str) -> Tile:
+def _score_tile(name: str, score: Estimate, factor: float, unit: str) -> Tile:
     digits = 1 if factor == 100 else 3
-    value, low, high = to_estimate(score, factor)
+    scaled = score.scale(factor)
     return Tile(
-        name, f"{value:.{digits}f}{unit}", f"95 % interval {low:.{digits}f} to {high:.{digits}f}"
+        name,
+        f"{scaled.value:.{digits}f}{unit}",
+        f"95 % interval {scaled.low:.{digits}f} to {scaled.high:.{digits}f}",
     )
 
 
@@ -183,12 +184,12 @@ def _compare_with_baselines(scored: ScoreSummary) -> str:
     return sentence + f" The model makes {fewer:.0f} % fewer errors."
 
 
-def _compare_with_expected(found: ScoreInterval, expected: ScoreInterval) -> str:
+def _compare_with_expected(found: Estimate, expected: Estimate) -> str:
     """Compare the accuracy on test samples with the one from out-of-fold predictions."""
-    value, low, high = to_estimate(expected)
+    scaled = expected.scale()
     sentence = (
-        f"From the out-of-fold predictions of the training samples, an accuracy of {value:.1f} % "
-        f"({low:.1f} to {high:.1f} %) was expected"
+        "From the out-of-fold predictions of the training samples, an accuracy of "
+        f"{scaled.value:.1f} % ({scaled.low:.1f} to {scaled.high:.1f} %) was expected"
     )
     difference = found.value - expected.value
     # The samples are independent, so that the squares of the half widths add up.
@@ -207,7 +208,7 @@ def _baseline_chart(scored: ScoreSummary, metric: str, name: str) -> Chart:
     model = "this model"
     expected = {} if scored.expected is None else {_EXPECTED: scored.expected}
     rows = {
-        each: to_estimate(getattr(values, metric))
+        each: getattr(values, metric).scale()
         for each, values in {model: scored.scores, **expected, **scored.baselines}.items()
     }
     title = f"{name} beside baselines"
@@ -226,7 +227,7 @@ def _baseline_chart(scored: ScoreSummary, metric: str, name: str) -> Chart:
         high=100,
         has_values=True,
     )
-    table = [[each, *row] for each, row in rows.items()]
+    table = [[each, row.value, row.low, row.high] for each, row in rows.items()]
     data = text_table(title, ["classifier", f"{name}, %", "low", "high"], table)
     return Chart(title=title, svg=svg, data=data)
 
@@ -288,7 +289,7 @@ def _classes(summary: ModelSummary) -> list[Block]:
     ]
 
 
-def _class_f1_table(intervals: Mapping[str, ScoreInterval | None]) -> DataTable:
+def _class_f1_table(intervals: Mapping[str, Estimate | None]) -> DataTable:
     """Return the F1 of the classes, if their errors are not known."""
     return DataTable(
         caption="F1 by class, lowest first",
@@ -308,7 +309,7 @@ def _class_f1_table(intervals: Mapping[str, ScoreInterval | None]) -> DataTable:
     )
 
 
-def _f1_interval(interval: ScoreInterval | None) -> Entry:
+def _f1_interval(interval: Estimate | None) -> Entry:
     if interval is None:
         return MISSING
     low, high = 100 * interval.low, 100 * interval.high

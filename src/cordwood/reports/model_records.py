@@ -5,13 +5,22 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from cordwood.explain import ClassWord
-from cordwood.metrics import ScoreInterval, Scores
-from cordwood.reports.charts import ReliabilityBin
+from cordwood.reports.charts import Estimate, ReliabilityBin
 from cordwood.reports.dataset_summary import AuditSummary, FindingSummary
 
 Source = Literal["oof", "test", "training"]
 """Out-of-fold predictions of the training samples; predictions of other samples; or predictions of
 training samples by the model that was trained on them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreEstimates:
+    """Scores of a classifier with their intervals."""
+
+    accuracy: Estimate
+    macro_f1: Estimate
+    log_loss: Estimate
+    calibration_error: Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,14 +30,14 @@ class ScoreSummary:
     n_samples: int
     n_groups: int | None
     confidence_level: float
-    scores: Scores
-    baselines: Mapping[str, Scores]
-    expected: Scores | None = None  # of new samples, from the training data
-    class_f1: Mapping[str, ScoreInterval | None]  # None if a class neither occurs nor is predicted
+    scores: ScoreEstimates
+    baselines: Mapping[str, ScoreEstimates]
+    expected: ScoreEstimates | None = None  # of new samples, from the training data
+    class_f1: Mapping[str, Estimate | None]  # None if a class neither occurs nor is predicted
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassScores:
+class ClassSummary:
     """Scores and errors of a class."""
 
     label: str
@@ -128,9 +137,9 @@ class CurveSummary:
     n_samples: int
     sizes: Sequence[int]
     scores: Sequence[Sequence[float]]  # of shape (n_repeats, n_sizes)
-    now: ScoreInterval
-    doubled: ScoreInterval
-    gain: ScoreInterval
+    now: Estimate
+    doubled: Estimate
+    gain: Estimate
     confidence_level: float
     method: str
 
@@ -275,7 +284,7 @@ class ModelSummary:
     scores: ScoreSummary | None = None
     n_unseen: int = 0  # samples of classes that the model does not know
     has_tuned_decision: bool
-    by_class: Sequence[ClassScores] = ()  # most errors first
+    by_class: Sequence[ClassSummary] = ()  # most errors first
     confusion: Confusion | None = None
     reliability: Sequence[ReliabilityBin] = ()
     abstention: Abstention | None = None

@@ -13,14 +13,15 @@ from cordwood.confidence.conformal import calibrate_sets
 from cordwood.confidence.selective import choose_confidence
 from cordwood.exceptions import DataError
 from cordwood.metrics.baselines import MAJORITY, predict_majority
-from cordwood.metrics.evaluation import OOFEvaluation, oof_evaluation
+from cordwood.metrics.evaluation import OOFEvaluation, ScoreInterval, Scores, oof_evaluation
 from cordwood.oof.records import OOFPredictions
-from cordwood.reports.charts import ReliabilityBin
+from cordwood.reports.charts import Estimate, ReliabilityBin
 from cordwood.reports.model_records import (
     Abstention,
     AbstentionPoint,
     AbstentionThreshold,
-    ClassScores,
+    ClassSummary,
+    ScoreEstimates,
     ScoreSummary,
     SetSizes,
 )
@@ -40,7 +41,7 @@ def evaluate(oof: OOFPredictions, evaluation: OOFEvaluation | None = None) -> Sc
     found = summarize_evaluation(oof_evaluation(oof) if evaluation is None else evaluation)
     if not found.baselines:
         majority = oof_evaluation(replace(oof, proba=predict_majority(oof)))
-        found = replace(found, baselines={MAJORITY: majority.scores})
+        found = replace(found, baselines={MAJORITY: summarize_scores(majority.scores)})
     return found
 
 
@@ -50,16 +51,26 @@ def summarize_evaluation(evaluation: OOFEvaluation) -> ScoreSummary:
         n_samples=evaluation.n_samples,
         n_groups=evaluation.n_groups,
         confidence_level=evaluation.confidence_level,
-        scores=evaluation.scores,
-        baselines=evaluation.baselines,
+        scores=summarize_scores(evaluation.scores),
+        baselines={name: summarize_scores(each) for name, each in evaluation.baselines.items()},
         class_f1={
-            str(each.label): None if math.isnan(each.f1.value) else each.f1
+            str(each.label): None if math.isnan(each.f1.value) else to_estimate(each.f1)
             for each in evaluation.classes
         },
     )
 
 
-def summarize_classes(proba: Floats, y: Codes, labels: list[str]) -> list[ClassScores]:
+def summarize_scores(scores: Scores) -> ScoreEstimates:
+    """Return the scores of a report."""
+    return ScoreEstimates(**{name: to_estimate(each) for name, each in vars(scores).items()})
+
+
+def to_estimate(score: ScoreInterval) -> Estimate:
+    """Return a score as it is stored in a report."""
+    return Estimate(score.value, score.low, score.high)
+
+
+def summarize_classes(proba: Floats, y: Codes, labels: list[str]) -> list[ClassSummary]:
     """Return precision, recall, F1 and errors of each class, most errors first."""
     predicted = proba.argmax(axis=1)
     codes = np.arange(len(labels))
@@ -74,7 +85,7 @@ def summarize_classes(proba: Floats, y: Codes, labels: list[str]) -> list[ClassS
         wrong = predicted[members & is_wrong]
         most = int(np.bincount(wrong).argmax()) if wrong.size else None
         rows.append(
-            ClassScores(
+            ClassSummary(
                 label=label,
                 n_samples=int(support[code]),
                 precision=float(precision[code]),

@@ -38,7 +38,9 @@ from cordwood.reports.model_scores import (
     summarize_classes,
     summarize_evaluation,
     summarize_reliability,
+    summarize_scores,
     summarize_sets,
+    to_estimate,
 )
 from cordwood.reports.scored_samples import (
     ScoredSamples,
@@ -115,9 +117,9 @@ def _summarize_curve(curve: LearningCurveEstimate) -> CurveSummary:
         n_samples=curve.n_samples,
         sizes=curve.sizes,
         scores=curve.scores.tolist(),
-        now=curve.forecast(curve.n_samples),
-        doubled=curve.forecast(2 * curve.n_samples),
-        gain=curve.gain(2 * curve.n_samples),
+        now=to_estimate(curve.forecast(curve.n_samples)),
+        doubled=to_estimate(curve.forecast(2 * curve.n_samples)),
+        gain=to_estimate(curve.gain(2 * curve.n_samples)),
         confidence_level=curve.confidence_level,
         method=curve.method,
     )
@@ -155,7 +157,7 @@ def _find_scores(
         return evaluate(predictions, evaluation)
     found = evaluate(predictions)
     if source == "test" and evaluation is not None:
-        return replace(found, expected=evaluation.scores)
+        return replace(found, expected=summarize_scores(evaluation.scores))
     return found
 
 

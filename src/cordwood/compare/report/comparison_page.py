@@ -12,10 +12,10 @@ from cordwood.compare.report.comparison_figures import (
 from cordwood.compare.report.comparison_scores import (
     describe_dataset,
     interval_blocks,
-    name_test,
     score_blocks,
 )
 from cordwood.compare.report.comparison_summary import ComparisonSummary, summarize_comparison
+from cordwood.compare.report.rendering import describe_test
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.reports import Report
 from cordwood.reports.blocks import Block, Charts, Page, Prose, Section, Steps, Tile, Tiles
@@ -132,14 +132,14 @@ def _overview(summary: ComparisonSummary) -> list[Block]:
 
 
 def _method(summary: ComparisonSummary) -> list[Block]:
+    test = describe_test(summary.test, summary.alpha)
     return [
         Steps(
             [
                 "Scores are means over the folds of a cross-validation; learners are trained and "
                 "tested on the same folds.",
-                f"On each data set, every learner is tested against the best one: "
-                f"{name_test(summary)}. Choosing the best first makes the test slightly "
-                "optimistic for it.",
+                f"On each data set, every learner is tested against the best one: {test}. "
+                "Choosing the best first makes the test slightly optimistic for it.",
                 "Not significantly different does not mean equal: the difference may be too small "
                 "for the number of folds.",
                 "Times are CPU seconds per fold, without tuning.",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from cordwood.compare.report.comparison_summary import ComparisonSummary
-from cordwood.compare.report.rendering import TEST_NAMES, format_score
+from cordwood.compare.report.rendering import describe_test, format_score
 from cordwood.compare.stats.comparison import Cell
 from cordwood.reports.blocks import (
     MISSING,
@@ -99,7 +99,7 @@ def _explain_marks(summary: ComparisonSummary) -> str:
     ]
     sentences = [
         "Bold: the best learner of a data set, and those tied with it, which do not differ from it "
-        f"significantly ({name_test(summary)})."
+        f"significantly ({describe_test(summary.test, summary.alpha)})."
     ]
     if any(cell.mark == "undecided" for cell in cells):
         sentences.append(
@@ -246,14 +246,6 @@ def _describe_intervals(rows: Mapping[str, Estimate], tied: Sequence[str]) -> st
             f"{lead:.2f} percentage points, and of the last by {best - last:.2f}."
         )
     return sentence
-
-
-def name_test(summary: ComparisonSummary) -> str:
-    """Return the name of the significance test with its level."""
-    return (
-        f"{TEST_NAMES[summary.test]} with Bonferroni's correction, significance level "
-        f"{100 * summary.alpha:g} %"
-    )
 
 
 def _score_entry(cell: Cell) -> Entry:

@@ -23,7 +23,7 @@ _METRIC_NAMES = {
     "subset_accuracy": "subset accuracy",
     "ranking_precision": "ranking precision",
 }
-TEST_NAMES = {
+_TEST_NAMES = {
     "paired_t": "paired t-test",
     "corrected_t": "corrected resampled t-test",
     "wilcoxon": "Wilcoxon signed-rank test",
@@ -41,7 +41,7 @@ _LATEX_ESCAPES = {
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell of a table."""
+    """A cell of a table, bold for the best learner of a data set and those tied with it."""
 
     text: str
     bold: bool = False
@@ -54,8 +54,8 @@ class Table:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
-    n_summary_rows: int = 0
-    n_index_columns: int = 1
+    n_summary_rows: int = 0  # rows at the end that summarize the others
+    n_index_columns: int = 1  # columns at the start that contain names
 
 
 def metric_name(metric: str) -> str:
@@ -67,8 +67,13 @@ def metric_name(metric: str) -> str:
     return _METRIC_NAMES.get(metric, metric)
 
 
+def describe_test(test: str, alpha: float) -> str:
+    """Return the name of a significance test with its level."""
+    return f"{_TEST_NAMES[test]} with Bonferroni's correction, significance level {100 * alpha:g} %"
+
+
 def make_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """Lay out a comparison as tables."""
+    """Lay out a comparison as tables: one of one data set, else one per metric and one of times."""
     if len(comparison.datasets) == 1:
         return (_make_dataset_table(comparison),)
     metric_tables = [_make_metric_table(comparison, metric) for metric in comparison.metrics]
@@ -81,8 +86,7 @@ def explain_tables(comparison: Comparison) -> str:
     sentences = [
         "Scores are percentages: mean ± standard deviation over the folds.",
         "Bold: the best learner of a data set and those that do not differ from it significantly "
-        f"({TEST_NAMES[comparison.test]} with Bonferroni's correction, significance level "
-        f"{100 * comparison.alpha:g} %).",
+        f"({describe_test(comparison.test, comparison.alpha)}).",
     ]
     if any(cell.mark == "undecided" for cell in cells):
         n_folds = max(cell.n for cell in cells if cell.mark == "undecided")

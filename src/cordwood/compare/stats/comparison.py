@@ -53,13 +53,16 @@ Published = Mapping[tuple[str, str], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Cell:
-    """Score of one learner on one data set, by one metric."""
+    """Score of one learner on one data set, by one metric: mean and deviation over n trials."""
 
     mean: float
-    sd: float
-    n: int
+    sd: float  # NaN with one trial
+    n: int  # finished trials
     n_planned: int
     n_failed: int
+    # "best": highest mean on the data set; "tied": not significantly different from the best, by a
+    # test that could have detected a difference; "undecided": not significantly different, but with
+    # too few folds to detect a difference; "": significantly worse, or trials are missing.
     mark: Mark
     published: float | None
 
@@ -71,7 +74,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CpuSeconds:
-    """CPU seconds of one learner on one data set, as means over the finished trials."""
+    """CPU seconds of one learner on one data set: means over the finished trials, NaN without."""
 
     tune: float
     fit: float
@@ -80,30 +83,31 @@ class CpuSeconds:
 
 @dataclass(frozen=True)
 class LearnerSummary:
-    """Scores of one learner over all data sets, by one metric."""
+    """Mean score and average rank of one learner over data sets, by one metric; NaN without any."""
 
     mean: float
-    rank: float
+    rank: float  # 1 is the best
+    # Those that are complete for every learner that is complete on any.
     datasets: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Comparison of learners on data sets."""
+    """Comparison of learners on data sets, in the order of the plan."""
 
     metrics: tuple[str, ...]
     datasets: tuple[str, ...]
     learners: tuple[str, ...]
-    cells: Mapping[tuple[str, str, str], Cell]
-    cpu_seconds: Mapping[tuple[str, str], CpuSeconds]
-    summaries: Mapping[tuple[str, str], LearnerSummary]
-    test: TestName
+    cells: Mapping[tuple[str, str, str], Cell]  # by metric, data set and learner
+    cpu_seconds: Mapping[tuple[str, str], CpuSeconds]  # by data set and learner
+    summaries: Mapping[tuple[str, str], LearnerSummary]  # by metric and learner
+    test: TestName  # of ties, with Bonferroni's correction
     alpha: float
-    rounds: Mapping[tuple[str, str, str], RoundCurve]
-    n_words: Mapping[tuple[str, str], float]
+    rounds: Mapping[tuple[str, str, str], RoundCurve]  # of learners with boosting rounds
+    n_words: Mapping[tuple[str, str], float]  # mean number of distinct words of rules
 
     def scores(self, metric: str) -> NDArray[np.float64]:
-        """Return the mean scores, as input for `cordwood.compare.stats.ranks`."""
+        """Return mean scores of shape (n_datasets, n_learners); NaN if trials are missing."""
         rows = [
             [self.cells[metric, dataset, learner] for learner in self.learners]
             for dataset in self.datasets
@@ -121,6 +125,9 @@ def compare(
     published: Published | None = None,
 ) -> Comparison:
     """Compare learners by the records of a ledger, for the largest training set size.
+
+    The last record of a key counts. Of the planned trials, those without a record are missing, and
+    records of other keys are ignored; by default, the trials of the records are the plan.
 
     >>> def record(learner, fold, score):
     ...     trial = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold}
@@ -182,7 +189,7 @@ def _choose_metrics(index: ResultIndex) -> tuple[str, ...]:
 def learning_curves(
     records: Iterable[Record], planned: Planned | None = None, *, metric: str = "micro_f1"
 ) -> Curves:
-    """Compute learning curves from the records of a ledger."""
+    """Compute learning curves by data set and learner; for the arguments see `compare`."""
     index = build_index(records, planned)
     check_metrics([metric], index)
     has_limit = any("max_positives" in trial for trial in index.trials.values())

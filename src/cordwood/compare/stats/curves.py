@@ -8,21 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 By = Literal["train_fraction", "max_positives"]
+"""Sizes of training sets: fractions of the samples, or numbers of those of the category."""
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Scores for one training set size."""
+    """Mean and standard deviation of scores for one training set size; NaN with too few folds."""
 
     train_size: float
     mean: float
     sd: float
-    n: int
+    n: int  # folds with a score
 
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Scores of a learner by training set size."""
+    """Scores of a learner by training set size, in ascending order."""
 
     points: tuple[CurvePoint, ...]
     by: By = "train_fraction"
@@ -40,7 +41,7 @@ class RoundCurve:
 def learning_curve(
     train_sizes: Sequence[float], scores: ArrayLike, by: By = "train_fraction"
 ) -> LearningCurve:
-    """Compute mean and standard deviation for each training set size.
+    """Compute a curve from scores of shape (n_sizes, n_folds), in which NaN is missing.
 
     >>> curve = learning_curve([0.5, 1.0], [[0.7, 0.8], [0.8, 0.9]])
     >>> [(point.train_size, round(point.mean, 2)) for point in curve.points]

@@ -18,12 +18,12 @@ class ResultKey(NamedTuple):
 
     dataset: str
     learner: str
-    train_size: float
-    fold: tuple[int, int]
+    train_size: float  # fraction of the training samples, or number of those of the category
+    fold: tuple[int, int]  # repeat and fold
 
 
 class ResultIndex(NamedTuple):
-    """The planned trials and their records."""
+    """The planned trials as plain JSON, and the records of those that have one."""
 
     trials: dict[ResultKey, Mapping[str, Any]]
     records: dict[ResultKey, Record]

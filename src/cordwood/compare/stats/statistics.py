@@ -26,12 +26,15 @@ With normal differences, one learner wins practically every fold at this effect 
 
 @dataclass(frozen=True)
 class PairedTestResult:
-    """Result of a two-sided test on paired scores."""
+    """Result of a two-sided test on paired scores; NaN if there are too few pairs."""
 
-    difference: float
-    statistic: float
+    difference: float  # mean of first minus second
+    statistic: float  # t, or the smaller of the two sums of signed ranks
     p_value: float
-    n: int
+    n: int  # pairs without a missing score
+    # Smallest p-value that a test with this number of pairs can be expected to give: for signed
+    # ranks the exact minimum, and for t-tests that of a difference of four standard deviations. If
+    # it is not below the significance level, the test cannot distinguish a tie from a difference.
     min_p_value: float
 
 
@@ -57,12 +60,16 @@ def corrected_resampled_t_test(
 ) -> PairedTestResult:
     """Test differences over resampled splits of one data set, whose training sets overlap.
 
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
+
     >>> result = corrected_resampled_t_test([0.03, 0.02, 0.01, 0.04], n_train=75, n_test=25)
     >>> round(result.statistic, 3), round(result.p_value, 3)
     (2.535, 0.085)
     """
     if not (n_train > 0 and n_test > 0):
         raise ValueError(f"n_train and n_test must be positive; got {n_train} and {n_test}.")
+    # They estimate the variance of the mean of n differences with variance s² by
+    # (1/n + n_test/n_train) s².
     return _t_test(_differences(differences, 0.0), overlap=n_test / n_train)
 
 
@@ -88,26 +95,27 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTestResult:
     return PairedTestResult(float(differences.mean()), statistic, p_value, n, 2.0 ** (1 - n))
 
 
-def bonferroni(p_values: ArrayLike, n_tests: int | None = None) -> Floats:
-    """Adjust p-values for multiple tests by Bonferroni's method.
+def bonferroni(p_values: ArrayLike) -> Floats:
+    """Adjust p-values for multiple tests by Bonferroni's method; NaN are not counted.
 
     >>> bonferroni([0.01, 0.4, 0.02]).tolist()
     [0.03, 1.0, 0.06]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    if n_tests is None:
-        n_tests = int(np.count_nonzero(~np.isnan(p)))
-    return np.minimum(p * n_tests, 1.0)
+    return np.minimum(p * np.count_nonzero(~np.isnan(p)), 1.0)
 
 
 @dataclass(frozen=True)
 class BestAndTies:
     """The best learner on a data set, and its comparison with each other learner."""
 
-    best: int | None
+    best: int | None  # the first of equals; None without scores
+    # Of shape (n_learners,): the best one, and those that have the same scores or are not
+    # significantly different from it by a test that could have detected a difference.
     tied: NDArray[np.bool_]
+    # Of shape (n_learners,): there are too few folds for the test to detect a difference.
     undecided: NDArray[np.bool_]
-    p_values: Floats
+    p_values: Floats  # of shape (n_learners,), adjusted; NaN for the best one
 
 
 def best_and_ties(
@@ -156,7 +164,7 @@ def best_and_ties(
 
 
 def round_off(values: Floats, scores: Floats) -> Floats:
-    """Round values so that those that differ only by rounding errors are equal.
+    """Round values so that those that differ only by rounding errors of the scores are equal.
 
     >>> differences = np.array([0.3 - 0.2, 0.2 - 0.1])
     >>> differences.tolist(), round_off(differences, np.array([0.3, 0.2, 0.1])).tolist()
