@@ -19,7 +19,9 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
 from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
 from cordwood.reports import Report, dataset_report, model_report
+from cordwood.reports.dataset_summary import DatasetSummary
 from cordwood.reports.hub_card import to_hub_card
+from cordwood.reports.model_records import ModelSummary
 from cordwood.reports.report import check_format
 
 MODEL_SUFFIX = ".cordwood"
@@ -34,7 +36,8 @@ def report(args: MakeReport) -> None:
         raise typer.BadParameter("--group requires --curve: nothing else is split; omit it")
     if args.card is not None:
         check_target(args.card, inputs=inputs)
-    made = (_report_model if _is_model(args.model) else _report_data)(console, args)
+    make = _report_model if _is_model(args.model) else _report_data
+    made: Report[Any] = make(console, args)
     if args.card is not None:
         with atomic.write(args.card, errors="backslashreplace") as file:
             file.write(to_hub_card(made.summary))
@@ -75,7 +78,7 @@ def write_model_report(
     path: Path,
     target: Path,
     **facts: Any,
-) -> Report:
+) -> Report[ModelSummary]:
     """Make the report of a model with progress bars, and write it.
 
     Parameters
@@ -107,19 +110,17 @@ def show_written(console: Console, path: Path) -> None:
     console.field("wrote", f"{path} ({path.stat().st_size / 1e3:,.0f} kB){hint}")
 
 
-def _show_scores(console: Console, made: Report) -> None:
-    if made.summary["scores"] is None:
-        return
-    scores = made.summary["scores"]["scores"]
-    shown = [
-        f"{label} {scores[name]['value']:.3f} ({scores[name]['low']:.3f} to "
-        f"{scores[name]['high']:.3f})"
-        for name, label in (("accuracy", "accuracy"), ("macro_f1", "macro F1"))
-    ]
-    console.field("scores", ", ".join(shown))
+def _show_scores(console: Console, summary: ModelSummary) -> None:
+    if summary.scores is not None:
+        scores = summary.scores.scores
+        shown = [
+            f"{name} {score.value:.3f} ({score.low:.3f} to {score.high:.3f})"
+            for name, score in (("accuracy", scores.accuracy), ("macro F1", scores.macro_f1))
+        ]
+        console.field("scores", ", ".join(shown))
 
 
-def _report_model(console: Console, args: MakeReport) -> Report:
+def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
     path = Path(args.model)
     model, card = load_model(path)
     samples, curve = None, None
@@ -146,7 +147,7 @@ def _report_model(console: Console, args: MakeReport) -> Report:
         data_name=args.data,
         curve=curve,
     )
-    _show_scores(console, made)
+    _show_scores(console, made.summary)
     return made
 
 
@@ -163,7 +164,7 @@ def _estimate_curve(
             raise CordwoodError(f"learning curve: {error}") from error
 
 
-def _report_data(console: Console, args: MakeReport) -> Report:
+def _report_data(console: Console, args: MakeReport) -> Report[DatasetSummary]:
     if args.card is not None or args.curve:
         option = "--curve" if args.curve else "--card"
         raise typer.BadParameter(f"{option} requires a MODEL; {args.model} is not a model file")
