@@ -77,7 +77,6 @@ def summarize_audit(audit: DatasetAudit, n_suspects: int = _MAX_SUSPECTS) -> dic
         if len(suspects[suspect["kind"]]) < n_suspects:
             suspects[suspect["kind"]].append(suspect)
     return {
-        "recipe": audit.recipe,
         "accuracy": audit.accuracy,
         "counts": audit.counts,
         "suspects": suspects,

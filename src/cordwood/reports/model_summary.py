@@ -192,7 +192,7 @@ def _summarize_training_data(
         if data is None or samples.source == "test" or len(set(data.labels or ())) < 2:
             return {}
         # The label errors are known already, from the predictions of this model.
-        audit = audit_dataset(data, recipe=None, progress=report)
+        audit = audit_dataset(data, progress=report)
     found = summarize_audit(audit, _N_AUDIT_SUSPECTS)
     if suspects is not None and suspects["n"] and samples.source == "oof":
         found["counts"] = {"label error": suspects["n"], **found["counts"]}
