@@ -138,7 +138,7 @@ def cluster_samples(
 
 def _stack(matrices: Sequence[Any]) -> sp.csr_matrix:
     """Stack matrices; sparse ones may lack the last columns, which are empty."""
-    parts = [sp.csr_matrix(matrix) for matrix in matrices]
+    parts: list[Any] = [sp.csr_matrix(matrix) for matrix in matrices]
     n_features = max(part.shape[1] for part in parts)
     for part in parts:
         part.resize(part.shape[0], n_features)
