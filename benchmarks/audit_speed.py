@@ -80,6 +80,7 @@ def time_steps(corpus: Corpus, recipe: str) -> None:
 
     start = time.process_time()
     model = train(corpus, recipe=recipe, n_jobs=1, oof=True)
+    progress("comparing texts", 0, None)
     found = audit_dataset(corpus, model=model, progress=progress)
     steps[current[0][0]] = time.process_time() - current[0][1]
     print_head("step", "CPU seconds")
