@@ -178,7 +178,7 @@ def test_dataset_report_contains_the_findings_of_the_check(corpus, reports):
 
 
 def test_audit_is_part_of_the_report_of_a_data_set(corpus):
-    audit = audit_dataset(corpus, recipe="nb")
+    audit = audit_dataset(corpus, model=api.train(corpus, recipe="nb", oof=True))
     report = dataset_report(corpus, name="things", audit=audit)
     found = report.to_dict()["audit"]
     assert found["counts"] == audit.counts
@@ -406,7 +406,7 @@ def test_scores_of_training_samples_are_too_good(corpus, large_model):
 
 def test_report_contains_the_audit_of_the_training_data(corpus, model, reports):
     found = reports["oof"].to_dict()
-    audit = audit_dataset(corpus, recipe=None)
+    audit = audit_dataset(corpus)
     n_label_errors = found["suspects"]["n"]
     assert found["audit"]["counts"] == {"label error": n_label_errors, **audit.counts}
     assert "empty text" in found["audit"]["counts"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import typer
 
-from cordwood import recipes
+from cordwood import api, recipes
 from cordwood.audit import DatasetAudit, Suspect, audit_dataset
 from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
-from cordwood.audit.suspects import shorten
+from cordwood.audit.suspects import DEFINITIONS, shorten
 from cordwood.cli.commands import Audit
 from cordwood.cli.console import Console, count
 from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_copy
@@ -59,17 +59,28 @@ def audit(args: Audit) -> None:
         raise DataError(f"--fix cannot copy invalid rows; correct them first: {samples.skipped[0]}")
     test = None if args.test is None else _read_test(args, args.test, console)
     start = time.perf_counter()
+    model = None
+    # An audit rejects several labels per sample.
+    if recipe is not None and not samples.multilabel:
+        with console.progress("training"):
+            model = api.train(
+                samples,
+                groups=samples.groups if args.group else None,
+                recipe=recipe,
+                oof=True,
+                random_state=args.seed,
+                n_jobs=args.jobs,
+            )
     with console.bars() as bars:
         found = audit_dataset(
             samples,
+            model=model,
             test=test,
-            recipe=recipe,
             random_state=args.seed,
-            n_jobs=args.jobs,
             progress=None if bars is None else bars.update,
         )
     seconds = time.perf_counter() - start
-    _show(console, found, seconds)
+    _show(console, found, args.recipe, seconds)
     if args.output is not None:
         _write_suspects(args, found)
         console.field("wrote", f"{args.output}: {count(len(found.suspects), 'suspect')}")
@@ -92,6 +103,7 @@ def audit(args: Audit) -> None:
             "data": args.data,
             "test": args.test,
             "subset": args.subset,
+            "recipe": recipe,
             "n_skipped": len(samples.skipped),
             "seconds": round(seconds, 3),
             "output": None if args.output is None else str(args.output),
@@ -143,13 +155,13 @@ def _format(args: Audit) -> str:
     return readers.detect_format(args.data, format)
 
 
-def _show(console: Console, found: DatasetAudit, seconds: float) -> None:
+def _show(console: Console, found: DatasetAudit, recipe: str, seconds: float) -> None:
     for finding in found.findings:
         console.field("warning", finding.message)
     if found.accuracy is not None:
         console.field(
             "labels",
-            f"{found.accuracy:.1%} are as recipe {found.recipe} predicts them out of fold; in "
+            f"{found.accuracy:.1%} are as recipe {recipe} predicts them out of fold; in "
             f"{seconds:.1f} s",
         )
         if found.accuracy < _MIN_ACCURACY and "label error" in found.counts:
@@ -160,6 +172,8 @@ def _show(console: Console, found: DatasetAudit, seconds: float) -> None:
     rows = [(kind, n, _format_example(found.select(kind)[0])) for kind, n in found.counts.items()]
     if rows:
         console.table(("problem", "samples", "first of them"), rows)
+        for kind in [kind for kind in found.counts if kind in DEFINITIONS]:
+            console.field("rule", f"{kind}: {DEFINITIONS[kind]}")
     else:
         console.print("no suspects found")
     _show_notes(console, "confused", [describe_pair(pair) for pair in found.confused_classes])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from cordwood.audit import Suspect
+from cordwood.audit.suspects import DEFINITIONS, Suspect
 from cordwood.reports.blocks import (
     Block,
     DataTable,
@@ -31,10 +31,6 @@ _REVEALING_ADVICE = (
 _CONSEQUENCES = {
     "small classes": "A class with so few samples is hardly predicted, and its score is noise.",
     "spellings": "Each spelling is a class of its own.",
-    "empty texts": "An empty text is predicted by the class frequencies alone.",
-    "contradictory labels": "No model can be right on both.",
-    "duplicates": "Copies in training and test data make scores too good.",
-    "near-duplicates": "Copies in training and test data make scores too good.",
     "leakage": "The score on the test data is too good.",
     "label error": "A model learns from wrong labels, and its scores are too low.",
     "contradictory label": "No model can be right on both.",
@@ -92,6 +88,7 @@ def _count_table(audit: AuditSummary, links: Mapping[str, str]) -> DataTable:
         [
             Entry(kind, href=links.get(kind, "")),
             Entry(f"{n:,}", float(n), n / max(audit.counts.values())),
+            Entry(DEFINITIONS.get(kind, "")),
             Entry(_CONSEQUENCES.get(kind, "")),
             Entry(_describe_first(audit.suspects.get(kind, []))),
         ]
@@ -100,6 +97,7 @@ def _count_table(audit: AuditSummary, links: Mapping[str, str]) -> DataTable:
     columns = [
         TableColumn("problem"),
         TableColumn("samples", "bar"),
+        TableColumn("rule", "prose"),
         TableColumn("why it matters", "prose"),
         TableColumn("first of them", "prose"),
     ]
@@ -118,13 +116,13 @@ def suspicious_blocks(audit: AuditSummary | None) -> list[Block]:
     if audit is None:
         return []
     blocks: list[Block] = []
-    if audit.accuracy is not None and audit.recipe:
+    if audit.accuracy is not None:
         blocks.append(
             Prose(
-                f"{100 * audit.accuracy:.1f} % of the labels are as the recipe "
-                f"{audit.recipe} predicts them out of fold."
+                f"{100 * audit.accuracy:.1f} % of the labels are as the model predicts them out "
+                "of fold."
                 + (
-                    " The recipe is often wrong on these data, and so may be the label errors."
+                    " The model is often wrong on these data, and so may be the label errors."
                     if audit.accuracy < _MIN_ACCURACY
                     else ""
                 )

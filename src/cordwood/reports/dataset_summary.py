@@ -76,7 +76,6 @@ class FindingSummary:
 class AuditSummary:
     """An audit, with the first suspects of each kind only."""
 
-    recipe: str | None
     accuracy: float | None
     counts: Mapping[str, int]  # number of suspects by kind
     suspects: Mapping[str, Sequence[Suspect]]
@@ -150,7 +149,6 @@ def summarize_dataset(
 def summarize_audit(audit: DatasetAudit, n_suspects: int = _MAX_SUSPECTS) -> AuditSummary:
     """Summarize an audit, with the first suspects of each kind only."""
     return AuditSummary(
-        recipe=audit.recipe,
         accuracy=audit.accuracy,
         counts=audit.counts,
         suspects={kind: audit.select(kind)[:n_suspects] for kind in audit.counts},
