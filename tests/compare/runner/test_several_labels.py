@@ -20,6 +20,7 @@ from cordwood.compare.runner.tuning import Objective, tune_by_cv
 from cordwood.compare.stats.comparison import METRICS, MULTILABEL_METRICS, compare
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError
+from ledger_files import read_predictions
 
 WORDS = {"gas": "pipeline methane", "grain": "wheat corn", "oil": "crude opec", "tin": "tin ore"}
 SHARES = [0.4, 0.35, 0.2, 0.05]
@@ -157,7 +158,7 @@ def test_an_interrupted_comparison_resumes(files):
     summary = run(plan, ledger)
     assert (summary.n_trials, summary.n_done, summary.n_failed) == (6, 5, 0)
     assert run(plan, ledger).n_done == 0
-    predictions = ledger.read_predictions(summary.records[0]["key"])
+    predictions = read_predictions(ledger, summary.records[0]["key"])
     assert predictions["indicators"].shape == predictions["proba"].shape
     comparison = compare(summary.records, summary.planned)
     assert comparison.metrics == MULTILABEL_METRICS

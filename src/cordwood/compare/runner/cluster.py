@@ -43,19 +43,7 @@ _WORKERS_LOST = "{} workers were lost while running this trial, possibly out of 
 
 
 class Job(NamedTuple):
-    """A trial and everything that is needed to run it.
-
-    Parameters
-    ----------
-    key : str
-        Key of the trial.
-    trial : Trial
-        The trial.
-    seed : int
-        `random_state` of all estimators.
-    dataset : LoadedDataset
-        The data set and its splits.
-    """
+    """A trial and everything that is needed to run it."""
 
     key: str
     trial: Trial
@@ -66,18 +54,8 @@ class Job(NamedTuple):
 class Cluster:
     """The workers of a Dask cluster, as a context manager.
 
-    Parameters
-    ----------
-    address : str
-        Address of the scheduler, such as "tcp://host:8786".
-    versions : mapping of str to str
-        Versions of "python" and of libraries that all workers must have.
-
-    Raises
-    ------
-    CordwoodError
-        If Dask is not installed, if there is no scheduler or no worker, or if a worker has other
-        versions.
+    Raises a CordwoodError if the cluster is not available, or if a worker has other versions of
+    Python or of the libraries.
     """
 
     def __init__(self, address: str, versions: Mapping[str, str]) -> None:
@@ -110,25 +88,8 @@ class Cluster:
             self._client.close()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, TrialResult]]:
-        """Run jobs, and yield each with its result as soon as it has finished.
-
-        Parameters
-        ----------
-        jobs : iterable of Job
-            Consumed as workers become idle, so that there are never more jobs than workers.
-
-        Yields
-        ------
-        Job
-            The job.
-        TrialResult
-            Its result.
-
-        Raises
-        ------
-        CordwoodError
-            If the cluster or all of its workers are lost, or if a new worker has other versions.
-        """
+        """Run jobs, and yield each with its result as soon as it has finished."""
+        # Consumed as workers become idle, so that there are never more jobs than workers.
         waiting = iter(jobs)
         n_losses: Counter[str] = Counter()
         while True:
