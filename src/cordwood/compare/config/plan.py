@@ -55,7 +55,7 @@ class Plan(ConfigTable):
     ] = "micro_f1"
     evaluation: EvaluationConfig = EvaluationConfig()
     tuning: TuningConfig = TuningConfig()
-    # Import path of a `cordwood.compare.runner.procedure.Procedure`, and what it is told.
+    # Import path of a `cordwood.compare.runner.procedure.Procedure`, and its input.
     procedure: StrictStr | None = None
     options: JsonTable = {}
     vectorizer: JsonTable = {}

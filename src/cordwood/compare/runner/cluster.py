@@ -3,15 +3,7 @@
 The client keeps the ledger, because workers may run on computers without a shared file system. If
 a worker is lost, its trial is run again by another one.
 
-A worker runs one trial at a time, whatever its number of threads, because CPU time, peak memory and
-thread limits of libraries are properties of a process. Start one worker per core, with one thread
-and without Dask's memory limit, which would make it pause:
-``dask worker tcp://host:8786 --nthreads 1 --memory-limit 0``. CPU times include the overhead of
-Dask in the worker: about 5 % of a core, and less than half of that without its profiler
-(``DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False``).
-
-Use only clusters that you trust: results of the workers are unpickled. If a client is killed, its
-last data set stays in the memory of the workers until another one is sent or they are stopped.
+Results of the workers are unpickled, so that clusters must be trusted.
 """
 
 import logging
@@ -295,6 +287,7 @@ def _silence_logger(name: str) -> Iterator[None]:
 
 # In the worker.
 
+# CPU time, peak memory and thread limits of libraries are properties of a process.
 _one_trial_at_a_time = threading.Lock()
 
 

@@ -1,7 +1,6 @@
 """Conflicts between a plan and its data, which are found before any trial runs."""
 
 from collections.abc import Iterator
-from itertools import islice
 
 from sklearn.model_selection import ParameterGrid
 
@@ -37,7 +36,7 @@ def find_conflicts(
     for trial in list_trials(plan):
         is_first = (trial.repeat, trial.fold) == (0, 0) and trial.learner not in conflicts
         if trial.dataset == dataset.name and is_first:
-            for reason in islice(_iter_reasons(trial, data), 1):
+            if reason := next(_iter_reasons(trial, data), None):
                 conflicts[trial.learner] = reason
     return conflicts
 

@@ -68,15 +68,8 @@ class Claim:
 class Ledger:
     """Records of finished trials in a JSON Lines file, safe for concurrent processes.
 
-    A record is a mapping with a `key` that identifies the trial; `cordwood.compare.runner.run`
-    documents the other fields. A process that is killed while it writes may leave an incomplete
-    last line, which readers ignore and the next writer overwrites.
-
-    Beside ``results.jsonl`` are the folders ``results.predictions``, with one ``.npz`` file per
-    key, and ``results.locks``, which may be deleted while no process uses the ledger.
-
-    All processes must share a file system that supports file locks. Many network file systems do
-    not: use one ledger per computer there.
+    A process that is killed while it writes may leave an incomplete last line, which readers ignore
+    and the next writer overwrites.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Procedures: what a plan may replace in the course of its trials.
+"""Procedures: what a plan may replace in the way its trials are run.
 
 A plan or its protocol file names a subclass of `Procedure` by its import path. Trials contain
 everything that their result depends on, so that a procedure has no state.

@@ -1,24 +1,4 @@
-"""Run all trials of a plan that a ledger does not contain yet.
-
-A record of the ledger has the fields
-
-- `key`: identifies the result; `trial`: the trial as JSON; `random_state`: of its estimators;
-  `data` and `plan`: fingerprints;
-- `scores`: `micro_f1` and `macro_f1`; for a trial with a category its binary `f1`, `precision` and
-  `recall`; with several labels per sample `samples_f1`, `subset_accuracy` and `ranking_precision`;
-- `params`: tuned parameters; `tuned_by`: "cv", "oob", "loo" or null; `tuning_score`: their score by
-  it, or null;
-- `fit_cpu_seconds`, `fit_wall_seconds`, and the same for `tune` and `predict`; `peak_memory`: in
-  bytes, or null if not available (see `cordwood._base.resources`);
-- `n_train`, `n_test`: numbers of samples; `warnings`: messages of warnings of the learner;
-- `versions`: of Python and the libraries; `time`: when the trial finished, in UTC;
-- `error`: message in one line, instead of all results, if the trial failed;
-
-and those that a procedure adds (see `cordwood.compare.runner.procedure`).
-
-Records contain nothing that identifies the computer. Times are those of a single thread, without
-compilation.
-"""
+"""Run all trials of a plan that a ledger does not contain yet; ``docs/plans.md`` has its fields."""
 
 import os
 import platform

@@ -44,7 +44,7 @@ _ABSOLUTE_PATH = re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:)?[/\\](?:[^\s'\"/\\:]+[
 class TrialResult(NamedTuple):
     """Result of a trial; only an `error` and no predictions if it failed."""
 
-    # The result fields of a record, see `cordwood.compare.runner.run`.
+    # The result fields of a record.
     outcome: dict[str, Any]
     # `test_indices`, `class_codes` (indices in `classes`) or, with several labels per sample,
     # `indicators`, `proba` (in single precision) and `classes`.

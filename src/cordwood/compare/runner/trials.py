@@ -11,12 +11,7 @@ from typing import Any
 
 from cordwood import recipes
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.config.schema import (
-    DatasetConfig,
-    EvaluationConfig,
-    LearnerConfig,
-    TuningConfig,
-)
+from cordwood.compare.config.schema import DatasetConfig, LearnerConfig
 
 # Part of every key: to be incremented when a changed rule gives the same trial another result.
 _SCHEME = 1
@@ -136,8 +131,11 @@ def _make_trial(
         params=_select_params(learner.params, numeric),
         grid=grid,
         vectorizer=dict(dataset.vectorizer) if _uses_vectorizer_params(learner) else {},
-        evaluation=_dump_set_values(plan.evaluation, include={"kind", "folds", "test_size"}),
-        tuning={**_dump_set_values(plan.tuning), "metric": plan.metric} if grid else {},
+        # Without options that are not set, so that new options keep existing keys.
+        evaluation=plan.evaluation.model_dump(
+            include={"kind", "folds", "test_size"}, exclude_none=True
+        ),
+        tuning=plan.tuning.model_dump(exclude_none=True) | {"metric": plan.metric} if grid else {},
         seed=plan.seed,
         category=dataset.category,
         weighting=None if numeric else learner.weighting,
@@ -149,14 +147,6 @@ def _make_trial(
 
 def _uses_vectorizer_params(learner: LearnerConfig) -> bool:
     return learner.recipe is None or recipes.find(learner.recipe).vectorizer is None
-
-
-def _dump_set_values(
-    table: EvaluationConfig | TuningConfig, include: set[str] | None = None
-) -> dict[str, Any]:
-    """Dump a table without options that are not set, so that new options keep existing keys."""
-    dumped = table.model_dump(mode="json", include=include)
-    return {name: value for name, value in dumped.items() if value is not None}
 
 
 def _select_params(params: Mapping[str, Any], numeric: bool) -> dict[str, Any]:
