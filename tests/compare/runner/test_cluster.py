@@ -16,8 +16,8 @@ from cordwood.compare.runner import cluster
 from cordwood.compare.runner import run as runner
 from cordwood.compare.runner.dataset_cache import clear, load
 from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run import run
-from cordwood.compare.runner.trials import list_trials
 from cordwood.exceptions import CordwoodError
 from ledger_files import read_predictions
 

@@ -1,8 +1,8 @@
 import copy
 from types import SimpleNamespace
 
+from cordwood._base import resources
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.runner import resources
 from cordwood.compare.runner.fit_cache import FitCache
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run

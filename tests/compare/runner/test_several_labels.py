@@ -13,9 +13,9 @@ from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import Split, split, subsample_train
 from cordwood.compare.runner.data_conflicts import find_conflicts
 from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run import collect, run
 from cordwood.compare.runner.run_trial import run_trial
-from cordwood.compare.runner.trials import list_trials
 from cordwood.compare.runner.tuning import Objective, tune_by_cv
 from cordwood.compare.stats.comparison import METRICS, MULTILABEL_METRICS, compare
 from cordwood.datasets.corpus import Corpus
