@@ -42,14 +42,16 @@ _SLOW_COMPILATION = 2.0
 _PREFIX = "cordwood-kernels-"
 _SUFFIX = ".kernel"
 
-# Modules that contain kernels or their helpers, as glob patterns relative to the package.
+# Modules with kernels and all that these import of the package, as glob patterns relative to it:
+# the only such list, which tests/_kernels/test_cache.py keeps complete. A list, because searching
+# the whole package for kernels would read every file of it at import.
 _SOURCES = (
     "_kernels/*.py",
+    "audit/_set_join.py",
     "encoders/activations.py",
     "encoders/matmul.py",
     "ensemble/_tree_engine/*.py",
     "explain/_lazy_paths.py",
-    "audit/_set_join.py",
     "explain/_tree_shap.py",
     "linear_model/_dual_solver.py",
     "neighbors/_knn.py",
@@ -78,11 +80,15 @@ def find_cache_dir() -> Path | None:
     return None
 
 
+def list_sources(package: Path) -> list[Path]:
+    """Return the files of all modules with kernels, and of those that these import."""
+    return [path for pattern in _SOURCES for path in sorted(package.glob(pattern))]
+
+
 def _source_digest(package: Path) -> str:
     digest = hashlib.sha256()
-    for pattern in _SOURCES:
-        for path in sorted(package.glob(pattern)):
-            digest.update(path.read_bytes())
+    for path in list_sources(package):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
