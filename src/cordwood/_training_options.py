@@ -59,8 +59,8 @@ def split_by_weights(classifier: Any, recipe: str) -> tuple[list[str], list[str]
 
     Examples
     --------
-    >>> split_by_weights(recipes.make("quick", members=["svm", "nb"])[-1], "quick")
-    (['svm'], ['nb'])
+    >>> split_by_weights(recipes.make("quick", members=["svm", "lazy_rf"])[-1], "quick")
+    (['svm'], ['lazy_rf'])
     """
     while isinstance(classifier, MultiLabelClassifier | TunedDecisionClassifier | Pipeline):
         is_pipeline = isinstance(classifier, Pipeline)

@@ -73,7 +73,8 @@ def find_by_cosine(
 ) -> None:
     """Find the indexed samples with the largest positive cosine to each query.
 
-    Queries are CSR samples of unit length. Samples of a query's own group are excluded.
+    Queries are CSR samples of unit length. Samples of a query's own group, and of the group -1,
+    are excluded.
     `neighbors` is -1 where there are no more neighbors. `scores` is a buffer of zeros, one for each
     indexed sample, in single precision, because twice as many fit the processor's cache.
     """
@@ -193,6 +194,12 @@ def select_top(
 
 
 @helper
+def is_allowed(group: Int, own_group: Int) -> bool:
+    """Return whether a sample of a group may be a neighbor of a query of its own group."""
+    return group >= 0 and group != own_group
+
+
+@helper
 def collect_above(
     scores: Float64Array | Float32Array,
     threshold: Float,
@@ -204,7 +211,7 @@ def collect_above(
     n = 0
     for sample in range(len(scores)):
         score = np.float32(scores[sample])
-        if score > threshold and groups[sample] != own_group and n < len(keys):
+        if score > threshold and is_allowed(groups[sample], own_group) and n < len(keys):
             keys[n] = pack_key(score, sample)
             n += 1
     return n
@@ -224,7 +231,7 @@ def fill_heap(
     n = 0
     for sample in range(0, len(scores), stride):
         score = np.float32(scores[sample])
-        if score > threshold and groups[sample] != own_group:
+        if score > threshold and is_allowed(groups[sample], own_group):
             key = pack_key(score, sample)
             if n < max_size:
                 heap_push(keys, n, key)

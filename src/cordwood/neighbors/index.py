@@ -170,7 +170,8 @@ def query_index(
         Groups of the queries; indexed samples of the same group are excluded.
     groups : int64 array of shape (n_samples,), optional
         Groups of the indexed samples; by default their indices, so that `query_groups` contains
-        the index of one sample to exclude for each query.
+        the index of one sample to exclude for each query. Samples of the group -1 are excluded
+        for every query.
 
     Returns
     -------

@@ -87,11 +87,17 @@ _SAMPLES = {
     "_data": Array("float32", "n_entries"),
     "_codes": Array("uint32", "n_samples"),
 }
+# Relative to the largest weight.
+_WEIGHTS = Array("float64", "n_samples", low=0, high=1, nullable=True)
 
 SCHEMAS = (
     Schema(
         cls=NeighborsClassifier,
-        fitted=_SAMPLES,
+        # Relative to the largest weight.
+        fitted={
+            **_SAMPLES,
+            "_weights": Array("float64", "n_samples", low=0, high=1, nullable=True),
+        },
         check=_check_samples,
         finish=lambda model: model._prepare(),
     ),
