@@ -163,18 +163,6 @@ def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
 
 
-def check_boolean(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is True or False.
-
-    Examples
-    --------
-    >>> check_boolean("bootstrap", 1)
-    Traceback (most recent call last):
-    ValueError: bootstrap must be True or False; got 1
-    """
-    BOOLEAN.check(name, value)
-
-
 def check_number(name: str, value: Any, least: int) -> None:
     """Raise ValueError unless `value` is an integer >= `least`.
 
@@ -185,31 +173,6 @@ def check_number(name: str, value: Any, least: int) -> None:
     ValueError: n_estimators must be an integer >= 1; got 0
     """
     integer(least).check(name, value)
-
-
-def check_share(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a float in (0, 1]; integers are checked elsewhere.
-
-    Examples
-    --------
-    >>> check_share("max_samples", 1.5)
-    Traceback (most recent call last):
-    ValueError: max_samples must be an integer or a float in (0, 1]; got 1.5
-    """
-    if not fraction().accepts(value):
-        raise ValueError(f"{name} must be an integer or a float in (0, 1]; got {value!r}")
-
-
-def check_fraction(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a number in [0, 1].
-
-    Examples
-    --------
-    >>> check_fraction("nb_scaling", -0.5)
-    Traceback (most recent call last):
-    ValueError: nb_scaling must be a number in [0, 1]; got -0.5
-    """
-    real("[]", 0, 1).check(name, value)
 
 
 def check_positive(name: str, value: Any) -> None:

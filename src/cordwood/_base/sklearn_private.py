@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.tree._tree import Tree
 from sklearn.utils import _safe_indexing
+from sklearn.utils._repr_html.estimator import _VisualBlock
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
@@ -14,11 +15,6 @@ try:
     from sklearn import callback
 except ImportError:  # scikit-learn < 1.9
     callback = None
-
-try:
-    from sklearn.utils._repr_html.estimator import _VisualBlock
-except ImportError:  # scikit-learn < 1.7
-    from sklearn.utils._estimator_html_repr import _VisualBlock
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -213,10 +213,6 @@ class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator,
         )
         check_classification_targets(y)
         weights = check_sample_weight(sample_weight, X)
-        if not weights.any():
-            raise ValueError(
-                "sample_weight is zero for every sample; at least one must be positive"
-            )
         classes, codes = np.unique(y, return_inverse=True)
         if warm_start and not np.array_equal(classes, self.classes_):
             raise ValueError(
