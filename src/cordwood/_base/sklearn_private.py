@@ -62,38 +62,19 @@ with_callbacks: Callable[[Method], Method] = callback.with_callbacks if callback
 class FitTask:
     """A task of a fit (the whole fit, a tree, a boosting round), reported to the callbacks.
 
-    Creating a task calls the hook `on_fit_task_begin` of the estimator's callbacks, `end` calls
-    `on_fit_task_end`. Without callbacks, both do nothing.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator that is being fitted, a `CallbackSupportMixin`.
-    context : CallbackContext
-    data : dict
-        The training data that hooks may request: `X`, `y` and `metadata`.
+    It begins when it is created, and ends with `end`, or with a ``with`` statement if the estimator
+    is not fitted yet. Without callbacks, nothing happens.
     """
 
     def __init__(self, estimator: Any, context: Any, data: dict[str, Any]) -> None:
         self._estimator = estimator
         self._context = context
-        self._data = data
+        self._data = data  # that hooks may request: X, y and metadata
         context.call_on_fit_task_begin(estimator=estimator, **data)
 
     @classmethod
-    def start(
-        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, max_subtasks: int
-    ) -> "FitTask":
-        """Begin the root task of a fit.
-
-        Parameters
-        ----------
-        estimator : estimator
-        X, y, sample_weight
-            As passed to `fit`.
-        max_subtasks : int
-            Maximum number of direct subtasks.
-        """
+    def start(cls, estimator: Any, X: Any, y: Any, sample_weight: Any, max_subtasks: int) -> Self:
+        """Begin the root task of a fit, with the maximum number of direct subtasks."""
         context = estimator._init_callback_context(max_subtasks=max_subtasks)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         return cls(estimator, context, {"X": X, "y": y, "metadata": metadata})
@@ -103,29 +84,40 @@ class FitTask:
         """Whether anything is called; if not, subtasks need not be reported."""
         return bool(getattr(self._estimator, "_skl_callbacks", None))
 
-    def subtask(self, name: str, max_subtasks: int = 0) -> "FitTask":
-        """Begin the next subtask."""
-        context = self._context.subcontext(task_name=name, max_subtasks=max_subtasks)
+    def subtask(
+        self,
+        name: str,
+        max_subtasks: int = 0,
+        *,
+        is_sequential: bool = True,
+        number: int | None = None,
+    ) -> "FitTask":
+        """Begin the next subtask, or the one of a number if this task is not sequential."""
+        context = self._context.subcontext(
+            task_name=name,
+            task_id=number,
+            max_subtasks=max_subtasks,
+            sequential_subtasks=is_sequential,
+        )
         return FitTask(self._estimator, context, self._data)
 
-    def end(self, fitted_attributes: Callable[[], dict[str, Any]] = dict) -> bool:
-        """End the task.
+    def end(self, fitted_attributes: Callable[[], dict[str, Any]] | None = dict) -> bool:
+        """End the task; return whether a callback wants no further task of this level.
 
-        Parameters
-        ----------
-        fitted_attributes : callable
-            Returns the fitted attributes of the model at the end of this task, beyond those that
-            are already set. Called only if a callback requests the fitted estimator.
-
-        Returns
-        -------
-        bool
-            Whether a callback requests that no further task of this level is done.
+        `fitted_attributes` returns the attributes of the model at this point, beyond those that are
+        set already; it is None if there is no model yet.
         """
         stop = self._context.call_on_fit_task_end(
             estimator=self._estimator, reconstruction_attributes=fitted_attributes, **self._data
         )
         return bool(stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *details: object) -> None:
+        if error is None:  # `with_callbacks` tears down after an exception
+            self.end(None)
 
 
 NO_TASK = FitTask(None, NoCallbackContext(), {})

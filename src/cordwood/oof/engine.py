@@ -16,8 +16,8 @@ from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from cordwood._base.sklearn_private import take_rows
-from cordwood.oof.tasks import FitCallbacks, Task, run_tasks
+from cordwood._base.sklearn_private import FitTask, take_rows
+from cordwood.oof.tasks import Task, report_tasks, run_tasks
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -146,7 +146,7 @@ def fit_with_oof(
     oob_policy: Sequence[str],
     cache: Callable[..., Any],
     n_jobs: int | None,
-    callbacks: FitCallbacks,
+    task: FitTask,
 ) -> FittedEstimators:
     """Fit each estimator on all samples and compute its out-of-fold probabilities.
 
@@ -166,8 +166,8 @@ def fit_with_oof(
         Memoizing decorator, e.g. `joblib.Memory.cache`.
     n_jobs : int or None
         Number of threads.
-    callbacks : FitCallbacks
-        Receives the begin and the end of each fit.
+    task : FitTask
+        Reports the begin and the end of each fit to callbacks.
 
     Returns
     -------
@@ -201,8 +201,8 @@ def fit_with_oof(
         for i, number, fold in refits
     ]
     # Submit full fits and fold fits together to keep all threads busy.
-    with callbacks.track("fit-base-estimators", [*full_fits, *fold_fits]) as tasks:
-        timed = [task._replace(run=partial(_time, task.run)) for task in tasks]
+    with report_tasks(task, "fit-base-estimators", [*full_fits, *fold_fits]) as tasks:
+        timed = [each._replace(run=partial(_time, each.run)) for each in tasks]
         results = run_tasks(timed, n_jobs)
     fitted, fit_times = map(list, zip(*results[: len(full_fits)], strict=True))
     oof_probas = []
