@@ -146,30 +146,16 @@ def check_sample_weight(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.f
 
 def make_tree(
     n_features: int,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    feature: NDArray[np.int64],
-    threshold: NDArray[np.float32],
-    impurity: NDArray[np.float64],
-    n_node_samples: NDArray[np.int64],
-    class_weights: NDArray[np.float64],
+    left: NDArray[np.int64],  # (n_nodes,)
+    right: NDArray[np.int64],  # (n_nodes,)
+    feature: NDArray[np.int64],  # (n_nodes,)
+    threshold: NDArray[np.float32],  # (n_nodes,)
+    impurity: NDArray[np.float64],  # (n_nodes,)
+    n_node_samples: NDArray[np.int64],  # (n_nodes,)
+    class_weights: NDArray[np.float64],  # (n_nodes, n_classes)
     max_depth: int,
 ) -> Tree:
-    """Build a scikit-learn tree from arrays over its nodes, the root first.
-
-    Parameters
-    ----------
-    n_features : int
-    left, right : int64 arrays of shape (n_nodes,)
-        Children of each node; -1 at leaves.
-    feature : int64 array of shape (n_nodes,)
-    threshold : float32 array of shape (n_nodes,)
-    impurity : float64 array of shape (n_nodes,)
-    n_node_samples : int64 array of shape (n_nodes,)
-    class_weights : float64 array of shape (n_nodes, n_classes)
-        Weight of the training samples of each class in a node.
-    max_depth : int
-    """
+    """Build a scikit-learn tree from arrays over its nodes, the root first; -1 is no child."""
     tree = Tree(n_features, np.array([class_weights.shape[1]], np.intp), 1)
     state = tree.__getstate__()
     nodes = np.zeros(len(left), dtype=state["nodes"].dtype)

@@ -64,12 +64,10 @@ _NOTE_USE_AFTER = 24 * 3600
 
 
 def find_cache_dir() -> Path | None:
-    """Create or find the first usable cache directory; None if none is writable.
-
-    Candidates, in this order: NUMBA_CACHE_DIR, the user's cache directory, and a private temporary
-    directory (for containers without a home directory). The package directory is not one of them,
-    because ``pip uninstall`` leaves files that it did not install.
-    """
+    """Create or find the first usable cache directory; None if none is writable."""
+    # Candidates, in this order: NUMBA_CACHE_DIR, the user's cache directory, and a private
+    # temporary directory (for containers without a home directory). The package directory is not
+    # one of them, because ``pip uninstall`` leaves files that it did not install.
     name = _PREFIX + _source_digest(Path(__file__).parents[1])
     bases = list(_candidate_dirs())
     for base in bases:
@@ -141,15 +139,7 @@ def _remove_stale(base: Path, cache_dir: Path) -> None:
 
 
 class KernelCache:
-    """Cache of the machine code of one kernel, with the interface of numba's caches.
-
-    Parameters
-    ----------
-    name : str
-        Name of the kernel, unique among all kernels.
-    directory : Path or None
-        Directory of the files; None if there is none, so that nothing is cached.
-    """
+    """Cache of the machine code of one kernel, with the interface of numba's caches."""
 
     def __init__(self, name: str, directory: Path | None) -> None:
         self._name = name
