@@ -445,11 +445,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     def _held_out_margins(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
     ) -> Iterator[HeldOutMargins]:
-        """Yield cross-validated margins of the samples whose class is in the training folds.
-
-        The last folds are left out if the others have enough samples. Duplicates are in the same
-        fold; those of the same class are one sample with their weight.
-        """
+        """Yield cross-validated margins of the samples whose class is in the training folds."""
+        # The last folds are left out if the others have enough samples. Duplicates are in the same
+        # fold; those of the same class are one sample with their weight.
         groups = _group_duplicates(X, weights)
         if self.multilabel_:
             yield from self._held_out_label_margins(X, y, weights, groups, rng)

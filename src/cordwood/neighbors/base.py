@@ -185,11 +185,9 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         is_loo: bool,
         n_skipped: int = 0,
     ) -> NDArray[np.float64]:
-        """Predict queries from training samples that are not in the query's group.
-
-        Queries without neighbors get the class frequencies of these samples. The nearest
-        `n_skipped` neighbors are ignored.
-        """
+        """Predict queries from training samples that are not in the query's group."""
+        # Queries without neighbors get the class frequencies of these samples. The nearest
+        # `n_skipped` neighbors are ignored.
         X = self._number_columns(X)
         index = widen_index(self._index, X.shape[1])
         groups = self._exclude_weightless(groups)
@@ -218,24 +216,9 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     def _make_vote_function(
         self, n_neighbors: int, n_threads: int, n_columns: int, *, is_loo: bool
     ) -> VoteFunction:
-        """Return the function that predicts a block of queries from their neighbors.
-
-        Parameters
-        ----------
-        n_neighbors : int
-            Number of neighbors of each query.
-        n_threads : int
-            Number of threads that call the function at the same time.
-        n_columns : int
-            Number of columns of the queries, which `_number_columns` returns.
-        is_loo : bool
-            Whether the queries are training samples (leave-one-out predictions).
-
-        Returns
-        -------
-        callable
-            A `VoteFunction`. It may leave zeros for queries without neighbors.
-        """
+        """Return the function that predicts a block of queries from their neighbors."""
+        # `n_threads` threads call the function at the same time. It may leave zeros for queries
+        # without neighbors.
 
     def _class_frequencies(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the weighted class frequencies of the training samples in a mask."""
