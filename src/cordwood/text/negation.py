@@ -46,24 +46,11 @@ _END_OF_SCOPE = frozenset(".,;:!?")
 def mark_negation(tokens: Sequence[str], unmarked: Collection[str] = ()) -> list[str]:
     """Add a prefix to the words between a negation and the next punctuation.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-        Tokens of one text in lowercase, including punctuation. Contractions are split at the
-        apostrophe, as by the token pattern "social": "don't" is three tokens.
-    unmarked : collection of str, default=()
-        Words that never have the prefix, such as stop words, in addition to negations.
-
-    Returns
-    -------
-    list of str
-        As many tokens as before.
-
-    Examples
-    --------
     >>> mark_negation(["it", "isn", "'", "t", "all", "bad", ",", "but", "no", "fun"])
     ['it', 'isn', "'", 't', 'not_all', 'not_bad', ',', 'but', 'no', 'not_fun']
     """
+    # Contractions are split at the apostrophe, as by the token pattern "social": "don't" is three
+    # tokens.
     marked = list(tokens)
     if "t" not in marked and _NEGATIONS.isdisjoint(marked):
         return marked

@@ -164,28 +164,6 @@ def choose_params(
 ) -> tuple[str, str, dict[str, Any]]:
     """Choose a preset by the texts, and changes of it by the kind of classifier and the texts.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        At least one text.
-    auto_for : str
-        A key of `AUTO_PARAMS`.
-    params : mapping of str to object
-        Given parameters, as in `resolve_params`. Those that are not None take precedence.
-    language : str, optional
-        Language of the texts, as in `check_language`. If None, it is detected if necessary.
-
-    Returns
-    -------
-    preset : {"social", "sigir17"}
-        Name of the preset.
-    reason : str
-        The preset, why it was chosen, and what was changed.
-    params : dict of str to object
-        The given parameters and the changes.
-
-    Examples
-    --------
     >>> preset, reason, params = choose_params(["word " * 80] * 500, "naive_bayes", {})
     >>> params
     {'min_df': 2}
@@ -243,26 +221,6 @@ def apply_language(
 ) -> tuple[dict[str, Any], list[str]]:
     """Replace the English stop words and stemmer of a preset by those of the language.
 
-    Parameters
-    ----------
-    preset : str
-        A key of `PRESETS`.
-    texts : sequence of str
-        The texts, whose language is detected if it is not given.
-    params : mapping of str to object
-        Given parameters, as in `resolve_params`; `stemmer` may be "auto".
-    language : str or None
-        Language of the texts, as in `check_language`. If None, it is detected if necessary.
-
-    Returns
-    -------
-    params : dict of str to object
-        The given parameters and the changes.
-    reason : list of str
-        What was changed and why; empty for English.
-
-    Examples
-    --------
     >>> apply_language("icml03", [], {"stop_words": None}, "de")
     ({'stop_words': 'de', 'stemmer': 'de'}, ["stop_words='de', stemmer='de' for German"])
     """
@@ -314,27 +272,7 @@ def check_auto_for(value: object) -> None:
 
 
 def choose_preset(texts: Sequence[str]) -> tuple[str, str]:
-    """Choose a preset by the number of texts and their median length.
-
-    Han characters and kana count as three characters.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        At least one text.
-
-    Returns
-    -------
-    preset : {"social", "sigir17"}
-        Name of the preset.
-    reason : str
-        The preset and why it was chosen.
-
-    Examples
-    --------
-    >>> choose_preset(["so good :)"] * 500)
-    ('social', 'preset social: the median text has 10 characters, fewer than 350')
-    """
+    """Choose a preset by the number of texts and their median length; return it and the reason."""
     return _choose_preset(len(texts), _median_length(texts))
 
 
@@ -352,31 +290,10 @@ def _choose_preset(n_texts: int, length: int) -> tuple[str, str]:
 
 
 def resolve_params(preset: str, params: Mapping[str, Any]) -> VectorizerParams:
-    """Combine a preset with parameters that override it.
-
-    Parameters
-    ----------
-    preset : str
-        A key of `PRESETS`.
-    params : mapping of str to object
-        Fields of `VectorizerParams`. A field that is None has the value of the preset, with three
-        exceptions: `sublinear_tf` and `norm` depend on the weighting, and `ngram_range` depends
-        on the analyzer if that is not "word".
-
-    Returns
-    -------
-    VectorizerParams
-
-    Raises
-    ------
-    CordwoodError
-        If a parameter is invalid.
-
-    Examples
-    --------
-    >>> resolve_params("sigir17", {"weighting": "tfidf", "min_df": None}).norm
-    'l2'
-    """
+    """Combine a preset with parameters that override it."""
+    # A field that is None has the value of the preset, with three exceptions: `sublinear_tf` and
+    # `norm` depend on the weighting, and `ngram_range` depends on the analyzer if that is not
+    # "word".
     given = {name: value for name, value in params.items() if value is not None}
     base = PRESETS[preset]
     is_tfidf = given.get("weighting", base.weighting) == "tfidf"
