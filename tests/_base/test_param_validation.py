@@ -3,12 +3,12 @@ import pytest
 
 from cordwood import ensemble
 from cordwood._base.param_validation import (
+    POSITIVE,
     Constraint,
     ParamValidationMixin,
     check_choice,
     check_jobs,
     check_number,
-    check_positive,
     check_state,
     class_weights,
     integer,
@@ -41,11 +41,11 @@ def test_check_number_raises(value):
 
 
 @pytest.mark.parametrize("value", [0, -1.0, NAN, INF, True, "1", None])
-def test_check_positive_raises(value):
+def test_positive_numbers(value):
     for valid in (1, 1e-300, np.float32(2)):
-        check_positive("C", valid)
+        POSITIVE.check("C", valid)
     with pytest.raises(ValueError, match="^C must be a positive number; got "):
-        check_positive("C", value)
+        POSITIVE.check("C", value)
 
 
 @pytest.mark.parametrize("value", [None, 1, -1, np.int32(4)])

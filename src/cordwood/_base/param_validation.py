@@ -145,11 +145,6 @@ def check_number(name: str, value: Any, least: int) -> None:
     integer(least).check(name, value)
 
 
-def check_positive(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a finite number above zero."""
-    POSITIVE.check(name, value)
-
-
 def check_jobs(n_jobs: Any) -> None:
     """Raise ValueError unless joblib accepts the number of jobs."""
     N_JOBS.check("n_jobs", n_jobs)

@@ -92,7 +92,7 @@ def check_at_least_two_classes(classes: NDArray[Any]) -> None:
 
 
 def warn_many_classes(n_classes: int, n_fits: int, advice: str) -> None:
-    """Warn if very many one-vs-rest classifiers are fitted; `advice` says what would be faster."""
+    """Warn if very many one-vs-rest classifiers are fitted; `advice` is what would be faster."""
     if n_classes > _MAX_FAST_CLASSES:
         warnings.warn(
             f"y has {n_classes} classes, so {n_classes * n_fits} binary classifiers are fitted, "
