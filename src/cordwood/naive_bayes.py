@@ -167,10 +167,8 @@ def _to_dense(X: Any) -> NDArray[np.float64]:
 def _variance_ratio(X: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
     """Return the largest weighted variance of a feature relative to the largest unweighted one."""
     # GaussianNB smooths by a fraction of the latter even if it is fitted with weights.
-    largest = X.var(axis=0).max()
-    if weights is None or largest == 0:
+    if weights is None or not (largest := X.var(axis=0).max()):
         return 1.0
-    weighted = np.average(
-        (X - np.average(X, axis=0, weights=weights)) ** 2, axis=0, weights=weights
-    )
-    return float(weighted.max() / largest)
+    mean = np.average(X, axis=0, weights=weights)
+    variance = np.average((X - mean) ** 2, axis=0, weights=weights)
+    return float(variance.max() / largest)

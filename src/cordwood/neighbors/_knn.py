@@ -188,7 +188,7 @@ def select_top(
 
 @helper
 def is_allowed(group: int, own_group: int) -> bool:
-    """Return whether a sample of a group may be a neighbor of a query of its own group."""
+    """Return whether a sample of `group` may be a neighbor of a query of `own_group`."""
     return group >= 0 and group != own_group
 
 

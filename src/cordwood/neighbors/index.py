@@ -134,8 +134,6 @@ def query_index(
     # above 1e-6 are neighbors. Samples at the same distance, in single precision, are ordered by
     # index. Samples of the query's group, and of the group -1, are excluded; by default, the group
     # of a sample is its index.
-    # With a cosine metric, only samples with a cosine above 1e-6 are neighbors. Samples at the same
-    # distance, in single precision, are ordered by index.
     n_queries, n_features = X.shape
     if query_groups is None:
         query_groups = np.full(n_queries, -1, np.int64)

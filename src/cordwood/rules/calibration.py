@@ -44,15 +44,15 @@ def fit_multiclass_temperatures(
     votes: Float64Array, columns: NDArray[np.intp], weights: Float64Array
 ) -> Float64Array:
     """Fit the temperatures of one-vs-rest classifiers by multinomial logistic regression."""
+    # One-vs-rest classifiers are not on one scale: the votes of a rare class may be ten times those
+    # of a frequent one. Vector scaling (Guo et al., 2017), with a temperature per class and sign,
+    # puts them on one.
     # Votes are NaN for classes that the classifiers of a sample's fold do not know.
     # The logarithm of the inverse temperature of class k and sign s is a_s + d_ks. The penalty 1/2
     # sum d_ks^2 is a standard normal prior, so that classes of few samples have the temperatures of
     # all. Labels are smoothed by one sample in total, distributed over all classes, which keeps the
     # temperatures of separable samples positive. There is no intercept: it would shift predictions
     # from rare to frequent classes.
-    # One-vs-rest classifiers are not on one scale: the votes of a rare class may be ten times those
-    # of a frequent one. Vector scaling (Guo et al., 2017), with a temperature per class and
-    # sign, puts them on one.
     n_classes = votes.shape[1]
     is_known = ~np.isnan(votes)
     known_votes = np.where(is_known, votes, 0.0)
