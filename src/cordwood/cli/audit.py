@@ -19,6 +19,7 @@ from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_ta
 from cordwood.cli.report import check_report_target, show_written
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.file_source import detect_format
 from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.datasets.rows import RowStream
 from cordwood.exceptions import DataError
@@ -51,7 +52,7 @@ def audit(args: Audit) -> None:
     recipe = None if args.recipe == NO_RECIPE else args.recipe
     if recipe is not None:
         recipes.find(recipe)
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
     _check_outputs(args, source)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
@@ -146,13 +147,12 @@ def _check_outputs(args: Audit, source: Source) -> None:
 def _read_test(args: Audit, data: str, console: Console) -> Corpus | FeatureMatrix:
     """Read the test set, which needs no labels."""
     with console.progress(f"reading {data}") as progress:
-        samples = Source(data=data, options=args).open(progress)
+        samples = Source(data=data, options=args.read, data_dir=args.data_dir).open(progress)
         return readers.corpus_from_rows(samples) if isinstance(samples, RowStream) else samples
 
 
 def _format(args: Audit) -> str:
-    format: Any = args.format
-    return readers.detect_format(args.data, format)
+    return detect_format(args.data, args.read.format)
 
 
 def _show(console: Console, found: DatasetAudit, recipe: str, seconds: float) -> None:
@@ -234,9 +234,6 @@ def _write_copy(args: Audit, target: Path, samples: Corpus | FeatureMatrix, fix:
         args.data,
         target,
         Correction(labels, frozenset(fix.dropped), fix.relabelled),
-        format=_format(args),
-        column=args.label or "label",
-        delimiter=args.delimiter,
-        encoding=args.encoding,
-        max_bytes=args.max_bytes,
+        _format(args),
+        args.read,
     )

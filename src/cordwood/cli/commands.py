@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from cordwood.cli import options
+from cordwood.datasets.options import ReadOptions
 
 # Copies of values in `cordwood.recipes`, whose import takes seconds; a test compares them.
 DEFAULT_RECIPE = "quick"
@@ -67,7 +68,7 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
+class Train(options.DataCommand):
     """Train a classifier and write a model file.
 
     The model file stores the names of the columns; `predict` and `evaluate` read the same columns
@@ -76,6 +77,7 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
     Example: cordwood train reviews.csv --text body --label topic -o reviews.cordwood
     """
 
+    read: options.ReadWeighted = ReadOptions()
     data: options.ManyData
     categorical: options.Categorical = None
     numeric: options.Numeric = None
@@ -202,7 +204,7 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(options.ReadOptions):
+class Predict(options.DataCommand):
     """Predict labels with a model.
 
     Writes the columns of the file, the predicted label and its probability, in the order of the
@@ -212,22 +214,18 @@ class Predict(options.ReadOptions):
     Example: cordwood predict reviews.cordwood new.csv -o labels.csv
     """
 
+    read: Annotated[
+        ReadOptions,
+        options.read_unlabeled(
+            f"{options.TEXT_OF_MODEL} Without DATA: a text to classify.", "COLUMN|TEXT"
+        ),
+    ] = ReadOptions()
     model: options.Model
     data: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="DATA",
             help="Samples, as for `cordwood train`. Omit it to classify the texts of --text.",
-            show_default=False,
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text",
-            metavar="COLUMN|TEXT",
-            help="Column with the text; repeat the option to concatenate several columns. "
-            "[default: the columns of the model, else text] Without DATA: a text to classify.",
             show_default=False,
         ),
     ] = None
@@ -310,7 +308,7 @@ class Predict(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
+class Evaluate(options.DataCommand):
     """Evaluate a model on labelled samples.
 
     Prints micro F1 (with one label per sample, the accuracy), macro F1, precision, recall and F1
@@ -321,9 +319,8 @@ class Evaluate(options.LabelledReadOptions, options.GroupOption, options.WeightA
     """
 
     model: options.Model
+    read: options.ReadWeightedOfModel = ReadOptions()
     data: options.ManyData
-    text: options.ModelText = None
-    label: options.ModelLabel = None
     subset: options.Subset = None
     before: options.Before = None
     since: options.Since = None
@@ -334,7 +331,7 @@ class Evaluate(options.LabelledReadOptions, options.GroupOption, options.WeightA
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(options.ReadOptions):
+class Explain(options.DataCommand):
     """Explain predictions by the contributions of words.
 
     With --text, explains a text; with DATA, the first texts of a file. The contributions of words,
@@ -345,22 +342,20 @@ class Explain(options.ReadOptions):
     Example: cordwood explain reviews.cordwood --text "not bad at all"
     """
 
+    read: Annotated[
+        ReadOptions,
+        options.read_unlabeled(
+            "Text to explain; may be repeated. With DATA: the column of the text, as for "
+            "`cordwood predict`.",
+            "TEXT",
+        ),
+    ] = ReadOptions()
     model: options.Model
     data: Annotated[
         str | None,
         typer.Argument(
             metavar="DATA",
             help="Texts to explain, as for `cordwood predict`.",
-            show_default=False,
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text",
-            metavar="TEXT",
-            help="Text to explain; may be repeated. With DATA: the column with the text, as for "
-            "`cordwood predict`.",
             show_default=False,
         ),
     ] = None
@@ -413,7 +408,7 @@ class Explain(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakeReport(options.LabelledReadOptions, options.GroupOption):
+class MakeReport(options.DataCommand):
     """Write a report of a model or a data set as one HTML page.
 
     The page needs neither a network nor other files. The report of a model shows its scores, the
@@ -425,6 +420,7 @@ class MakeReport(options.LabelledReadOptions, options.GroupOption):
     Example: cordwood report reviews.cordwood held-out.csv -o report.html
     """
 
+    read: options.ReadOfModel = ReadOptions()
     model: Annotated[
         str,
         typer.Argument(
@@ -442,8 +438,6 @@ class MakeReport(options.LabelledReadOptions, options.GroupOption):
             show_default=False,
         ),
     ] = None
-    text: options.ModelText = None
-    label: options.ModelLabel = None
     output: Annotated[
         Path,
         typer.Option(
@@ -477,7 +471,7 @@ class MakeReport(options.LabelledReadOptions, options.GroupOption):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(options.LabelledReadOptions, options.GroupOption):
+class Audit(options.DataCommand):
     """Look for wrong labels and bad samples in labelled data.
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
@@ -553,7 +547,7 @@ class Audit(options.LabelledReadOptions, options.GroupOption):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
+class Compare(options.DataCommand):
     """Compare learners on data sets with significance tests.
 
     Interrupted comparisons resume from the ledger, the file of results. Several processes may
@@ -562,6 +556,7 @@ class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAn
     Example: cordwood compare --quick reviews.csv --text body --label topic
     """
 
+    read: options.ReadWeighted = ReadOptions()
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -666,7 +661,7 @@ class Metric(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve(options.LabelledReadOptions, options.GroupOption):
+class Curve(options.DataCommand):
     """Estimate what more labelled samples would bring.
 
     Trains a classifier on shares of the samples, tests it on others, and extrapolates the scores

@@ -24,7 +24,7 @@ def curve(args: Curve) -> None:
     """Print the learning curve of a recipe and its forecast for twice as many samples."""
     console = Console(as_json=args.json, quiet=args.quiet)
     check_jobs(args.jobs)
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
     if samples.multilabel:

@@ -52,7 +52,7 @@ def check_encoding(encoding: str) -> None:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         is_supported = codecs.lookup(encoding).name.replace("_", "-") not in _NOT_FOR_FILES
-    except (LookupError, ValueError):
+    except (LookupError, TypeError, ValueError):
         is_supported = False
     if not is_supported:
         raise CordwoodError(

@@ -1,11 +1,10 @@
-"""Rows of data files, and the names of the columns that they are read from."""
+"""Rows of data files, and messages about their columns."""
 
 import difflib
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 
@@ -85,61 +84,6 @@ class RowStream(Iterator[Row]):
     def close(self) -> None:
         """Close the file."""
         self._rows.close()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnNames:
-    """Names of the columns that a row is read from.
-
-    Parameters
-    ----------
-    text : tuple of str or None
-        Columns of the text, which are joined by newlines; None means "text". The text is empty if
-        there are none.
-    label : str or None
-        Column of the label; None means "label", if `labeled`.
-    labeled : bool
-        Whether labels are read.
-    id : str or None
-        Column of the id; None means the column "id", if there is one.
-    split : str or None
-        Column of the split; None means the column "split", if there is one.
-    group : str or None
-        Column of the group; None means the column "group", if there is one.
-    weight, time : str or None, default=None
-        Columns of the sample weight and of the time; None means that they are not read.
-    extra : tuple of str, "all" or "other", default=()
-        Further columns to read: those that are named, all columns, or those that are not the
-        label, the id, the split, the group, the weight or the time.
-    label_separator : str or None, default=None
-        String between the labels of a row; None means one label.
-    """
-
-    text: tuple[str, ...] | None
-    label: str | None
-    labeled: bool
-    id: str | None
-    split: str | None
-    group: str | None
-    weight: str | None = None
-    time: str | None = None
-    extra: tuple[str, ...] | Literal["all", "other"] = ()
-    label_separator: str | None = None
-
-    @property
-    def given(self) -> list[str]:
-        """The parts of a row whose columns were named explicitly."""
-        parts = ("text", "label", "id", "split", "group", "weight", "time")
-        given = [part for part in parts if getattr(self, part) is not None]
-        if self.label_separator is not None:
-            given.append("label_separator")
-        return [*given, "extra_columns"] if self.extra else given
-
-    def list_extra(self, present: Iterable[str], used: Collection[str | None]) -> list[str]:
-        """Return the further columns among those present; `used` are columns of other parts."""
-        if isinstance(self.extra, tuple):
-            return list(self.extra)
-        return [name for name in present if self.extra == "all" or name not in used]
 
 
 def list_names(names: Iterable[str]) -> str:

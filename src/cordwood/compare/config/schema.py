@@ -25,9 +25,11 @@ from pydantic import (
 )
 
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
-from cordwood.datasets.lines import MAX_ROW_LENGTH, Progress
-from cordwood.datasets.readers import Format, read_dataset
+from cordwood.datasets.lines import Progress
+from cordwood.datasets.options import OPTION_NAMES, ReadOptions
+from cordwood.datasets.readers import read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
+from cordwood.exceptions import CordwoodError
 
 _CROSS_VALIDATED = ("stratified", "grouped", "time")
 
@@ -157,98 +159,52 @@ class TuningConfig(ConfigTable):
         return self
 
 
+# Keys of a data set in a plan that are options of reading it.
+READ_KEYS = tuple(name for name in OPTION_NAMES if name not in ("extra_columns", "require_labels"))
+
+
 class DatasetConfig(ConfigTable):
-    """A data set of a plan: a registered name, or a file with its columns.
+    """A data set of a plan: a registered name, or files and how to read them."""
 
-    Parameters
-    ----------
-    name : str
-        Label in tables. Without `path` and `source` it is also the name under which
-        `cordwood.datasets.registry` finds the data set; with `path`, the first file's stem by
-        default.
-    source : str, optional
-        Registered name of the data set, if `name` is another label.
-    category : str, optional
-        Label that is the positive class against all others, which turns a multiclass or multilabel
-        data set into a binary one. In a plan, ``categories = ["gold", "tin"]`` stands for one data
-        set per category, named after it.
-    path : tuple of str, optional
-        Data files, folders of data files, or folders with one folder per class, relative to the
-        plan's folder; in a plan, a path or a list of paths, whose rows are concatenated.
-    text : tuple of str, optional
-        Columns of the file that hold the text; in a plan, a name or a list of names.
-    label, group, split, weight, time : str, optional
-        Columns of the file that hold the label, the group, the official split, the sample weight
-        and the time. Groups need an evaluation of the kind "grouped". Weights are used to fit, to
-        tune and to score. A list of labels in a JSON file or dataframe is several labels per
-        sample.
-    label_separator : str, optional
-        String between the labels of a sample in the label column, such as ";", for several labels
-        per sample.
-    group_pattern : str, optional
-        Regular expression whose first match in the id of a sample is its group, such as
-        ``"^[^:]*"``; excludes `group`.
-    id : str, optional
-        Column of the file that holds the sample ids.
-    encoding : str, default="utf-8"
-        Character encoding of the file.
-    format : str, optional
-        Format of the file, see `cordwood.datasets.read_dataset`; derived from its name by default.
-    delimiter : str, optional
-        Column separator of a CSV file; detected by default.
-    header : bool, default=True
-        Whether the first row of a CSV, TSV or Excel file has the names of the columns.
-    sheet, table, query : str, optional
-        Sheet of an Excel file; table of an SQLite database, or SELECT statement for it.
-    on_bad_rows : {"raise", "skip"}, default="raise"
-        Whether to raise at the first invalid row or to skip invalid rows.
-    n_features, max_bytes, max_row_length : int, optional
-        Limits of the file; see `cordwood.datasets.read_dataset`.
-    vectorizer : dict, default={}
-        Parameters of `TextVectorizer` for this data set.
-    kind : {"text", "numeric"}, default="text"
-        What the samples are. It is only needed to look up results without the data; otherwise it
-        must agree with the data.
-    """
-
+    # Label in tables; by default the stem of the first file.
     name: StrictStr = ""
-    path: tuple[StrictStr, ...] | None = None
-    text: tuple[StrictStr, ...] | None = None
-    label: StrictStr | None = None
-    label_separator: StrictStr | None = None
-    group: StrictStr | None = None
-    split: StrictStr | None = None
-    weight: StrictStr | None = None
-    time: StrictStr | None = None
-    group_pattern: StrictStr | None = None
-    id: StrictStr | None = None
-    encoding: StrictStr = "utf-8"
-    format: Format | None = None
-    delimiter: StrictStr | None = None
-    header: StrictBool = True
-    sheet: StrictStr | None = None
-    table: StrictStr | None = None
-    query: StrictStr | None = None
-    on_bad_rows: Literal["raise", "skip"] = "raise"
-    n_features: StrictInt | None = Field(default=None, ge=1)
-    max_bytes: StrictInt | None = Field(default=None, ge=1)
-    max_row_length: StrictInt = Field(default=MAX_ROW_LENGTH, ge=1)
-    vectorizer: dict[str, Any] = {}
-    kind: Literal["text", "numeric"] = "text"
+    # Registered name of the data set, if `name` is another label.
     source: StrictStr | None = None
+    # Files and folders, relative to the folder of the plan, whose rows are concatenated.
+    path: tuple[StrictStr, ...] | None = None
+    # In a plan, the options are keys beside the others. A group needs an evaluation of the kind
+    # "grouped"; weights are used to fit, to tune and to score.
+    read: ReadOptions = ReadOptions()
+    # Regular expression whose first match in the id of a sample is its group.
+    group_pattern: StrictStr | None = None
+    # Label that is the positive class against all others. In a plan, `categories` with a list
+    # stands for one data set per category, named after it.
     category: StrictStr | None = None
+    # Parameters of `TextVectorizer` for this data set.
+    vectorizer: dict[str, Any] = {}
+    # Only needed to look up results without the data; otherwise it must agree with the data.
+    kind: Literal["text", "numeric"] = "text"
 
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        table = dict(given)
+        if not isinstance(given.get("read", ReadOptions()), ReadOptions):
+            raise CordwoodError("there is no key 'read'")
+        if isinstance(given.get("text"), Mapping):
+            raise CordwoodError(
+                "text must be a column or a list of columns; did you mean 'vectorizer'?"
+            )
+        options = {name: given[name] for name in READ_KEYS if name in given}
+        table = {name: value for name, value in given.items() if name not in options}
+        if options:
+            table["read"] = ReadOptions(**options)
         if not table.get("name") and not table.get("path"):
             raise ValueError("needs a name or a path")
         if table.get("source") and table.get("path"):
             raise ValueError("has both a source and a path; remove one")
-        if table.get("group") and table.get("group_pattern"):
+        if options.get("group") and table.get("group_pattern"):
             raise ValueError("has both a group and a group_pattern; remove one")
         if not table.get("name"):
             first, *more = _to_list(table["path"])
@@ -260,13 +216,6 @@ class DatasetConfig(ConfigTable):
     @classmethod
     def _check_path(cls, path: Any) -> Any:
         return None if path is None else _to_list(path)
-
-    @field_validator("text", mode="before")
-    @classmethod
-    def _check_text(cls, columns: Any) -> Any:
-        if isinstance(columns, Mapping):
-            raise ValueError("must be a column or a list of columns; did you mean 'vectorizer'?")
-        return (columns,) if isinstance(columns, str) else columns
 
     @field_validator("group_pattern")
     @classmethod
@@ -285,48 +234,14 @@ class DatasetConfig(ConfigTable):
     def load(
         self, *, data_dir: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> Corpus | FeatureMatrix:
-        """Load the samples and their labels from the file or by the registered name.
-
-        Parameters
-        ----------
-        data_dir : path, optional
-            The data folder; see `cordwood.datasets.registry.list_datasets`.
-        progress : callable, optional
-            Called with the number of bytes read and the number of all bytes.
-
-        Returns
-        -------
-        Corpus or FeatureMatrix
-        """
+        """Load the samples and their labels from the files or by the registered name."""
         data: Corpus | FeatureMatrix
         if self.path is None:
             data = load_dataset(
-                self.registered_name, data_dir=data_dir, group=self.group, progress=progress
+                self.registered_name, data_dir=data_dir, group=self.read.group, progress=progress
             )
         else:
-            data = read_dataset(
-                self.path,
-                text=self.text,
-                label=self.label,
-                label_separator=self.label_separator,
-                group=self.group,
-                split=self.split,
-                weight=self.weight,
-                time=self.time,
-                id=self.id,
-                encoding=self.encoding,
-                format=self.format,
-                delimiter=self.delimiter,
-                header=self.header,
-                sheet=self.sheet,
-                table=self.table,
-                query=self.query,
-                on_bad_rows=self.on_bad_rows,
-                n_features=self.n_features,
-                max_bytes=self.max_bytes,
-                max_row_length=self.max_row_length,
-                progress=progress,
-            )
+            data = read_dataset(self.path, self.read, progress=progress)
         if self.group_pattern is not None:
             data = with_groups(data, self.group_pattern)
         return data if self.category is None else binarize_labels(data, self.category)
