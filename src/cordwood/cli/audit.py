@@ -7,11 +7,12 @@ from typing import Any
 import typer
 
 from cordwood import api, recipes
+from cordwood._base.wording import count, shorten_line
 from cordwood.audit import DatasetAudit, Suspect, audit_dataset
 from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
-from cordwood.audit.suspects import DEFINITIONS, shorten
+from cordwood.audit.suspects import DEFINITIONS
 from cordwood.cli.commands import Audit
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_copy
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs
@@ -66,7 +67,7 @@ def audit(args: Audit) -> None:
         with console.progress("training"):
             model = api.train(
                 samples,
-                groups=samples.groups if args.group else None,
+                groups=samples.groups if args.read.group else None,
                 recipe=recipe,
                 oof=True,
                 random_state=args.seed,
@@ -182,8 +183,8 @@ def _show(console: Console, found: DatasetAudit, recipe: str, seconds: float) ->
 
 def _format_example(suspect: Suspect) -> str:
     name = f"test sample {suspect.id}" if suspect.is_test else f"{suspect.id} ({suspect.label})"
-    text = f" {shorten(suspect.text, _MAX_TEXT)!r}" if suspect.text else ""
-    return f"{name}{text}: {shorten(suspect.reason, _MAX_EXAMPLE)}"
+    text = f" {shorten_line(suspect.text, _MAX_TEXT)!r}" if suspect.text else ""
+    return f"{name}{text}: {shorten_line(suspect.reason, _MAX_EXAMPLE)}"
 
 
 def _show_notes(console: Console, name: str, notes: list[str]) -> None:

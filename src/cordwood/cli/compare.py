@@ -10,8 +10,9 @@ from typing import Any
 import typer
 
 from cordwood._base import atomic
+from cordwood._base.wording import count
 from cordwood.cli.commands import Compare
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs

@@ -174,17 +174,6 @@ def _ignore_progress(done: int, total: int) -> None:
     """Show nothing."""
 
 
-def count(n: int, singular: str, plural: str | None = None) -> str:
-    """Format a number with its noun.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(2000, "row"), count(3, "class", "classes")
-    ('1 row', '2,000 rows', '3 classes')
-    """
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
-
-
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for position, column in enumerate(columns):

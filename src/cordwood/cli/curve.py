@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
+from cordwood._base.wording import count
 from cordwood.cli.commands import Curve
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.datasets.corpus import Corpus

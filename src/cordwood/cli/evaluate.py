@@ -7,8 +7,9 @@ import typer
 from joblib import parallel_config
 
 from cordwood import api
+from cordwood._base.wording import count
 from cordwood.cli.commands import Evaluate
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.show_scores import show_scores

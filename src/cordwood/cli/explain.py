@@ -10,8 +10,9 @@ from rich.text import Text
 
 from cordwood import persist
 from cordwood._base import atomic
+from cordwood._base.wording import count
 from cordwood.cli.commands import Explain
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
 from cordwood.cli.outputs import check_target

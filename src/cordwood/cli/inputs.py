@@ -11,7 +11,8 @@ from typing import Any, Self, cast
 import numpy as np
 import typer
 
-from cordwood.cli.console import Console, count
+from cordwood._base.wording import count
+from cordwood.cli.console import Console
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
 from cordwood.datasets.file_source import detect_format, expand_folders

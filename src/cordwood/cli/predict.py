@@ -13,8 +13,9 @@ import typer
 from joblib import parallel_config
 
 from cordwood import api
+from cordwood._base.wording import count
 from cordwood.cli.commands import Predict
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from cordwood.cli.console import Console, ProgressBars, count
+from cordwood._base.wording import count
+from cordwood.cli.console import Console, ProgressBars
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.runner.leaderboard import Leaderboard
 from cordwood.compare.runner.ledger import Ledger

@@ -16,8 +16,9 @@ from sklearn.pipeline import Pipeline
 
 from cordwood import api, persist, recipes
 from cordwood._base.resources import PeakMemory
+from cordwood._base.wording import count
 from cordwood.cli.commands import Train
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
 from cordwood.cli.findings import show_findings

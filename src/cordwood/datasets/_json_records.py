@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from cordwood._base.labels import is_missing
+from cordwood._base.wording import shorten
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.options import ReadOptions
-from cordwood.datasets.rows import NO_COLUMNS, Row, missing_name_issue, shorten
+from cordwood.datasets.rows import NO_COLUMNS, Row, missing_name_issue
 from cordwood.datasets.values import (
     InvalidValue,
     TimeParser,

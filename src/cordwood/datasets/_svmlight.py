@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
+from cordwood._base.wording import shorten
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.corpus import FeatureMatrix
 from cordwood.datasets.lines import PathLike, Progress, display_name, open_bytes
 from cordwood.datasets.options import ReadOptions
-from cordwood.datasets.rows import shorten
 from cordwood.exceptions import DataError
 
 _MULTILABEL = re.compile(rb"^[ \t]*[-+.0-9eE]*,", re.MULTILINE)

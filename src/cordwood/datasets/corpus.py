@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cordwood._base.labels import is_missing
+from cordwood._base.wording import shorten
 from cordwood.datasets.values import split_labels, to_list
 from cordwood.exceptions import CordwoodError, DataError
 
 _MAX_SHOWN_CLASSES = 5
-_MAX_SHOWN_CHARACTERS = 30
 _MAX_SHOWN_TEXT = 70
 
 
@@ -213,7 +213,7 @@ class Dataset:
         if self.times:
             yield "times", f"{min(self.times)} to {max(self.times)}"
         if self.columns:
-            yield "columns", _shorten(", ".join(self.columns), _MAX_SHOWN_TEXT)
+            yield "columns", shorten(", ".join(self.columns), _MAX_SHOWN_TEXT)
         if self.skipped:
             yield "skipped rows", f"{len(self.skipped):,}"
 
@@ -278,7 +278,7 @@ class Corpus(Dataset):
         super().__post_init__()
         for index, text in enumerate(self.texts):
             if not isinstance(text, str):
-                raise DataError(f"texts[{index}] must be a string; got {_shorten(repr(text))}")
+                raise DataError(f"texts[{index}] must be a string; got {shorten(repr(text))}")
 
     def _iter_content(self) -> Iterator[bytes]:
         return (text.encode("utf-8", "surrogatepass") for text in self.texts)
@@ -289,7 +289,7 @@ class Corpus(Dataset):
     def _list_details(self) -> Iterator[tuple[str, str]]:
         yield from super()._list_details()
         if self.texts:
-            yield "first text", repr(_shorten(self.texts[0], _MAX_SHOWN_TEXT))
+            yield "first text", repr(shorten(self.texts[0], _MAX_SHOWN_TEXT))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -453,7 +453,7 @@ def with_split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
 def _to_tuple(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DataError(
-            f"{name} must be a sequence with one entry per sample; got {_shorten(repr(values))}"
+            f"{name} must be a sequence with one entry per sample; got {shorten(repr(values))}"
         )
     return tuple(tuple(entry) if isinstance(entry, list) else entry for entry in to_list(values))
 
@@ -470,7 +470,7 @@ def _check_weights(weights: Sequence[Any]) -> None:
     for index, weight in enumerate(weights):
         if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
             raise DataError(
-                f"weights[{index}] must be a number of at least 0; got {_shorten(repr(weight))}"
+                f"weights[{index}] must be a number of at least 0; got {shorten(repr(weight))}"
             )
 
 
@@ -480,7 +480,7 @@ def _check_times(times: Sequence[Any]) -> None:
         if not isinstance(time, datetime if is_date else int | float) or is_missing(time):
             raise DataError(
                 f"times[{index}] must be {'a date' if is_date else 'a number'}, as times[0] is; "
-                f"got {_shorten(repr(time))}"
+                f"got {shorten(repr(time))}"
             )
         if isinstance(time, datetime) and time.tzinfo is not None:
             raise DataError(f"times[{index}] has a time zone; convert all times to UTC without one")
@@ -504,11 +504,7 @@ def _show_counts(values: Iterable[Any]) -> str:
     """Return the most frequent values with their counts."""
     counts = Counter(values)
     shown = [
-        f"{_shorten(str(value))} ({n:,})" for value, n in counts.most_common(_MAX_SHOWN_CLASSES)
+        f"{shorten(str(value))} ({n:,})" for value, n in counts.most_common(_MAX_SHOWN_CLASSES)
     ]
     n_more = len(counts) - len(shown)
     return ", ".join(shown) + (f" and {n_more:,} more" if n_more else "")
-
-
-def _shorten(text: str, length: int = _MAX_SHOWN_CHARACTERS) -> str:
-    return text if len(text) <= length else text[: length - 3] + "..."

@@ -6,12 +6,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
+from cordwood._base.wording import shorten
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 
 _MAX_SHOWN_NAMES = 20
 # A similar name is searched among the first names only, because comparing names is slow.
 _MAX_COMPARED_NAMES = 1000
-_MAX_SHOWN_CHARACTERS = 30
 
 
 NO_COLUMNS: Mapping[str, Any] = {}
@@ -91,13 +91,6 @@ def list_names(names: Iterable[str]) -> str:
     shown = list(map(shorten, names))
     n_more = len(shown) - _MAX_SHOWN_NAMES
     return ", ".join(shown[:_MAX_SHOWN_NAMES]) + (f" and {n_more} more" if n_more > 0 else "")
-
-
-def shorten(value: str) -> str:
-    """Return the start of a long value, for messages."""
-    if len(value) <= _MAX_SHOWN_CHARACTERS:
-        return value
-    return value[: _MAX_SHOWN_CHARACTERS - 3] + "..."
 
 
 def missing_name_issue(
