@@ -34,28 +34,15 @@ class ColumnBatch(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchedTable:
-    """A table that is read in batches of rows.
+    """A table that is read in batches of rows."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the table in messages.
-    columns : sequence of str
-        Names of the columns, which may occur more than once.
-    iter_batches : callable
-        Takes the names of the columns to read and returns an iterator over batches.
-    untyped : bool, default=False
-        Whether the values of a column may be of any type, as in a spreadsheet. A number in a
-        column of texts is then converted; otherwise it is an error, because it is probably the
-        wrong column.
-    empty_is_missing : bool, default=False
-        Whether an empty string in a further column is a missing value, as in a spreadsheet.
-    """
-
-    name: str
-    columns: Sequence[str]
-    iter_batches: Callable[[list[str]], Iterable[ColumnBatch]]
+    name: str  # in messages
+    columns: Sequence[str]  # may have duplicates
+    iter_batches: Callable[[list[str]], Iterable[ColumnBatch]]  # of these columns
+    # Whether the values of a column may be of any type, as in a spreadsheet. A number in a column
+    # of texts is then converted; otherwise it is an error, because it is probably the wrong column.
     untyped: bool = False
+    # Whether an empty string in a further column is a missing value, as in a spreadsheet.
     empty_is_missing: bool = False
 
 

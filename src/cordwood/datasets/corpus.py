@@ -25,32 +25,7 @@ _MAX_SHOWN_TEXT = 70
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dataset:
-    """Base of `Corpus` and `FeatureMatrix`: what is known about each sample except its features.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        The id of each sample.
-    labels : sequence of str, sequence of tuples of str, or None, default=None
-        The label of each sample; a tuple of labels, which may be empty, in multilabel data; None
-        if the data are unlabeled.
-    split : sequence of str or None, default=None
-        The subset of a predefined split that contains each sample, such as "train" or "test".
-    groups : sequence of str or None, default=None
-        The group of each sample. Samples of one group must not be divided between training and
-        test data.
-    weights : sequence of float or None, default=None
-        The sample weights, which are not negative.
-    times : sequence of float, sequence of datetime, or None, default=None
-        The time of each sample, all numbers or all dates and times without a time zone.
-    columns : mapping of str to sequence, default={}
-        Further columns by their names, with one value per sample: str, numbers, and None for
-        missing values.
-    skipped : tuple of str, default=()
-        One message for each invalid row that was skipped while reading.
-    notes : tuple of str, default=()
-        What was determined from the content of the file, such as its delimiter.
-    """
+    """Base of `Corpus` and `FeatureMatrix`: what is known about each sample except its features."""
 
     ids: tuple[str, ...]
     labels: tuple[str, ...] | tuple[tuple[str, ...], ...] | None = None
@@ -364,27 +339,9 @@ AnyDataset = TypeVar("AnyDataset", bound=Dataset)
 
 
 def with_groups(dataset: AnyDataset, pattern: str) -> AnyDataset:
-    """Derive groups from the ids of samples.
+    """Derive groups from the ids of samples, by a regular expression that is searched in each.
 
-    Parameters
-    ----------
-    dataset : Corpus or FeatureMatrix
-        Its groups are replaced if there are any.
-    pattern : str
-        Regular expression that is searched in each id. The match is the group; if the pattern has
-        a capturing group, that part of the match.
-
-    Returns
-    -------
-    Corpus or FeatureMatrix
-        A copy with `groups`.
-
-    Raises
-    ------
-    CordwoodError
-        If `pattern` is not a regular expression with at most one capturing group.
-    DataError
-        If the pattern does not match an id.
+    The group is the match or, if the pattern has a capturing group, that part of the match.
 
     Examples
     --------
@@ -415,24 +372,7 @@ def with_groups(dataset: AnyDataset, pattern: str) -> AnyDataset:
 
 
 def with_split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
-    """Split the label of each sample into a tuple of labels.
-
-    Parameters
-    ----------
-    dataset : Corpus or FeatureMatrix
-        With one label per sample.
-    separator : str
-        String between labels, such as ";". Spaces around labels are removed.
-
-    Returns
-    -------
-    Corpus or FeatureMatrix
-        A copy with tuples of labels, which have no duplicates.
-
-    Raises
-    ------
-    DataError
-        If the samples have no labels, or lists of labels already.
+    """Split the label of each sample into a tuple of labels without duplicates.
 
     Examples
     --------

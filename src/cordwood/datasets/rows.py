@@ -19,37 +19,16 @@ NO_COLUMNS: Mapping[str, Any] = {}
 
 
 class Row(NamedTuple):
-    """A row of a data file.
+    """A row of a data file."""
 
-    Parameters
-    ----------
-    id : str
-        The value of the id column, or the number of the row, starting from 1.
-    text : str
-        The text, which may be empty.
-    label : str, tuple of str, or None, default=None
-        The label; a tuple of labels, which may be empty, in multilabel data; None if labels are
-        not read.
-    split : str or None, default=None
-        The subset of a predefined split that contains the row.
-    group : str or None, default=None
-        The group of the row.
-    weight : float or None, default=None
-        The sample weight.
-    time : float, datetime or None, default=None
-        The time of the row, a number or a date and time in UTC without a time zone.
-    columns : mapping of str to object, default={}
-        Values of further columns: str, numbers, and None for missing values. Dates are strings in
-        ISO 8601 format. Values of other types are as in the file.
-    """
-
-    id: str
+    id: str  # the number of the row if there is no other
     text: str
-    label: str | tuple[str, ...] | None = None
+    label: str | tuple[str, ...] | None = None  # a tuple in multilabel data; None if not read
     split: str | None = None
     group: str | None = None
     weight: float | None = None
-    time: float | datetime | None = None
+    time: float | datetime | None = None  # a number, or a date in UTC without a time zone
+    # Further columns: strings, numbers, None for missing values, dates as ISO 8601 strings.
     columns: Mapping[str, Any] = NO_COLUMNS
 
 
