@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from cordwood.cli import options
+from cordwood.cli.options import argument, option
 from cordwood.datasets.options import ReadOptions
 
 # Copies of values in `cordwood.recipes`, whose import takes seconds; a test compares them.
@@ -85,12 +86,11 @@ class Train(options.DataCommand):
     columns: options.Columns = None
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "MODEL",
+            "Model file to create or replace. [default: name of DATA with .cordwood]",
             "--output",
             "-o",
-            metavar="MODEL",
-            help="Model file to create or replace. [default: name of DATA with .cordwood]",
-            show_default=False,
         ),
     ] = None
     recipe: Annotated[
@@ -116,53 +116,40 @@ class Train(options.DataCommand):
     ] = False
     lexicon: Annotated[
         str | None,
-        typer.Option(
-            "--lexicon",
-            metavar="vader|FILE",
-            help="Lexicon of positive and negative words for a stack: vader for English texts, or "
+        option(
+            "vader|FILE",
+            "Lexicon of positive and negative words for a stack: vader for English texts, or "
             "a CSV file with a word and a score in each row.",
-            show_default=False,
         ),
     ] = None
     class_weight: Annotated[
         str | None,
-        typer.Option(
-            "--class-weight",
-            metavar="balanced",
-            help="balanced gives all classes the same weight in training; not all recipes support "
+        option(
+            "balanced",
+            "balanced gives all classes the same weight in training; not all recipes support "
             "it. [default: the samples have equal weights]",
-            show_default=False,
         ),
     ] = None
     optimize: Annotated[
         str | None,
-        typer.Option(
-            "--optimize",
-            metavar="f1|macro_f1|cost|precision=P",
-            help="Choose the predicted class to optimize F1 or the recall at a precision of the "
+        option(
+            "f1|macro_f1|cost|precision=P",
+            "Choose the predicted class to optimize F1 or the recall at a precision of the "
             "positive class of two, the mean F1 of all classes, or the expected cost. [default: "
             "the most probable class]",
-            show_default=False,
         ),
     ] = None
     cost: Annotated[
         Path | None,
-        typer.Option(
-            "--cost",
-            metavar="FILE",
-            help="CSV file with the costs for --optimize cost: one row per true class, one column "
+        option(
+            "FILE",
+            "CSV file with the costs for --optimize cost: one row per true class, one column "
             "per predicted class.",
-            show_default=False,
         ),
     ] = None
     positive: Annotated[
         str | None,
-        typer.Option(
-            "--positive",
-            metavar="CLASS",
-            help="Positive class for --optimize. [default: the class with fewer samples]",
-            show_default=False,
-        ),
+        option("CLASS", "Positive class for --optimize. [default: the class with fewer samples]"),
     ] = None
     strict: Annotated[
         bool,
@@ -170,12 +157,7 @@ class Train(options.DataCommand):
     ] = False
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report of the model to a .html, .md or .json file.",
-            show_default=False,
-        ),
+        option("FILE", "Write a report of the model to a .html, .md or .json file."),
     ] = None
     scores: Annotated[
         bool,
@@ -223,10 +205,8 @@ class Predict(options.DataCommand):
     model: options.Model
     data: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Samples, as for `cordwood train`. Omit it to classify the texts of --text.",
-            show_default=False,
+        argument(
+            "DATA", "Samples, as for `cordwood train`. Omit it to classify the texts of --text."
         ),
     ] = None
     output: Annotated[
@@ -255,12 +235,10 @@ class Predict(options.DataCommand):
     ] = False
     coverage: Annotated[
         float | None,
-        typer.Option(
-            "--coverage",
-            metavar="SHARE",
-            help="Write a set of labels that contains the true one with this probability, such as "
+        option(
+            "SHARE",
+            "Write a set of labels that contains the true one with this probability, such as "
             "0.95, and whether it is a single label, in columns set and is_single.",
-            show_default=False,
         ),
     ] = None
     class_conditional: Annotated[
@@ -271,31 +249,22 @@ class Predict(options.DataCommand):
     ] = False
     min_confidence: Annotated[
         float | None,
-        typer.Option(
-            "--min-confidence",
-            metavar="SHARE",
-            help="Write __undecided__ for samples whose label has a lower probability.",
-            show_default=False,
-        ),
+        option("SHARE", "Write __undecided__ for samples whose label has a lower probability."),
     ] = None
     max_error: Annotated[
         float | None,
-        typer.Option(
-            "--max-error",
-            metavar="SHARE",
-            help="Write __undecided__ for as many samples as necessary that at most this share of "
+        option(
+            "SHARE",
+            "Write __undecided__ for as many samples as necessary that at most this share of "
             "the others is wrong, such as 0.02.",
-            show_default=False,
         ),
     ] = None
     unknown: Annotated[
         float | None,
-        typer.Option(
-            "--unknown",
-            metavar="SHARE",
-            help="Write __unknown__ for samples that are unlike the training samples, at the cost "
+        option(
+            "SHARE",
+            "Write __unknown__ for samples that are unlike the training samples, at the cost "
             "of losing this share of the others, such as 0.02.",
-            show_default=False,
         ),
     ] = None
     json: Annotated[
@@ -353,11 +322,7 @@ class Explain(options.DataCommand):
     model: options.Model
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Texts to explain, as for `cordwood predict`.",
-            show_default=False,
-        ),
+        argument("DATA", "Texts to explain, as for `cordwood predict`."),
     ] = None
     by_class: Annotated[
         bool,
@@ -379,12 +344,11 @@ class Explain(options.DataCommand):
     ] = False
     label: Annotated[
         list[str] | None,
-        typer.Option(
-            "--class",
-            metavar="CLASS",
-            help="Explain this class; may be repeated. [default: the most probable class; with "
+        option(
+            "CLASS",
+            "Explain this class; may be repeated. [default: the most probable class; with "
             "--by-class, all]",
-            show_default=False,
+            "--class",
         ),
     ] = None
     limit: Annotated[
@@ -397,12 +361,7 @@ class Explain(options.DataCommand):
     ] = 10
     html: Annotated[
         Path | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            help="Also write an HTML page with colored texts.",
-            show_default=False,
-        ),
+        option("FILE", "Also write an HTML page with colored texts."),
     ] = None
     json: options.Json = False
 
@@ -423,20 +382,15 @@ class MakeReport(options.DataCommand):
     read: options.ReadOfModel = ReadOptions()
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL",
-            help="Model file written by `cordwood train`; or a data file, directory or "
+        argument(
+            "MODEL",
+            "Model file written by `cordwood train`; or a data file, directory or "
             "dataset:NAME, for a report of a data set.",
-            show_default=False,
         ),
     ]
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Labelled samples: the training data of the model, or a test set.",
-            show_default=False,
-        ),
+        argument("DATA", "Labelled samples: the training data of the model, or a test set."),
     ] = None
     output: Annotated[
         Path,
@@ -449,12 +403,9 @@ class MakeReport(options.DataCommand):
     ] = Path("report.html")
     card: Annotated[
         Path | None,
-        typer.Option(
-            "--card",
-            metavar="FILE",
-            help="Also write a model card in the format of the Hugging Face Hub, such as "
-            "README.md.",
-            show_default=False,
+        option(
+            "FILE",
+            "Also write a model card in the format of the Hugging Face Hub, such as README.md.",
         ),
     ] = None
     curve: Annotated[
@@ -484,12 +435,10 @@ class Audit(options.DataCommand):
     data: options.Data
     test: Annotated[
         str | None,
-        typer.Option(
-            "--test",
-            metavar="DATA",
-            help="Test set, which is searched for samples that are in DATA; it is read with the "
+        option(
+            "DATA",
+            "Test set, which is searched for samples that are in DATA; it is read with the "
             "same options.",
-            show_default=False,
         ),
     ] = None
     recipe: Annotated[
@@ -503,22 +452,19 @@ class Audit(options.DataCommand):
     ] = DEFAULT_RECIPE
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "FILE",
+            "CSV or JSON lines file to create or replace, with all suspects and reasons.",
             "--output",
             "-o",
-            metavar="FILE",
-            help="CSV or JSON lines file to create or replace, with all suspects and reasons.",
-            show_default=False,
         ),
     ] = None
     fix: Annotated[
         Path | None,
-        typer.Option(
-            "--fix",
-            metavar="FILE",
-            help="Write a copy of DATA without duplicates, empty and garbled texts; in the format "
+        option(
+            "FILE",
+            "Write a copy of DATA without duplicates, empty and garbled texts; in the format "
             "of DATA, which must be a CSV, TSV or JSON lines file, with all columns.",
-            show_default=False,
         ),
     ] = None
     relabel: Annotated[
@@ -531,12 +477,7 @@ class Audit(options.DataCommand):
     ] = False
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report of the data set to a .html, .md or .json file.",
-            show_default=False,
-        ),
+        option("FILE", "Write a report of the data set to a .html, .md or .json file."),
     ] = None
     escape_formulas: options.EscapeFormulas = True
     seed: options.Seed = 0
@@ -559,11 +500,10 @@ class Compare(options.DataCommand):
     read: options.ReadWeighted = ReadOptions()
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="PLAN|DATA",
-            help="TOML file that defines learners, data sets and evaluation; with --quick, "
+        argument(
+            "PLAN|DATA",
+            "TOML file that defines learners, data sets and evaluation; with --quick, "
             "labelled samples, as for `cordwood train`.",
-            show_default=False,
         ),
     ] = None
     quick: Annotated[
@@ -579,42 +519,30 @@ class Compare(options.DataCommand):
     encoder: options.Encoder = "auto"
     ledger: Annotated[
         Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="FILE",
-            help="File of results; trials that are in it are not run again. [default: name of PLAN "
+        option(
+            "FILE",
+            "File of results; trials that are in it are not run again. [default: name of PLAN "
             "with .jsonl; with --quick, a temporary file]",
-            show_default=False,
         ),
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Also write the tables to a .md, .csv or .tex file.",
-            show_default=False,
-        ),
+        option("FILE", "Also write the tables to a .md, .csv or .tex file.", "--output", "-o"),
     ] = None
     escape_formulas: options.EscapeFormulas = True
     plots: Annotated[
         Path | None,
-        typer.Option(
-            "--plots",
-            metavar="DIRECTORY",
-            help="Write SVG figures: time against F1, critical differences, learning curves.",
-            show_default=False,
+        option(
+            "DIRECTORY",
+            "Write SVG figures: time against F1, critical differences, learning curves.",
         ),
     ] = None
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report with tables, figures and their interpretation to a .html, .md or "
+        option(
+            "FILE",
+            "Write a report with tables, figures and their interpretation to a .html, .md or "
             ".json file.",
-            show_default=False,
         ),
     ] = None
     jobs: Annotated[
@@ -625,12 +553,7 @@ class Compare(options.DataCommand):
     ] = 1
     cluster: Annotated[
         str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Run the trials on a Dask cluster, such as tcp://host:8786.",
-            show_default=False,
-        ),
+        option("ADDRESS", "Run the trials on a Dask cluster, such as tcp://host:8786."),
     ] = None
     show: Annotated[
         bool, typer.Option("--show", help="Show the results in the ledger without running trials.")
@@ -713,20 +636,11 @@ class Datasets:
 
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Data set to describe. [default: list all]",
-            show_default=False,
-        ),
+        argument("NAME", "Data set to describe. [default: list all]"),
     ] = None
     export: Annotated[
         Path | None,
-        typer.Option(
-            "--export",
-            metavar="FILE",
-            help="Write the data set to a .csv or .jsonl file.",
-            show_default=False,
-        ),
+        option("FILE", "Write the data set to a .csv or .jsonl file."),
     ] = None
     escape_formulas: options.EscapeFormulas = False
     data_dir: options.DataDir = None
@@ -754,27 +668,15 @@ class Encoders:
 
     action: Annotated[
         EncoderAction | None,
-        typer.Argument(
-            metavar="install|distill", help="What to do. [default: list]", show_default=False
-        ),
+        argument("install|distill", "What to do. [default: list]"),
     ] = None
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="ENCODER",
-            help="Name of the encoder; for distill, also a folder.",
-            show_default=False,
-        ),
+        argument("ENCODER", "Name of the encoder; for distill, also a folder."),
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Folder that distill creates.",
-            show_default=False,
-        ),
+        option("FOLDER", "Folder that distill creates.", "--output", "-o"),
     ] = None
     json: options.Json = False
     quiet: options.Quiet = False
@@ -809,16 +711,8 @@ class Cache:
     Example: cordwood cache clear
     """
 
-    action: Annotated[
-        CacheAction | None,
-        typer.Argument(metavar="clear", help="What to do. [default: show]", show_default=False),
-    ] = None
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder", metavar="NAME", help="Only vectors of this encoder.", show_default=False
-        ),
-    ] = None
+    action: Annotated[CacheAction | None, argument("clear", "What to do. [default: show]")] = None
+    name: Annotated[str | None, option("NAME", "Only vectors of this encoder.", "--encoder")] = None
     json: options.Json = False
 
 

@@ -134,7 +134,7 @@ class Source:
     ) -> RowStream | Corpus | FeatureMatrix:
         """Open the samples without their labels; text files are streamed.
 
-        `extra_columns` are read from files that have columns, beside those of a table.
+        `extra_columns` are read from files that have columns, instead of those of a table.
         """
         if self.dataset is not None:
             return self._load(progress)

@@ -4,8 +4,6 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from enum import StrEnum
-from functools import cache
 from inspect import Parameter, cleandoc
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
@@ -15,11 +13,14 @@ import typer
 from cordwood.datasets.options import OPTION_NAMES, ReadOptions
 
 
-class OnBadRows(StrEnum):
-    """What to do with invalid rows."""
+def option(metavar: str, text: str, *flags: str) -> Any:
+    """Return an option named after its field; the default is not shown, or is in the text."""
+    return typer.Option(*flags, metavar=metavar, help=text, show_default=False)
 
-    RAISE = "raise"
-    SKIP = "skip"
+
+def argument(metavar: str, text: str) -> Any:
+    """Return a positional argument; the default is not shown, or is in the text."""
+    return typer.Argument(metavar=metavar, help=text, show_default=False)
 
 
 _DATA_HELP = (
@@ -28,56 +29,31 @@ _DATA_HELP = (
     "Face data set, - for standard input (with --format), or dataset:NAME for a data set listed by "
     "`cordwood datasets`."
 )
-Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA_HELP, show_default=False)]
+Data = Annotated[str, argument("DATA", _DATA_HELP)]
 ManyData = Annotated[
     list[str],
-    typer.Argument(
-        metavar="DATA",
-        help=f"{_DATA_HELP} The rows of several files are concatenated.",
-        show_default=False,
-    ),
+    argument("DATA", f"{_DATA_HELP} The rows of several files are concatenated."),
 ]
-Model = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MODEL", help="Model file written by `cordwood train`.", show_default=False
-    ),
-]
+Model = Annotated[Path, argument("MODEL", "Model file written by `cordwood train`.")]
 DataDir = Annotated[
     Path | None,
-    typer.Option(
-        "--data-dir",
-        metavar="DIRECTORY",
-        help="Directory of further data sets. [default: environment variable CORDWOOD_DATA]",
-        show_default=False,
+    option(
+        "DIRECTORY", "Directory of further data sets. [default: environment variable CORDWOOD_DATA]"
     ),
 ]
 Subset = Annotated[
     str | None,
-    typer.Option(
-        "--subset",
-        metavar="NAME",
-        help="Use only this subset of the predefined split of the data, such as train or test.",
-        show_default=False,
+    option(
+        "NAME", "Use only this subset of the predefined split of the data, such as train or test."
     ),
 ]
 Before = Annotated[
     str | None,
-    typer.Option(
-        "--before",
-        metavar="TIME",
-        help="Use only samples before this time of the column --time.",
-        show_default=False,
-    ),
+    option("TIME", "Use only samples before this time of the column --time."),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(
-        "--since",
-        metavar="TIME",
-        help="Use only samples at or after this time of the column --time.",
-        show_default=False,
-    ),
+    option("TIME", "Use only samples at or after this time of the column --time."),
 ]
 EscapeFormulas = Annotated[
     bool,
@@ -89,12 +65,10 @@ EscapeFormulas = Annotated[
 ]
 Language = Annotated[
     str | None,
-    typer.Option(
-        "--language",
-        metavar="CODE",
-        help="Language of the texts as ISO 639-1 code, such as de, or several as in de+fr; selects "
+    option(
+        "CODE",
+        "Language of the texts as ISO 639-1 code, such as de, or several as in de+fr; selects "
         "the stop words. [default: detected]",
-        show_default=False,
     ),
 ]
 Encoder = Annotated[
@@ -109,12 +83,9 @@ Encoder = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Set a parameter of the recipe, such as C=0.5 or vectorizer__min_df=2; may be "
-        "repeated.",
-        show_default=False,
+    option(
+        "NAME=VALUE",
+        "Set a parameter of the recipe, such as C=0.5 or vectorizer__min_df=2; may be repeated.",
     ),
 ]
 Seed = Annotated[
@@ -138,26 +109,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
-def _column_option(role: str, description: str) -> Any:
-    return typer.Option(
-        f"--{role}",
-        metavar="COLUMN",
-        help=f"Column with {description}, used beside the text; may be repeated.",
-        show_default=False,
-    )
-
-
-Categorical = Annotated[list[str] | None, _column_option("categorical", "categories")]
-Numeric = Annotated[list[str] | None, _column_option("numeric", "numbers")]
-Date = Annotated[list[str] | None, _column_option("date", "dates in ISO 8601 format")]
+_BESIDE = "used beside the text; may be repeated."
+Categorical = Annotated[list[str] | None, option("COLUMN", f"Column with categories, {_BESIDE}")]
+Numeric = Annotated[list[str] | None, option("COLUMN", f"Column with numbers, {_BESIDE}")]
+Date = Annotated[
+    list[str] | None, option("COLUMN", f"Column with dates in ISO 8601 format, {_BESIDE}")
+]
 Columns = Annotated[
     str | None,
-    typer.Option(
-        "--columns",
-        metavar="auto",
-        help="auto uses all columns beside the label and guesses which are texts, categories, "
+    option(
+        "auto",
+        "auto uses all columns beside the label and guesses which are texts, categories, "
         "numbers and dates, except those that are named by the options above.",
-        show_default=False,
     ),
 ]
 
@@ -170,14 +133,26 @@ _METAVARS = {
     "query": "SQL",
     "on_bad_rows": "raise|skip",
 }
-_TYPES: dict[str, Any] = {"text": list[str] | None, "format": str | None, "on_bad_rows": OnBadRows}
+_TYPES: dict[str, Any] = {"text": list[str] | None, "format": str | None}
 _TEXT = "Column of the text; repeat the option to join several columns."
 TEXT_OF_MODEL = f"{_TEXT} [default: the columns of the model, else text]"
-# Where the command line differs from the docstring of `ReadOptions`.
-_HELP = {
+
+
+def _describe_options() -> dict[str, str]:
+    """Return the descriptions in the docstring of `ReadOptions`; "If None" becomes a default."""
+    document = cleandoc(ReadOptions.__doc__ or "")  # there is none with `python -OO`
+    found = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", document, re.MULTILINE)
+    return {
+        name: re.sub(r" If None, (.*)\.$", r" [default: \1]", " ".join(description.split()))
+        for name, description in found
+    }
+
+
+_HELP = _describe_options()
+# Where the command line differs: a group is used only if its column is named.
+_HELP |= {
     "text": f"{_TEXT} [default: text]",
-    "group": "Column of the group; the samples of a group are never divided between training and "
-    "validation or test data.",
+    "group": _HELP.get("group", "").partition(" [default")[0],
     "header": "The first row of a CSV, TSV or Excel file is data; columns are named by their "
     "numbers, as in --text 2.",
 }
@@ -250,7 +225,7 @@ def _expand(field: Field[Any]) -> list[Parameter]:
 
 def _make_parameter(field: Field[Any], parameters: ReadParameters) -> Parameter:
     name = field.name
-    text = parameters.help.get(name) or _HELP.get(name) or _describe_options()[name]
+    text = parameters.help.get(name) or _HELP.get(name)
     if name == "header":
         return _keyword("no_header", Annotated[bool, typer.Option("--no-header", help=text)], False)
     metavar = parameters.text_metavar if name == "text" else _METAVARS[name]
@@ -266,17 +241,6 @@ def _make_parameter(field: Field[Any], parameters: ReadParameters) -> Parameter:
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-@cache
-def _describe_options() -> dict[str, str]:
-    """Return the descriptions in the docstring of `ReadOptions`; "If None" becomes a default."""
-    document = cleandoc(ReadOptions.__doc__ or "")
-    found = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", document, re.MULTILINE)
-    return {
-        name: re.sub(r" If None, (.*)\.$", r" [default: \1]", " ".join(description.split()))
-        for name, description in found
-    }
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.

@@ -18,8 +18,9 @@ _DEFAULT_TEXT = "text"
 
 def read_table(source: Source, args: Train, console: Console) -> tuple[Corpus, ColumnRoles] | None:
     """Read the samples of a table and the roles of its columns; None if only texts are given."""
-    given = {role: list(getattr(args, role) or ()) for role in ROLES[1:]}
-    given = {"text": list(args.read.text or ()), **given}
+    text, *others = ROLES
+    given = {text: list(args.read.text or ())}
+    given |= {role: list(getattr(args, role) or ()) for role in others}
     is_auto = args.columns is not None
     if not is_auto and not any(given[role] for role in ROLES[1:]):
         return None

@@ -431,7 +431,7 @@ def _check_consistency(plan: Plan) -> Iterator[str]:
             yield f"{setting} needs a category, and data set {without[0]!r} has none"
     if plan.tuning.threshold and plan.metric != "f1":
         yield f"tuning.threshold needs metric = 'f1'; the metric is {plan.metric!r}"
-    grouped = [each for each in plan.datasets if each.read.group or each.group_pattern]
+    grouped = [each for each in plan.datasets if each.read.group is not None or each.group_pattern]
     if grouped and plan.evaluation.kind != "grouped":
         key = "group_pattern" if grouped[0].read.group is None else "group"
         yield (
