@@ -131,7 +131,11 @@ def test_load_plan_reads_all_tables(tmp_path):
     first, second = found.datasets
     assert first.vectorizer == {"preset": "social", "weighting": "tfidf", "min_df": 2}
     assert second.vectorizer == {"preset": "sigir15", "weighting": "tfidf", "min_df": 2}
-    assert (second.text, second.label, second.group) == (("body",), "topic", "author")
+    assert (second.read.text, second.read.label, second.read.group) == (
+        ("body",),
+        "topic",
+        "author",
+    )
     assert second.name == "mine"
     loaded = second.load()
     assert isinstance(loaded, Corpus)
@@ -190,7 +194,7 @@ def test_file_may_have_text_columns_and_vectorizer_params(tmp_path):
         }
         (found,) = plan([dataset]).datasets
         assert found.vectorizer == {"preset": "social"}
-        assert found.text == ((columns,) if isinstance(columns, str) else tuple(columns))
+        assert found.read.text == ((columns,) if isinstance(columns, str) else tuple(columns))
 
 
 def test_files_of_a_list_are_concatenated(tmp_path):
@@ -230,7 +234,7 @@ def test_groups_need_a_grouped_evaluation(kind, key):
         f"the kind is {kind!r}"
     )
     (found,) = plan([grouped], evaluation={"kind": "grouped"}).datasets
-    assert getattr(found, key) == "x"
+    assert (found.group_pattern or found.read.group) == "x"
 
 
 def test_protocol_fills_what_the_plan_leaves_open(protocol):
