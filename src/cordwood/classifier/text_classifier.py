@@ -40,6 +40,7 @@ from cordwood.metrics.predictions import Predictions, rank_labels
 from cordwood.metrics.scores import Evaluation
 from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
+from cordwood.reports.model_records import ModelSummary
 from cordwood.reports.model_summary import Provenance
 from cordwood.reports.report import Report, model_report
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
@@ -621,7 +622,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         name: str = "model",
         audit: DatasetAudit | None = None,
         curve: LearningCurveEstimate | None = None,
-    ) -> Report:
+    ) -> Report[ModelSummary]:
         """Report how good the model is, where it is weak and why, and what to do next.
 
         Parameters
