@@ -1,13 +1,16 @@
-"""Fixtures with all numba kernels, compiled and as plain Python functions."""
+"""Fixtures of all tests: no installed encoder, and all numba kernels, compiled or plain Python."""
 
 import functools
 import sys
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
+
+from cordwood.encoders import choice
 
 ENGINE = "cordwood.ensemble._tree_engine"
 MODULES = {
@@ -79,6 +82,25 @@ def allow_overflow(function):
             return function(*arguments)
 
     return wrapped
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hidden_encoders():
+    """Make ``encoder="auto"`` find no encoder, so that models do not depend on the machine."""
+    list_encoders = choice.list_encoders
+
+    def list_as_missing():
+        return [replace(info, install=info.install or "install it") for info in list_encoders()]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice, "list_encoders", list_as_missing)
+        yield list_encoders
+
+
+@pytest.fixture
+def installed_encoders(hidden_encoders, monkeypatch):
+    """Let ``encoder="auto"`` find what is installed, in a test that is about it."""
+    monkeypatch.setattr(choice, "list_encoders", hidden_encoders)
 
 
 @pytest.fixture(scope="session")
