@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 
 from cordwood.encoders import choice
 
@@ -82,6 +83,16 @@ def allow_overflow(function):
             return function(*arguments)
 
     return wrapped
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Do not look for doctests in tests: an ImportError would leave out all tests of a module.
+
+    Doctests are skipped if their module cannot be imported, and the incomplete module is then taken
+    from `sys.modules`.
+    """
+    return [each for each in (yield) if not isinstance(each, DoctestModule)]
 
 
 @pytest.fixture(scope="session", autouse=True)
