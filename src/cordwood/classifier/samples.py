@@ -55,13 +55,17 @@ class TrainingSamples(NamedTuple):
         return [text for (text,) in joined.tolist()]
 
 
-def read_training_samples(data: Any, labels: Any, columns: Any) -> TrainingSamples:
-    """Recognize and validate training samples and their labels."""
+def read_training_samples(
+    data: Any, labels: Any, columns: Any, *, converts_tables: bool
+) -> TrainingSamples:
+    """Recognize and validate training samples and their labels.
+
+    Columns of a table have roles if it is converted for the estimator, which else takes it as it is.
+    """
     X, kind = read_samples(data)
-    y, classes, target_kind = _read_target(data, labels, count_samples(X, kind))
-    wants_table = kind == "table" or columns is not None
+    y, classes, target_kind = _read_target(data, labels, count_samples(X))
     roles = None
-    if wants_table:
+    if converts_tables and (kind == "table" or columns is not None):
         if not is_table(data):
             raise TypeError("columns requires a dataframe or a Corpus; omit it")
         X, kind = data, "table"
@@ -106,15 +110,18 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
     return texts, "text"
 
 
-def count_samples(X: Any, kind: InputKind) -> int:
+def count_samples(X: Any) -> int:
     """Return the number of samples."""
-    return count_rows(X) if kind == "table" else num_samples(X)
+    return count_rows(X) if is_table(X) else num_samples(X)
 
 
 def match_samples(
     data: Any, kind: InputKind, roles: ColumnRoles | None, n_features: int | None
 ) -> Any:
     """Return new samples as the model takes them; raise if it was trained on another kind."""
+    X, found = read_samples(data)
+    if roles is None and {kind, found} == {"table", "numeric"} and not isinstance(X, Mapping):
+        return X  # a matrix, or a dataframe of numbers
     if kind == "table":
         if not is_table(data):
             needed = "" if roles is None else f" with the columns {', '.join(roles.names)}"
@@ -122,7 +129,6 @@ def match_samples(
                 f"the model was trained on a table; it needs a dataframe or a Corpus{needed}"
             )
         return data
-    X, found = read_samples(data)
     if found != kind:
         names = {"text": "texts", "table": "a table", "numeric": "numeric features"}
         hint = "; pass the column of texts as a list" if found == "table" else ""
