@@ -100,7 +100,7 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
             f"Expected 2D array, got {data.ndim}D array instead; pass texts, or reshape your data "
             "to one row per sample"
         )
-    texts = data if isinstance(data, list | tuple) else list(data)
+    texts = data if isinstance(data, list | tuple) else _to_list(data)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
@@ -108,6 +108,14 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
                 "pass numeric features as a matrix"
             )
     return texts, "text"
+
+
+def _to_list(values: Any) -> list[Any]:
+    """Return the values as Python objects, which iteration over pyarrow and polars does not give."""
+    for method in ("to_pylist", "to_list"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
 
 
 def count_samples(X: Any) -> int:
@@ -203,7 +211,7 @@ def read_labels(data: Any, labels: Any, n_samples: int) -> Any:
         labels = take_label_column(data, labels)
     if sp.issparse(labels) or len(getattr(labels, "shape", ())) == 2:
         return _read_matrix(labels, n_samples)
-    listed = list(labels)
+    listed = _to_list(labels)
     _check_length(len(listed), n_samples)
     # Before the conversion, which turns NaN into the str "nan".
     check_no_missing(listed, "labels")
