@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV,
 import cordwood
 from cordwood import (
     Decision,
+    LazyForestClassifier,
     NeighborsClassifier,
     OOBStackingClassifier,
     RandomForestClassifier,
@@ -320,8 +321,8 @@ def test_weights_count_in_fits_and_in_the_score(optimize):
 
 
 def test_an_estimator_without_weights_is_named():
-    model = TextClassifier(NeighborsClassifier(), decision="f1")
-    with pytest.raises(CordwoodError, match="NeighborsClassifier cannot use sample weights"):
+    model = TextClassifier(LazyForestClassifier(), decision="f1")
+    with pytest.raises(CordwoodError, match="LazyForestClassifier cannot use sample weights"):
         model.fit(X, y, sample_weight=np.ones(len(y)))
 
 
@@ -454,15 +455,15 @@ def test_balanced_class_weights():
 
 
 def test_balanced_class_weights_of_a_stack_leave_out_members_without_weights(caplog):
-    members = {"recipe_params": {"members": ["svm", "knn", "rf"]}}
+    members = {"recipe_params": {"members": ["svm", "lazy_rf", "rf"]}}
     plain = TextClassifier(**members).fit(TEXTS, LABELS)
     balanced = TextClassifier(**members, class_weight="balanced").fit(TEXTS, LABELS)
     assert [each.name for each in balanced.members_] == ["svm", "rf"]
-    assert "knn cannot use sample weights and are left out" in caplog.text
+    assert "lazy_rf cannot use sample weights and are left out" in caplog.text
     means = [each.predict_proba(TEXTS)[:, 1].mean() for each in (plain, balanced)]
     assert means[1] > means[0]
 
 
 def test_recipes_without_weights_raise():
-    with pytest.raises(CordwoodError, match="recipe 'knn' cannot use sample weights"):
-        TextClassifier("knn", class_weight="balanced").fit(TEXTS, LABELS)
+    with pytest.raises(CordwoodError, match="recipe 'lazy_rf' cannot use sample weights"):
+        TextClassifier("lazy_rf", class_weight="balanced").fit(TEXTS, LABELS)
