@@ -9,26 +9,24 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from cordwood import persist
 from cordwood._base import atomic
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Explain
 from cordwood.cli.console import Console, count
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
+from cordwood.cli.models import load_model
 from cordwood.cli.options import LabelledReadOptions, ReadOptions
 from cordwood.cli.outputs import check_target
-from cordwood.cli.table_columns import card_roles
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.explain import (
     ClassWord,
     ClassWords,
-    Explainer,
     Explanation,
     Explanations,
     MemberExplanation,
-    explain_classes,
 )
 from cordwood.explain.html import render_page
 
@@ -51,20 +49,19 @@ def explain(args: Explain) -> None:
     if args.out_of_fold and (not args.by_class or args.data is None):
         raise typer.BadParameter("--out-of-fold needs --by-class and the training texts, DATA")
     console = Console(as_json=args.json)
-    model, card = persist.load_with_card(args.model)
+    model, card = load_model(args.model)
     labels = _find_labels(model, args.label)
     if args.by_class or (args.data is None and not args.text):
         _explain_classes(args, console, model, card, labels)
         return
-    roles = card_roles(card.columns)
     texts: Sequence[str] | Corpus
-    if roles is not None:
-        texts = _read_rows(args, console, card, roles)
+    if model.columns_ is not None:
+        texts = _read_rows(args, console, card, model.columns_)
     elif args.data is None:
         texts = list(args.text or ())
     else:
         texts = _read(args, console, card, args.limit)
-    explainer = Explainer(model)
+    explainer = model.make_explainer()
     with console.progress("explaining") as progress:
         found = []
         for explanation in explainer.explain_each(texts):
@@ -81,7 +78,7 @@ def explain(args: Explain) -> None:
     console.print_json({"model": str(args.model), "explanations": explanations.to_dict()})
 
 
-def _find_labels(model: Any, given: Sequence[str] | None) -> list[Any]:
+def _find_labels(model: TextClassifier, given: Sequence[str] | None) -> list[Any]:
     """Return the labels of the model that are spelled as on the command line."""
     known = {str(label): label for label in model.classes_.tolist()}
     for label in given or ():
@@ -130,7 +127,7 @@ def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -
 
 
 def _explain_classes(
-    args: Explain, console: Console, model: Any, card: Any, labels: list[Any]
+    args: Explain, console: Console, model: TextClassifier, card: Any, labels: list[Any]
 ) -> None:
     texts: Any = None
     true_labels = None
@@ -140,7 +137,7 @@ def _explain_classes(
     elif args.data is not None:
         texts = _read(args, console, card, None)
     with console.progress("explaining") as progress:
-        found = explain_classes(model, texts, true_labels, n_words=args.top, progress=progress)
+        found = model.explain_classes(texts, true_labels, n_words=args.top, progress=progress)
     console.print(found.note)
     for label in labels or found.classes.tolist():
         console.print()

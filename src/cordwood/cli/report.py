@@ -2,22 +2,25 @@
 
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from joblib import parallel_config
 
 from cordwood._base import atomic
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import MakeReport
 from cordwood.cli.console import Console
+from cordwood.cli.curve import estimate_curve
+from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.outputs import check_target
+from cordwood.cli.table_columns import join_texts
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.exceptions import CordwoodError
-from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
+from cordwood.persist import ModelCard
 from cordwood.reports import Report, dataset_report, model_report
 from cordwood.reports.hub_card import to_hub_card
 from cordwood.reports.report import check_format
@@ -43,15 +46,7 @@ def report(args: MakeReport) -> None:
 
 
 def check_report_target(path: Path, *, inputs: Sequence[str | Path] = ()) -> None:
-    """Raise before a long computation if a report could not be written.
-
-    Parameters
-    ----------
-    path : Path
-        File to write.
-    inputs : sequence of str or Path, default=()
-        Files that are read, which must not be overwritten.
-    """
+    """Raise before a long computation if a report could not be written."""
     check_format(path)
     check_target(path, inputs=inputs)
 
@@ -70,26 +65,15 @@ def _is_model(source: str) -> bool:
 
 def write_model_report(
     console: Console,
-    model: Any,
+    model: TextClassifier,
     samples: Corpus | FeatureMatrix | None,
     path: Path,
     target: Path,
     **facts: Any,
 ) -> Report:
-    """Make the report of a model with progress bars, and write it.
+    """Make the report of a model in the file `path` with progress bars, and write it to `target`.
 
-    Parameters
-    ----------
-    console : Console
-    model : fitted classifier
-    samples : Corpus, FeatureMatrix or None
-        Labelled samples.
-    path : Path
-        Model file, for the title.
-    target : Path
-        File to write.
-    **facts
-        Further arguments of `cordwood.reports.model_report`.
+    `facts` are further arguments of `model_report`.
     """
     # Model files do not contain n_jobs.
     all_cores = parallel_config("threading", n_jobs=-1)
@@ -107,35 +91,23 @@ def show_written(console: Console, path: Path) -> None:
     console.field("wrote", f"{path} ({path.stat().st_size / 1e3:,.0f} kB){hint}")
 
 
-def _show_scores(console: Console, made: Report) -> None:
-    if made.summary["scores"] is None:
-        return
-    scores = made.summary["scores"]["scores"]
-    shown = [
-        f"{label} {scores[name]['value']:.3f} ({scores[name]['low']:.3f} to "
-        f"{scores[name]['high']:.3f})"
-        for name, label in (("accuracy", "accuracy"), ("macro_f1", "macro F1"))
-    ]
-    console.field("scores", ", ".join(shown))
-
-
 def _report_model(console: Console, args: MakeReport) -> Report:
     path = Path(args.model)
     model, card = load_model(path)
-    samples, curve = None, None
-    if args.data is not None:
-        source = Source(data=args.data, options=args, subset=args.subset).with_columns(card.columns)
-        samples = source.read(console, two_classes=False)
-        source.show(console, samples)
-    is_training = samples is not None and samples.fingerprint() == card.fingerprint
+    samples = None if args.data is None else _read(console, args, model, card)
+    is_training = False
+    if samples is not None:
+        names = () if model.columns_ is None else model.columns_.names
+        is_training = samples.fingerprint(names) == card.fingerprint
     if is_training:
-        has_oof = any(getattr(model, name, None) is not None for name in ("oof_", "evaluation_"))
-        how = "out-of-fold" if has_oof else "too good"
+        how = "too good" if model.evaluation_ is None else "out-of-fold"
         console.field("data", f"the training data; the scores are {how}")
+    curve = None
     if args.curve:
         if samples is None or not is_training:
             raise typer.BadParameter("--curve requires the training data as DATA")
-        curve = _estimate_curve(console, model, samples)
+        groups = samples.groups if args.group else None
+        curve = estimate_curve(console, model, samples, groups=groups)
     made = write_model_report(
         console,
         model,
@@ -146,21 +118,29 @@ def _report_model(console: Console, args: MakeReport) -> Report:
         data_name=args.data,
         curve=curve,
     )
-    _show_scores(console, made)
+    evaluation = model.evaluation_
+    if samples is not None and not (is_training and evaluation is not None):
+        with model_errors(path):
+            evaluation = model.evaluate(samples)
+    if evaluation is not None:
+        show_summary(console, evaluation)
     return made
 
 
-def _estimate_curve(
-    console: Console, model: Any, samples: Corpus | FeatureMatrix
-) -> LearningCurveEstimate:
-    X = samples.texts if isinstance(samples, Corpus) else samples.X
-    with console.progress("training on shares of the samples") as progress:
-        try:
-            return estimate_learning_curve(
-                model, X, np.asarray(samples.labels), groups=samples.groups, progress=progress
-            )
-        except ValueError as error:
-            raise CordwoodError(f"learning curve: {error}") from error
+def _read(
+    console: Console, args: MakeReport, model: TextClassifier, card: ModelCard
+) -> Corpus | FeatureMatrix:
+    """Read the columns of the model."""
+    source = Source(data=str(args.data), options=args, subset=args.subset)
+    source = source.with_columns(card.columns)
+    roles = model.columns_
+    if roles is not None:
+        source = replace(source, extra_columns=roles.names)
+    samples = source.read(console, two_classes=False)
+    if roles is not None and isinstance(samples, Corpus):
+        samples = join_texts(samples, roles)
+    source.show(console, samples)
+    return samples
 
 
 def _report_data(console: Console, args: MakeReport) -> Report:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from cordwood._base.sklearn_private import take_rows
+from cordwood._base import sklearn_private
+from cordwood.columns.frames import is_table, take_rows
 from cordwood.metrics._power_law import PRIOR_MEAN, PRIOR_SD, PowerLaws, fit_power_laws
 from cordwood.metrics._sums import sum_one_label
 from cordwood.metrics.scores import Score
@@ -151,8 +152,9 @@ def estimate_learning_curve(
     ----------
     model : classifier or Pipeline
         Clones of it are fitted.
-    X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
-        Samples.
+    X : array-like, sparse matrix, dataframe, Corpus or sequence of texts of length n_samples
+        Samples. A dataframe is one of pandas or polars, a table of pyarrow, or a mapping of names
+        to columns.
     y : array-like of shape (n_samples,)
         Labels.
     groups : array-like of shape (n_samples,), default=None
@@ -216,7 +218,7 @@ def estimate_learning_curve(
             f"A learning curve needs at least {_MIN_SIZES} sizes of {_MIN_SIZE} samples; the "
             f"training part of {n_train} samples is too small."
         )
-    fresh = _without_leakage_check(model)
+    fresh = _without_records(model, has_groups=groups is not None)
     scores = np.empty((len(folds), len(sizes)))
     resampled = np.empty((len(folds), len(sizes), _N_RESAMPLES))
     for repeat, (train, test) in enumerate(folds):
@@ -265,11 +267,21 @@ def _to_score(values: NDArray[np.float64], scoring: str) -> NDArray[np.float64]:
     return values if scoring == "log_loss" else 1 - values
 
 
-def _without_leakage_check(model: Any) -> Any:
-    """Clone a model; the leakage check of stacks takes time and does not affect predictions."""
+def _without_records(model: Any, *, has_groups: bool) -> Any:
+    """Clone a model, without what takes time and does not affect probabilities."""
     fresh = clone(model)
-    checks = [name for name in fresh.get_params() if name.split("__")[-1] == "check_leakage"]
-    return fresh.set_params(**dict.fromkeys(checks, False))
+    params = fresh.get_params()
+    changed = {name: False for name in params if name.split("__")[-1] == "check_leakage"}
+    if {"oof", "decision"} <= params.keys():  # a TextClassifier
+        changed["decision"] = None
+        # Without out-of-fold predictions, it rejects groups that its estimator does not use.
+        if not has_groups:
+            changed["oof"] = False
+    return fresh.set_params(**changed)
+
+
+def _take(X: Any, indices: NDArray[np.intp]) -> Any:
+    return take_rows(X, indices) if is_table(X) else sklearn_private.take_rows(X, indices)
 
 
 def _fit_predict(
@@ -285,8 +297,8 @@ def _fit_predict(
         return align_columns(np.ones((len(test), 1)), known, classes)
     params = {} if groups is None else select_fit_params(model, {"groups": groups[train]})
     with ignore_few_groups():
-        fitted = clone(model).fit(take_rows(X, train), labels[train], **params)
-    return predict_proba(fitted, take_rows(X, test), classes)
+        fitted = clone(model).fit(_take(X, train), labels[train], **params)
+    return predict_proba(fitted, _take(X, test), classes)
 
 
 def _order_nested(
