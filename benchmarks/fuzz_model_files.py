@@ -190,7 +190,8 @@ def make_models(names: Sequence[str]) -> list[Model]:
                     model = recipes.make(recipe, random_state=0, **params)
                     model.oof_ = fit_with_oof(model, X, labels)
                     model.scope_ = fit_scope(model, X, model.oof_.proba)
-            file = persist.save(model, Path(folder, "model.cordwood"), recipe=recipe)
+            record = persist.TrainingRecord(recipe=recipe)
+            file = persist.save(model, Path(folder, "model.cordwood"), provenance=record)
             inputs = X.select(range(8)) if isinstance(X, Corpus) else X[:8]
             loaded = persist.load(file)
             models.append(Model(name, file.read_bytes(), inputs, loaded.predict_proba(inputs)))

@@ -7,10 +7,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from cordwood import persist
+from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist import _files, _objects
 from cordwood.persist._arrays import MemoryBudget
-from cordwood.persist._class_schema import Schema
 
 
 def members_of(file):

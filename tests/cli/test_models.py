@@ -33,7 +33,8 @@ def test_malicious_model_is_an_error_about_its_file(folder, capsys, file, comman
     "columns", [{"text": 5}, {"text": []}, {"label": {"a": 1}}, {"id": [None]}]
 )
 def test_columns_of_a_model_must_be_names(folder, capsys, columns):
-    persist.save(api.train(TEXTS, LABELS, recipe="svm"), "model.cordwood", columns=columns)
+    record = persist.TrainingRecord(columns=columns)
+    persist.save(api.train(TEXTS, LABELS, recipe="svm"), "model.cordwood", provenance=record)
     assert main(["predict", "model.cordwood", "rows.jsonl"]) == 1
     (name,) = columns
     assert f"model.cordwood is damaged: its {name} column is" in capsys.readouterr().err

@@ -19,9 +19,8 @@ def folder(tmp_path_factory):
         writer.writerows(row for row in rows if row[1])
     corpus = corpus.select([i for i, text in enumerate(corpus.texts) if text])
     model = api.train(corpus, recipe="quick", encoder=None)
-    persist.save(
-        model, folder / "things.cordwood", fingerprint=corpus.fingerprint(), recipe="quick"
-    )
+    record = persist.TrainingRecord(fingerprint=corpus.fingerprint(), recipe="quick")
+    persist.save(model, folder / "things.cordwood", provenance=record)
     return folder
 
 

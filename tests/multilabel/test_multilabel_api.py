@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cordwood.api import MultiLabelPredictions, evaluate, predict, score_multilabel, train
 from sklearn.metrics import (
     accuracy_score,
     f1_score,
@@ -12,10 +13,9 @@ from sklearn.metrics import (
     precision_recall_fscore_support,
 )
 
-from cordwood.api import MultiLabelPredictions, evaluate, predict, score_multilabel, train
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.persist import load_with_card, save
+from cordwood.persist import TrainingRecord, load_with_card, save
 
 WORDS = {
     "gas": ["pipeline", "methane", "cubic"],
@@ -98,7 +98,12 @@ def test_thresholds_can_be_fixed():
 
 
 def test_model_files(model, tmp_path):
-    path = save(model, tmp_path / "model.cordwood", precision="full", recipe="svm")
+    path = save(
+        model,
+        tmp_path / "model.cordwood",
+        precision="full",
+        provenance=TrainingRecord(recipe="svm"),
+    )
     loaded, card = load_with_card(path)
     assert card.classes == ("gas", "grain", "oil")
     expected, found = predict(model, TEST), predict(loaded, TEST)

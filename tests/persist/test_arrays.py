@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from cordwood._schema.errors import Rejected
 from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
-from cordwood.persist._errors import Rejected
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

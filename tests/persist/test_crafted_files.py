@@ -22,6 +22,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from cordwood import recipes
+from cordwood.ensemble import schema as ensemble_schema
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import RandomForestClassifier
@@ -31,11 +32,11 @@ from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.persist import load, save
-from cordwood.persist.schemas import REGISTRY, _trees
-from cordwood.persist.schemas._text import is_linear_pattern
+from cordwood.persist._registry import BY_CLASS, BY_NAME, interface_of
 from cordwood.rules.estimators import AdaUBoostClassifier
 from cordwood.stacking.combiners import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
+from cordwood.text.schema import is_linear_pattern
 from cordwood.text.vectorizer import TextVectorizer
 from cordwood.text.vectorizer_params import VectorizerParams
 from model_files import forge, load_error, members_of, rewrite, tree_of, write_members
@@ -156,7 +157,7 @@ def change_forest(name, index, value):
 )
 @pytest.mark.parametrize("nodes_per_check", [2, 2**18])
 def test_invalid_forests_are_rejected(change, nodes_per_check, tmp_path, monkeypatch):
-    monkeypatch.setattr(_trees, "_NODES_PER_CHECK", nodes_per_check)
+    monkeypatch.setattr(ensemble_schema, "_NODES_PER_CHECK", nodes_per_check)
     crafted = fit(RandomForestClassifier(3, max_depth=1, random_state=0))
     change(crafted)
     with pytest.raises(ModelFileError):
@@ -459,10 +460,10 @@ def test_gradient_boosting_is_rejected_even_if_trusted(tmp_path):
 def test_schemas_are_of_the_classes_of_recipes_only():
     assert all(
         name.startswith(("cordwood.", "sklearn.")) and name == schema.name
-        for name, schema in REGISTRY.by_name.items()
+        for name, schema in BY_NAME.items()
     )
-    assert len(REGISTRY.by_name) == len(REGISTRY.by_class)
-    for kind in REGISTRY.by_class:
+    assert len(BY_NAME) == len(BY_CLASS)
+    for kind in BY_CLASS:
         assert getattr(import_module(kind.__module__), kind.__qualname__) is kind
 
 
@@ -609,7 +610,7 @@ def test_changed_trees_are_rejected_or_predict(model, tmp_path_factory):
             assert "cannot load" in str(error)
             return
         assert isinstance(loaded, BaseEstimator)
-        if not REGISTRY.interface(loaded).takes_text:
+        if not interface_of(loaded).takes_text:
             return  # without a vectorizer, a valid model of numeric features
         if hasattr(original, "predict_proba"):
             proba = loaded.predict_proba(TEXTS[:5])

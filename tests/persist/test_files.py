@@ -19,7 +19,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cordwood.exceptions import ModelFileError
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.persist import PROTOCOL, ModelCard, load, load_with_card, read_model_card, save
+from cordwood.persist import (
+    PROTOCOL,
+    ModelCard,
+    TrainingRecord,
+    load,
+    load_with_card,
+    read_model_card,
+    save,
+)
 from cordwood.text.vectorizer import TextVectorizer
 from model_files import load_error, members_of, rewrite
 
@@ -39,9 +47,11 @@ def saved(tmp_path_factory):
         fitted(),
         tmp_path_factory.mktemp("models") / "model.cordwood",
         precision="full",
-        fingerprint="abc",
-        recipe="svm",
-        columns={"text": ["title", "body"], "label": "topic"},
+        provenance=TrainingRecord(
+            fingerprint="abc",
+            recipe="svm",
+            columns={"text": ["title", "body"], "label": "topic"},
+        ),
     )
 
 
@@ -220,10 +230,19 @@ def test_model_card_round_trips(saved):
 
 def test_model_card_contains_facts_about_the_training(tmp_path):
     facts = {"training time": "2.1 s"}
-    file = save(StandardScaler().fit(X), tmp_path / "model", training=facts)
+    record = TrainingRecord(training=facts)
+    file = save(StandardScaler().fit(X), tmp_path / "model", provenance=record)
     assert read_model_card(file).training == facts
     with pytest.raises(ModelFileError, match="facts about the training are not texts"):
-        save(StandardScaler().fit(X), tmp_path / "model", training={"seconds": 2.1})
+        record = TrainingRecord(training={"seconds": 2.1})
+        save(StandardScaler().fit(X), tmp_path / "model", provenance=record)
+
+
+def test_model_card_serves_as_the_record_of_another_file(saved, tmp_path):
+    model, card = load_with_card(saved)
+    copy = read_model_card(save(model, tmp_path / "model", provenance=card))
+    assert (copy.fingerprint, copy.recipe, copy.columns) == ("abc", "svm", card.columns)
+    assert copy.precision == "compact"
 
 
 def test_model_card_without_classes(tmp_path):
@@ -324,7 +343,8 @@ def test_save_names_an_invalid_path(tmp_path):
 
 def test_save_rejects_columns_that_are_not_json(tmp_path):
     with pytest.raises(ModelFileError, match="columns must be JSON-serializable"):
-        save(fitted(), tmp_path / "model", columns={"text": {"a", "b"}})
+        record = TrainingRecord(columns={"text": {"a", "b"}})
+        save(fitted(), tmp_path / "model", provenance=record)
     assert not list(tmp_path.iterdir())
 
 

@@ -10,10 +10,10 @@ from hypothesis.extra import numpy as hnp
 
 from cordwood import persist, recipes
 from cordwood.exceptions import ModelFileError
+from cordwood.oof import schema as oof_schema
 from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
-from cordwood.persist import _oof_field
-from cordwood.persist._oof_field import compress_proba, expand_proba
+from cordwood.oof.schema import compress_proba, expand_proba
 from model_files import forge, load_error
 
 TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", "odd")]
@@ -44,7 +44,7 @@ def test_model_without_predictions_has_none(tmp_path):
 
 
 def test_too_many_predictions_are_not_stored(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(_oof_field, "MAX_OOF_SIZE", 20)
+    monkeypatch.setattr(oof_schema, "MAX_OOF_SIZE", 20)
     assert persist.load(persist.save(model, tmp_path / "model")).oof_ is None
 
 
@@ -86,7 +86,7 @@ def test_invalid_arrays_are_rejected(model, tmp_path, monkeypatch, name, change,
         arrays = compress_proba(proba, y)
         return {**arrays, name: change(arrays[name])}
 
-    monkeypatch.setattr(_oof_field, "compress_proba", forge_arrays)
+    monkeypatch.setattr(oof_schema, "compress_proba", forge_arrays)
     file = forge(model, tmp_path / "model")
     assert message in load_error(file)
 

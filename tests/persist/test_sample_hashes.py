@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from cordwood import LinearSVMClassifier, persist
+from cordwood._schema.errors import Rejected
 from cordwood.exceptions import ModelFileError
 from cordwood.persist import sample_hashes
-from cordwood.persist._errors import Rejected
 from cordwood.persist.model_card import parse_card
 from cordwood.persist.sample_hashes import SampleHashes
 
@@ -70,7 +70,11 @@ def test_chance_is_a_collision_rate():
 def test_invalid_hashes_are_neither_saved_nor_loaded(text, tmp_path):
     model = LinearSVMClassifier().fit([[0.0], [1.0]], ["no", "yes"])
     with pytest.raises(ModelFileError, match="invalid hashes"):
-        persist.save(model, tmp_path / "model.cordwood", sample_hashes=text)
+        persist.save(
+            model,
+            tmp_path / "model.cordwood",
+            provenance=persist.TrainingRecord(sample_hashes=text),
+        )
     card = persist.read_model_card(persist.save(model, tmp_path / "model.cordwood"))
     with pytest.raises(Rejected, match="invalid hashes"):
         parse_card(json.dumps({**asdict(card), "sample_hashes": text}).encode())

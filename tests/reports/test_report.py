@@ -12,7 +12,8 @@ from cordwood import FeatureMatrix, api, load, recipes, save
 from cordwood.audit import audit_dataset, check_dataset, find_label_errors
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.metrics import oof_evaluation
-from cordwood.persist import _oof_field, read_model_card
+from cordwood.oof import schema as oof_schema
+from cordwood.persist import TrainingRecord, read_model_card
 from cordwood.reports import (
     Report,
     comparison_report,
@@ -391,9 +392,13 @@ def test_scores_of_a_model_file_are_beside_the_baselines_of_training(corpus, tmp
 @pytest.fixture
 def large_model(corpus, tmp_path, monkeypatch):
     """A model from a file that has too many out-of-fold predictions to store them."""
-    monkeypatch.setattr(_oof_field, "MAX_OOF_SIZE", 20)
+    monkeypatch.setattr(oof_schema, "MAX_OOF_SIZE", 20)
     model = api.train(corpus, recipe="nb", encoder=None, oof=True)
-    path = save(model, tmp_path / "model.cordwood", fingerprint=corpus.fingerprint())
+    path = save(
+        model,
+        tmp_path / "model.cordwood",
+        provenance=TrainingRecord(fingerprint=corpus.fingerprint()),
+    )
     loaded = load(path)
     assert loaded.oof_ is None
     return loaded, read_model_card(path)

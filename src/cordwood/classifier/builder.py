@@ -90,7 +90,7 @@ def _make_recipe(settings: Settings, samples: TrainingSamples) -> Pipeline:
     definition = recipes.find(settings.estimator)
     is_calibrated = (
         settings.calibrate
-        and definition.calibration != "none"
+        and definition.needs_calibration
         and not samples.is_multilabel  # whose pool of members calibrates
         # Cross-validation requires a class with at least two samples.
         and len(samples.classes) < len(samples.y)

@@ -1,23 +1,22 @@
 """Schema of `TextClassifier` in model files: the pipeline, the decision, and what it knows."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import FeatureNames, Labels, Size, choice
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.nested import Estimator
+from cordwood._schema.schema import Schema
 from cordwood.classifier.decision import Decision, TunedDecision
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.columns.roles import ColumnRoles, check_columns
+from cordwood.confidence.schema import ScopeField
 from cordwood.exceptions import CordwoodError
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._evaluation_field import EvaluationField
-from cordwood.persist._fields import FeatureNames, Field, Labels, Size, Sizes, choice
-from cordwood.persist._nested import Estimator
-from cordwood.persist._oof_field import OOFField
-from cordwood.persist._scope_field import ScopeField
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+from cordwood.metrics.schema import EvaluationField
+from cordwood.oof.schema import OOFField
 
 _MAX_NAME_LENGTH = 1000
 
@@ -25,16 +24,13 @@ _MAX_NAME_LENGTH = 1000
 class _EstimatorOrName(Estimator):
     """The name of a recipe, or an unfitted estimator."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Keep a name, convert an estimator."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return value if isinstance(value, str) else super().encode(value, encoder, owner)
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Keep a name, build an estimator."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return node if isinstance(node, str) else super().decode(node, decoder, owner)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check that there is a short name or an estimator."""
         if isinstance(value, str):
             return None if len(value) <= _MAX_NAME_LENGTH else "a short name"
         return super().check(value, sizes)
@@ -43,25 +39,22 @@ class _EstimatorOrName(Estimator):
 class _DecisionField(Field):
     """The parameter `decision`: a name, a `Decision` or None."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the fields of a record."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         if not isinstance(value, Decision):
             return value
         costs = value.cost_matrix
         listed = None if costs is None else np.asarray(costs, np.float64).tolist()
-        return encoder.values.encode({**vars(value), "cost_matrix": listed})
+        return encoder.encode_value({**vars(value), "cost_matrix": listed})
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Build the record, which validates itself."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if node is None or isinstance(node, str):
             return node
-        fields = decoder.values.decode(node)
+        fields = decoder.decode_value(node)
         if not isinstance(fields, dict) or set(fields) != set(Decision.__dataclass_fields__):
             raise Rejected("has a decision of the wrong structure")
         return Decision(**fields)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the type."""
         is_valid = value in (None, "f1", "macro_f1") if not isinstance(value, Decision) else True
         return None if is_valid else "a decision"
 
@@ -71,32 +64,27 @@ class _TunedDecisionField(Field):
 
     _PLAIN = ("optimize", "min_labels", "positive", "threshold", "score")
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store plain values and arrays."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         arrays = {name: getattr(value, name) for name in ("matrix", "thresholds")}
         return {
-            "plain": encoder.values.encode({name: getattr(value, name) for name in self._PLAIN}),
+            "plain": encoder.encode_value({name: getattr(value, name) for name in self._PLAIN}),
             **{
-                name: None if array is None else encoder.arrays.add(np.asarray(array, np.float64))
+                name: None if array is None else encoder.add_array(np.asarray(array, np.float64))
                 for name, array in arrays.items()
             },
         }
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read plain values and arrays."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or set(node) != {"plain", "matrix", "thresholds"}:
             raise Rejected("has a tuned decision of the wrong structure")
-        plain = decoder.values.decode(node["plain"])
+        plain = decoder.decode_value(node["plain"])
         if not isinstance(plain, dict) or set(plain) != set(self._PLAIN):
             raise Rejected("has a tuned decision of the wrong structure")
-        arrays = {
-            name: None if node[name] is None else decoder.arrays.get(node[name])
-            for name in ("matrix", "thresholds")
-        }
-        return TunedDecision(**plain, **arrays)
+        for name in ("matrix", "thresholds"):
+            plain[name] = None if node[name] is None else decoder.get_array(node[name])
+        return TunedDecision(**plain)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check types, shapes and ranges."""
         if not isinstance(value, TunedDecision):
             return "a TunedDecision"
         n_classes = sizes["n_classes"]
@@ -121,19 +109,16 @@ def _is_finite(array: Any, shape: tuple[int, ...]) -> bool:
 class _ColumnsField(Field):
     """Columns of a table by role, or None."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the names by role."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return None if value is None else value.to_dict()
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the names, which are validated."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         try:
             return None if node is None else check_columns(node)
         except (CordwoodError, TypeError) as error:
             raise Rejected(f"has invalid columns ({error})") from None
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the type."""
         return None if isinstance(value, ColumnRoles | None) else "columns by role"
 
 

@@ -221,7 +221,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             samples = samples._replace(X=self._check_features(X, samples.X, reset=True))
         else:
             for name in ("n_features_in_", "feature_names_in_"):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
         built = build_model(self._settings(), samples, sample_weight)
         self.classes_, self.columns_ = samples.classes, samples.roles
         self.input_kind_, self.target_kind_ = samples.input_kind, samples.target_kind
@@ -229,7 +229,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         has_oof = self._wants_oof(built.pipeline) or needs_oof
         self._check_groups(built.pipeline, groups, has_oof=has_oof)
         self.oof_ = self.evaluation_ = self.scope_ = None
-        vars(self).pop("_view", None)
+        self.__dict__.pop("_view", None)
         try:
             # Metadata of the inner pipeline is passed by name, whatever the user routes to this one.
             with config_context(enable_metadata_routing=False):
@@ -596,7 +596,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """
 
         def refit(texts: list[str], labels: NDArray[Any]) -> Explainer:
-            fresh = clone(self).set_params(oof=False, decision=None)
+            fresh: TextClassifier = clone(self).set_params(oof=False, decision=None)
             return fresh.fit(texts, labels).make_explainer(output=output)
 
         return explain_classes(

@@ -158,9 +158,7 @@ def _fit(
 
 def _save(args: Train, model: TextClassifier, data: _Data, cost: _Cost, target: Path) -> None:
     samples, roles = data.samples, data.roles
-    persist.save(
-        model,
-        target,
+    record = persist.TrainingRecord(
         fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
         recipe=args.recipe,
         columns={**data.source.columns, **(roles.to_dict() if roles is not None else {})},
@@ -169,9 +167,9 @@ def _save(args: Train, model: TextClassifier, data: _Data, cost: _Cost, target: 
             **({} if cost.peak is None else {"peak memory": f"{cost.peak / 1e6:,.0f} MB"}),
             "seed": str(args.seed),
         },
-        bundle_encoder=args.bundle_encoder,
         sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
     )
+    persist.save(model, target, bundle_encoder=args.bundle_encoder, provenance=record)
 
 
 def _show(console: Console, args: Train, model: TextClassifier, cost: _Cost) -> None:

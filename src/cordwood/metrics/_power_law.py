@@ -14,13 +14,7 @@ PRIOR_MEAN, PRIOR_SD = np.log(0.2), 0.5
 
 
 class PowerLaws(NamedTuple):
-    """Losses ``a + b * n ** -c`` of n training samples.
-
-    Parameters
-    ----------
-    a, b, c : float64 arrays of shape (n_laws,)
-        Limit for infinitely many samples, factor and exponent; all are non-negative.
-    """
+    """Losses ``a + b * n ** -c`` of n training samples."""
 
     a: Floats
     b: Floats
@@ -35,21 +29,6 @@ def fit_power_laws(
     sizes: Floats, losses: Floats, variances: Floats, prior_means: Floats
 ) -> PowerLaws:
     """Fit an inverse power law to each row of losses by penalized weighted least squares.
-
-    Parameters
-    ----------
-    sizes : float64 array of shape (n_sizes,)
-        Numbers of training samples.
-    losses : float64 array of shape (n_laws, n_sizes)
-        Losses at these sizes.
-    variances : float64 array of shape (n_sizes,)
-        Variances of the losses.
-    prior_means : float64 array of shape (n_laws,)
-        Mean of the normal prior of the logarithm of each exponent.
-
-    Returns
-    -------
-    PowerLaws
 
     Notes
     -----

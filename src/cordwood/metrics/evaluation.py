@@ -168,12 +168,13 @@ def _find_scores(
     classes = []
     for i in np.flatnonzero(~np.isnan(point["class_f1"])).tolist():
         f1 = _make_score(float(point["class_f1"][i]), limits["class_f1"][:, i] if limits else None)
-        if limits and f1 in (0.0, 1.0):
+        if f1.low is not None and f1.high is not None:
+            # F1 of 0 or 1 has no variance in the bootstrap either.
             limit = _perfect_limit(min(int(support[i]), n_units))
-            low, high = float(f1.low or 0.0), float(f1.high or 0.0)
-            f1 = (
-                Score(f1, min(low, limit), 1.0) if f1 == 1 else Score(f1, 0.0, max(high, 1 - limit))
-            )
+            if f1 == 1.0:
+                f1 = Score(1.0, min(f1.low, limit), 1.0)
+            elif f1 == 0.0:
+                f1 = Score(0.0, 0.0, max(f1.high, 1 - limit))
         classes.append(
             ClassScores(
                 label=labels[i],

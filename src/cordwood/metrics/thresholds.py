@@ -103,7 +103,7 @@ def choose_label_thresholds(
         predicted + predicted @ factors.T,
         n_positive + prior_strength,
     )
-    return np.where(n_positive > 0, _GRID[_middle_of_best(f1)], 1.0)
+    return np.asarray(np.where(n_positive > 0, _GRID[_middle_of_best(f1)], 1.0))
 
 
 def _list_midpoints(proba: Float64Array) -> Float64Array:

@@ -24,17 +24,9 @@ _TOLERANCE = 1e-6
 
 
 class LabelPool(NamedTuple):
-    """Weights and intercept of each label.
+    """Weights and intercept of each label."""
 
-    Parameters
-    ----------
-    coef : ndarray of shape (n_members, n_labels)
-        Weights of the members' log-odds.
-    intercept : ndarray of shape (n_labels,)
-        Intercepts.
-    """
-
-    coef: Float64Array
+    coef: Float64Array  # of the members' log-odds, of shape (n_members, n_labels)
     intercept: Float64Array
 
     def predict_proba(self, probas: Float64Array) -> Float64Array:
@@ -50,22 +42,6 @@ def fit_label_pool(
     sample_weight: Float64Array | None = None,
 ) -> LabelPool:
     r"""Fit one logistic regression per label on the log-odds of the members.
-
-    Parameters
-    ----------
-    probas : ndarray of shape (n_members, n_samples, n_labels)
-        Out-of-fold probabilities.
-    Y : ndarray of shape (n_samples, n_labels)
-        Label indicators.
-    seed : int
-        Seed of the subsample on which the shared weights are fitted, if there are many samples
-        and labels.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Sample weights; None means equal weights.
-
-    Returns
-    -------
-    LabelPool
 
     Notes
     -----
@@ -125,23 +101,7 @@ def _fit_logistic(
     center: Float64Array,
     alpha: Float64Array,
 ) -> Float64Array:
-    """Minimize the log loss plus ``alpha * (parameters - center)**2`` by Newton's method.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_members, n_samples)
-        Features.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    weights : ndarray of shape (n_samples,)
-        Sample weights.
-    center, alpha : ndarray of shape (n_members + 1,)
-        Center and strength of the penalty; the intercept is the last parameter.
-
-    Returns
-    -------
-    ndarray of shape (n_members + 1,)
-    """
+    """Minimize the log loss plus ``alpha * (parameters - center)**2`` by Newton's method."""
     features = np.vstack([scores, np.ones(scores.shape[1])])
 
     def loss(parameters: Float64Array) -> float:

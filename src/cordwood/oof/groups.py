@@ -12,21 +12,7 @@ _MIN_AUTO_FOLDS = 3
 
 
 def warn_of_few_groups(groups: Any, cv: Any) -> None:
-    """Warn if groups are so few or so unequal that out-of-fold predictions are misleading.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,) or None
-    cv : object
-        Parameter of the stack. The number of folds counts if it is an integer; "auto" stands for at
-        least three folds; other folds are the user's.
-
-    Warns
-    -----
-    UserWarning
-        If the largest group holds more than half of the samples, or if there are fewer groups than
-        folds.
-    """
+    """Warn if groups are so few or so unequal that out-of-fold predictions are misleading."""
     if groups is None:
         return
     sizes = np.unique(groups, return_counts=True)[1]

@@ -25,22 +25,6 @@ def select_metadata(
 ) -> dict[str, dict[str, Any]]:
     """Return the metadata that each estimator of a stack accepts, without metadata routing.
 
-    Parameters
-    ----------
-    members : sequence of (str, estimator)
-        Base estimators by name.
-    final_estimator : estimator
-    sample_weight : ndarray of shape (n_samples,) or None
-        All estimators that are fitted must accept it.
-    groups : array-like of shape (n_samples,) or None
-    are_members_fitted : bool
-        Whether only the final estimator is fitted.
-
-    Returns
-    -------
-    dict of str to dict
-        Metadata of each base estimator, of "final_estimator" and of "cv".
-
     Examples
     --------
     >>> from sklearn.naive_bayes import MultinomialNB

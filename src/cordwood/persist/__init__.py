@@ -7,13 +7,22 @@ A model file is a zip archive of
 - ``cordwood.json``: the model card with versions, classes, and fingerprint of the training data,
 - ``sha256``: the digests of the other members.
 
-A file may contain only the classes of `cordwood.persist.schemas`, and of these only the attributes
-that predictions need, whose types, shapes, ranges and consistency are checked. `save` runs the
-same checks: a file that `load` would reject is not written.
+A file may contain only classes with a schema (modules named `schema`, next to the estimators), and
+of these only the attributes that predictions need, whose types, shapes, ranges and consistency are
+checked. `save` runs the same checks: a file that `load` would reject is not written.
 """
 
 from cordwood.persist._files import load, load_with_card, read_model_card, save
-from cordwood.persist.model_card import PROTOCOL, ModelCard
-from cordwood.persist.schemas import REGISTRY
+from cordwood.persist._registry import register
+from cordwood.persist.model_card import PROTOCOL, ModelCard, TrainingRecord
 
-__all__ = ["PROTOCOL", "REGISTRY", "ModelCard", "load", "load_with_card", "read_model_card", "save"]
+__all__ = [
+    "PROTOCOL",
+    "ModelCard",
+    "TrainingRecord",
+    "load",
+    "load_with_card",
+    "read_model_card",
+    "register",
+    "save",
+]

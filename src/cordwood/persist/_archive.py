@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.persist._errors import Damaged, Rejected
+from cordwood._schema.errors import Rejected
 
 CARD, TREE, ARRAYS, DIGESTS = "cordwood.json", "model.json", "arrays", "sha256"
 
@@ -33,18 +33,12 @@ _END_SIZE, _END_SIZE_64 = 22, 22 + 20 + 56
 _END_MAGIC, _END_MAGIC_64 = b"PK\x05\x06", b"PK\x06\x06"
 
 
-class Content(NamedTuple):
-    """Verified content of a model file.
+class Damaged(Exception):
+    """The content differs from what was written; the message is the reason."""
 
-    Parameters
-    ----------
-    card, tree : bytes
-        The model card and the object tree, as JSON.
-    arrays : uint8 array
-        The concatenated arrays.
-    file_size : int
-        Size of the file.
-    """
+
+class Content(NamedTuple):
+    """Verified content of a model file."""
 
     card: bytes
     tree: bytes
@@ -58,13 +52,7 @@ def memory_limit(file_size: int) -> int:
 
 
 class ArchiveWriter:
-    """Writes the members of a model file one after another; a context manager.
-
-    Parameters
-    ----------
-    file : binary file object
-        Opened for writing.
-    """
+    """Writes the members of a model file one after another; a context manager."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._archive = ZipFile(file, "w", ZIP_DEFLATED)
@@ -115,15 +103,7 @@ def read_card(file: IO[bytes]) -> bytes:
 
 
 def read_content(file: IO[bytes]) -> Content:
-    """Read and verify all members.
-
-    Raises
-    ------
-    Damaged
-        If a digest differs or the archive is incomplete.
-    Rejected
-        If the members are not those of a model file or are too large.
-    """
+    """Read all members; raise Damaged or Rejected unless they are complete, valid and not large."""
     archive = _open_archive(file)
     members = {member.filename: member for member in archive.infolist()}
     if sorted(members) != sorted((CARD, TREE, ARRAYS, DIGESTS)) or len(archive.infolist()) != 4:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.persist._errors import Rejected, shorten
+from cordwood._schema.errors import Rejected, shorten
 
 Array = NDArray[Any]
 
@@ -47,11 +47,7 @@ class MemoryBudget:
     """Counts the memory that a model takes when it is loaded.
 
     `save` and `load` count the same numbers, so that a file that exceeds the limit is not written.
-
-    Parameters
-    ----------
-    limit : int or None, default=None
-        Limit in bytes. None counts without a limit.
+    `save` counts without a limit, because it depends on the size of the file.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -73,15 +69,7 @@ class MemoryBudget:
 
 
 class ArrayWriter:
-    """Writes arrays to a sink and keeps the table of them.
-
-    Parameters
-    ----------
-    sink : Sink
-        Where the bytes are written.
-    budget : MemoryBudget
-        Counts the memory of the arrays when they are loaded.
-    """
+    """Writes arrays to a sink and keeps the table of them."""
 
     def __init__(self, sink: Sink, budget: MemoryBudget) -> None:
         self.table: list[dict[str, Any]] = []
@@ -152,17 +140,7 @@ class ArrayWriter:
 
 
 class ArrayReader:
-    """Reads arrays from the table and the concatenated bytes of a model file.
-
-    Parameters
-    ----------
-    table : object
-        The table, as parsed from an untrusted file.
-    content : uint8 array
-        The concatenated bytes.
-    budget : MemoryBudget
-        Limits the memory of the arrays.
-    """
+    """Reads arrays from the table and the concatenated bytes of an untrusted file."""
 
     def __init__(self, table: Any, content: NDArray[np.uint8], budget: MemoryBudget) -> None:
         self.budget = budget

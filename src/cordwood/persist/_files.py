@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -12,31 +12,31 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._base import atomic
+from cordwood._schema.errors import Rejected, shorten
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._archive import (
     ARRAYS,
     CARD,
     TREE,
     ArchiveWriter,
+    Damaged,
     memory_limit,
     read_card,
     read_content,
 )
 from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
-from cordwood.persist._errors import Damaged, Rejected, describe_error, shorten
-from cordwood.persist._objects import ModelDecoder, ModelEncoder, resolve_trusted
+from cordwood.persist._objects import ModelDecoder, ModelEncoder, Trusted, resolve_trusted
+from cordwood.persist._registry import interface_of
 from cordwood.persist.model_card import (
     ModelCard,
+    TrainingRecord,
     check_classes,
     format_card,
     make_card,
     parse_card,
 )
-from cordwood.persist.schemas import REGISTRY
 
 _T = TypeVar("_T")
-
-PRECISIONS = ("compact", "full")
 
 
 def save(
@@ -46,11 +46,7 @@ def save(
     precision: str = "compact",
     bundle_encoder: bool = False,
     trusted: Iterable[type | str] = (),
-    fingerprint: str | None = None,
-    recipe: str | None = None,
-    columns: Mapping[str, Any] | None = None,
-    training: Mapping[str, str] | None = None,
-    sample_hashes: str | None = None,
+    provenance: TrainingRecord | None = None,
 ) -> Path:
     """Write a fitted model to a file.
 
@@ -76,17 +72,8 @@ def save(
         Further classes that the model may contain, or their full names. Their attributes must be
         numbers, strings, lists, tuples, dicts, sets, arrays, sparse matrices or estimators. `load`
         needs the same list.
-    fingerprint : str, optional
-        Hash of the training data, as returned by `Corpus.fingerprint`.
-    recipe : str, optional
-        Name of the recipe.
-    columns : mapping, optional
-        Columns of the training file, as JSON-serializable values.
-    training : mapping of str to str, optional
-        Facts about the training, such as its time, which reports show.
-    sample_hashes : str, optional
-        Hashes of the training samples, as returned by `SampleHashes.encode` of
-        `cordwood.persist.sample_hashes`.
+    provenance : TrainingRecord, optional
+        How the model was trained, for the model card.
 
     Returns
     -------
@@ -125,7 +112,7 @@ def save(
             "it is a directory" if target.is_dir() else f"directory {target.parent} does not exist"
         )
         raise ModelFileError(f"cannot write {path}: {reason}")
-    if precision not in PRECISIONS:
+    if precision not in ("compact", "full"):
         raise ModelFileError(f"precision must be 'compact' or 'full'; got {precision!r}")
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
@@ -133,17 +120,8 @@ def save(
         )
     classes = resolve_trusted(trusted)
     check_is_fitted(model, msg="this %(name)s is not fitted; fit it before saving it")
-    card = make_card(
-        model,
-        precision=precision,
-        fingerprint=fingerprint,
-        recipe=recipe,
-        columns=columns,
-        training=training,
-        sample_hashes=sample_hashes,
-    )
     try:
-        card_content = format_card(card)
+        card = format_card(make_card(model, precision, provenance or TrainingRecord()))
     except Rejected as reason:
         raise ModelFileError(f"cannot write {path}: {reason}") from None
     try:
@@ -151,7 +129,7 @@ def save(
             _write(
                 file,
                 model,
-                card_content,
+                card,
                 classes,
                 is_compact=precision == "compact",
                 bundles_encoder=bundle_encoder,
@@ -163,7 +141,7 @@ def save(
     except Exception as error:
         # The checks may call code of any estimator.
         raise ModelFileError(
-            f"cannot write {path}: the model is not valid ({describe_error(error)})"
+            f"cannot write {path}: the model is not valid ({_describe(error)})"
         ) from error
     return target
 
@@ -203,47 +181,16 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()) ->
     See Also
     --------
     save : Write a model file.
-    load_with_card : Load a model and its metadata.
+    read_model_card : Read the metadata of a model file.
     """
-    classes = resolve_trusted(trusted)
-    card, model = _open(path, lambda file: _read(file, classes))
-    _check_sklearn_version(card, path)
-    return model
+    return _load(path, trusted)[0]
 
 
 def load_with_card(
     path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()
 ) -> tuple[Any, ModelCard]:
-    """Load a model file together with its metadata, reading the file once.
-
-    Parameters
-    ----------
-    path : str or path-like
-        File written by `save`.
-    trusted : iterable of type or str, default=()
-        Further classes that are accepted, as in `load`.
-
-    Returns
-    -------
-    model : estimator
-        Fitted model, as returned by `load`.
-    card : ModelCard
-        Versions, classes and origin of the model, as stated in the file.
-
-    Raises
-    ------
-    ModelFileError
-        If `load` raises it.
-
-    Warns
-    -----
-    UserWarning
-        If the file was written with another minor version of scikit-learn.
-    """
-    classes = resolve_trusted(trusted)
-    card, model = _open(path, lambda file: _read(file, classes))
-    _check_sklearn_version(card, path)
-    return model, card
+    """Load a model file together with its metadata, reading the file once; see `load`."""
+    return _load(path, trusted)
 
 
 def read_model_card(path: str | os.PathLike[str]) -> ModelCard:
@@ -271,8 +218,8 @@ def read_model_card(path: str | os.PathLike[str]) -> ModelCard:
 def _write(
     file: IO[bytes],
     model: Any,
-    card_content: bytes,
-    trusted: Mapping[str, type],
+    card: bytes,
+    trusted: Trusted,
     *,
     is_compact: bool,
     bundles_encoder: bool,
@@ -284,29 +231,38 @@ def _write(
         with archive.open(ARRAYS) as member:
             arrays = ArrayWriter(member, budget)
             encoder = ModelEncoder(
-                REGISTRY,
-                arrays,
-                is_compact=is_compact,
-                bundles_encoder=bundles_encoder,
-                trusted=trusted,
+                arrays, is_compact=is_compact, bundles_encoder=bundles_encoder, trusted=trusted
             )
             tree = {"model": encoder.encode(model), "arrays": arrays.table}
         archive.write(TREE, json.dumps(tree, separators=(",", ":")).encode())
-        archive.write(CARD, card_content)
+        archive.write(CARD, card)
         archive.write_digests()
     budget.check(memory_limit(file.tell()))
 
 
 def _check_input(model: Any) -> None:
     """Raise Rejected if a model takes columns of several kinds that nothing converts."""
-    if REGISTRY.interface(model).input_kinds is not None:
+    if interface_of(model).input_kinds is not None:
         raise Rejected(
             "takes columns of several kinds; make its first step a TableConverter, as "
             "recipes.make(columns=...) does"
         )
 
 
-def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]:
+def _load(path: str | os.PathLike[str], trusted: Iterable[type | str]) -> tuple[Any, ModelCard]:
+    classes = resolve_trusted(trusted)
+    card, model = _open(path, lambda file: _read(file, classes))
+    saved, installed = shorten(card.versions.get("scikit-learn", "?")), version("scikit-learn")
+    if saved.split(".")[:2] != installed.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {saved}, but {installed} is installed; its "
+            "predictions may differ: retrain the model, or install that version",
+            stacklevel=3,  # the caller of `load`
+        )
+    return model, card
+
+
+def _read(file: IO[bytes], trusted: Trusted) -> tuple[ModelCard, Any]:
     """Verify the digests, then parse and build the model."""
     content = read_content(file)
     card = parse_card(content.card)
@@ -316,7 +272,7 @@ def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]
             raise Rejected("has an object tree of the wrong structure")
         budget = MemoryBudget(memory_limit(content.file_size))
         arrays = ArrayReader(tree["arrays"], content.arrays, budget)
-        model = ModelDecoder(REGISTRY, arrays, trusted=trusted).decode(tree["model"])
+        model = ModelDecoder(arrays, trusted=trusted).decode(tree["model"])
         if not isinstance(model, BaseEstimator):
             raise Rejected(f"contains no estimator, but an object of type {type(model).__name__}")
         check_is_fitted(model)
@@ -326,7 +282,7 @@ def _read(file: IO[bytes], trusted: Mapping[str, type]) -> tuple[ModelCard, Any]
         raise
     except Exception as error:
         # The digests match, so that the file was written like this.
-        raise Rejected(f"is not a valid model ({describe_error(error)})") from error
+        raise Rejected(f"is not a valid model ({_describe(error)})") from error
     return card, model
 
 
@@ -346,18 +302,11 @@ def _open(path: str | os.PathLike[str], read: Callable[[IO[bytes]], _T]) -> _T:
         raise
     except Exception as error:
         # A damaged file may raise anything in zipfile, zlib or json.
-        detail = shorten(error) if isinstance(error, Damaged) else describe_error(error)
+        detail = shorten(error) if isinstance(error, Damaged) else _describe(error)
         raise ModelFileError(
             f"{path} is damaged or truncated ({detail}); copy or save it again"
         ) from error
 
 
-def _check_sklearn_version(card: ModelCard, path: str | os.PathLike[str]) -> None:
-    """Warn the caller of the calling function if scikit-learn has another minor version."""
-    saved, installed = shorten(card.versions.get("scikit-learn", "?")), version("scikit-learn")
-    if saved.split(".")[:2] != installed.split(".")[:2]:
-        warnings.warn(
-            f"{path} was saved with scikit-learn {saved}, but {installed} is installed; its "
-            "predictions may differ: retrain the model, or install that version",
-            stacklevel=3,
-        )
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {shorten(error)}"

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from cordwood._schema.errors import Rejected, shorten
+from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._arrays import ArrayReader, ArrayWriter
-from cordwood.persist._class_schema import Interface, Schema
-from cordwood.persist._errors import Rejected, shorten
 from cordwood.persist._plain_values import ValueDecoder, ValueEncoder
+from cordwood.persist._registry import BY_CLASS, BY_NAME, interface_of
 
 Trusted = Mapping[str, type]
 
@@ -46,78 +47,28 @@ def _import_class(name: str) -> Any:
         ) from error
 
 
-class Registry:
-    """The schemas by class and by name.
-
-    Parameters
-    ----------
-    schemas : iterable of Schema
-        One for each class that a model file may contain.
-    """
-
-    def __init__(self, schemas: Iterable[Schema]) -> None:
-        self.by_class: dict[type, Schema] = {}
-        self.by_name: dict[str, Schema] = {}
-        self.add(schemas)
-
-    def add(self, schemas: Iterable[Schema]) -> None:
-        """Add the schemas of a package that is above this one."""
-        for schema in schemas:
-            self.by_class[schema.cls] = self.by_name[schema.name] = schema
-
-    def interface(self, model: Any) -> Interface:
-        """Return the interface of an object; that of other classes and unfitted ones is unknown."""
-        schema = self.by_class.get(type(model))
-        if schema is None or not schema.is_fitted(model):
-            return Interface(is_fitted=None if schema is None else False)
-        interface = schema.interface(model, self.interface)
-        return interface._replace(is_fitted=True) if schema.required else interface
-
-
 class ModelEncoder:
-    """Converts a fitted estimator to JSON and arrays, after checking it.
-
-    Parameters
-    ----------
-    registry : Registry
-        Schemas of the classes that a file may contain.
-    arrays : ArrayWriter
-        Stores the arrays.
-    is_compact : bool
-        Whether coefficients may be stored in lower precision.
-    bundles_encoder : bool
-        Whether the file contains sentence encoders.
-    trusted : mapping of str to type
-        Further classes.
-    """
+    """Converts a fitted estimator to JSON and arrays, after checking it."""
 
     def __init__(
-        self,
-        registry: Registry,
-        arrays: ArrayWriter,
-        *,
-        is_compact: bool,
-        bundles_encoder: bool,
-        trusted: Trusted,
+        self, arrays: ArrayWriter, *, is_compact: bool, bundles_encoder: bool, trusted: Trusted
     ) -> None:
-        self.registry = registry
-        self.arrays = arrays
-        self.budget = arrays.budget
         self.is_compact = is_compact
         self.bundles_encoder = bundles_encoder
-        self.values = ValueEncoder(arrays, self.encode)
-        # Largest Euclidean norm of the samples of the estimator that is being encoded.
         self.input_norm: float | None = None
+        self.interface_of = interface_of
+        self.encode_value = ValueEncoder(arrays, self.encode).encode
+        self.add_array, self.add_strings = arrays.add, arrays.add_strings
+        self.spend = arrays.budget.spend
         self._trusted = trusted
 
     def encode(self, model: Any) -> dict[str, Any]:
         """Convert an estimator; raise Rejected if `load` would not accept it."""
-        schema = self.registry.by_class.get(type(model))
+        schema = BY_CLASS.get(type(model))
         if schema is None:
             return self._encode_trusted(model)
-        is_trusted = full_name(schema.cls) in self._trusted
         params = schema.params(model)
-        _check_params(schema, params, model, is_trusted)
+        _check_params(schema, params, model, full_name(schema.cls) in self._trusted)
         defaults = schema.defaults()
         node: dict[str, Any] = {
             "class": schema.name,
@@ -130,7 +81,7 @@ class ModelEncoder:
         for name, each in schema.nested.items():
             node.setdefault("nested", {})[name] = each.encode(getattr(model, name), self, model)
         if schema.is_fitted(model):
-            schema.check_fitted(model, self.registry.interface)
+            schema.check_fitted(model, interface_of)
             node["fitted"] = {
                 name: each.encode(getattr(model, name, None), self, model)
                 for name, each in schema.fitted.items()
@@ -140,7 +91,7 @@ class ModelEncoder:
 
     def _encode_param(self, schema: Schema, name: str, value: Any) -> Any:
         try:
-            return self.values.encode(value)
+            return self.encode_value(value)
         except Rejected as reason:
             raise Rejected(f"has a {schema.cls.__name__} whose parameter {name} {reason}") from None
 
@@ -151,36 +102,19 @@ class ModelEncoder:
         if not hasattr(model, "__dict__"):
             raise Rejected(f"contains a {name}, which has no attributes that could be stored")
         state = {
-            attribute: _drop_generator(attribute, value)
+            attribute: self.encode_value(_to_storable(attribute, value))
             for attribute, value in vars(model).items()
-            if attribute != "n_jobs"
         }
-        if "n_jobs" in vars(model):
-            state["n_jobs"] = None
-        return {
-            "class": name,
-            "state": {attribute: self.values.encode(value) for attribute, value in state.items()},
-        }
+        return {"class": name, "state": state}
 
 
 class ModelDecoder:
-    """Builds estimators from JSON and arrays of an untrusted file.
+    """Builds estimators from JSON and arrays of an untrusted file."""
 
-    Parameters
-    ----------
-    registry : Registry
-        Schemas of the classes that a file may contain.
-    arrays : ArrayReader
-        Contains the arrays.
-    trusted : mapping of str to type
-        Further classes.
-    """
-
-    def __init__(self, registry: Registry, arrays: ArrayReader, *, trusted: Trusted) -> None:
-        self.registry = registry
-        self.arrays = arrays
-        self.budget = arrays.budget
-        self.values = ValueDecoder(arrays, self.decode)
+    def __init__(self, arrays: ArrayReader, *, trusted: Trusted) -> None:
+        self.decode_value = ValueDecoder(arrays, self.decode).decode
+        self.get_array, self.get_strings = arrays.get, arrays.get_strings
+        self.spend = arrays.budget.spend
         self._trusted = trusted
 
     def trusts(self, kind: type) -> bool:
@@ -191,7 +125,7 @@ class ModelDecoder:
         """Build an estimator; raise an exception if it is not valid."""
         if not isinstance(node, dict) or not isinstance(name := node.get("class"), str):
             raise Rejected("has an object without a class")
-        schema = self.registry.by_name.get(name)
+        schema = BY_NAME.get(name)
         if schema is None:
             return self._decode_trusted(name, node)
         _check_keys(node, {"class", "params"}, {"nested", "fitted"})
@@ -199,7 +133,7 @@ class ModelDecoder:
         stored = _expect_mapping(node["params"])
         if unknown := set(stored) - set(params):
             raise Rejected(f"has a {schema.cls.__name__} with a parameter {shorten(min(unknown))}")
-        params.update({param: self.values.decode(value) for param, value in stored.items()})
+        params.update({param: self.decode_value(value) for param, value in stored.items()})
         model = _make_bare(schema.cls)
         nested = _expect_mapping(node.get("nested", {}))
         if set(nested) != set(schema.nested):
@@ -213,7 +147,7 @@ class ModelDecoder:
         # Values that a file does not contain, such as n_jobs, are replaced as in `save`.
         params = schema.params(model)
         vars(model).update(params)
-        _check_params(schema, params, model, full_name(schema.cls) in self._trusted)
+        _check_params(schema, params, model, self.trusts(schema.cls))
         if "fitted" in node:
             self._decode_fitted(schema, model, _expect_mapping(node["fitted"]))
         return model
@@ -223,7 +157,7 @@ class ModelDecoder:
         for name, each in schema.fitted.items():
             if name in fitted:
                 vars(model)[name] = each.decode(fitted[name], self, model)
-        schema.check_fitted(model, self.registry.interface)
+        schema.check_fitted(model, interface_of)
         schema.finish(model)
 
     def _decode_trusted(self, name: str, node: Mapping[str, Any]) -> Any:
@@ -233,7 +167,7 @@ class ModelDecoder:
         _check_keys(node, {"class", "state"})
         state = _expect_mapping(node["state"])
         model = _make_bare(kind)
-        vars(model).update({key: self.values.decode(value) for key, value in state.items()})
+        vars(model).update({key: self.decode_value(value) for key, value in state.items()})
         return model
 
 
@@ -258,10 +192,11 @@ def _is_default(value: Any, default: Any) -> bool:
     )
 
 
-def _drop_generator(attribute: str, value: Any) -> Any:
-    """Replace a random generator, which a file cannot contain, by None."""
+def _to_storable(attribute: str, value: Any) -> Any:
+    """Replace a random generator, which a file cannot contain, and the number of jobs by None."""
     is_generator = isinstance(value, np.random.RandomState | np.random.Generator)
-    return None if attribute == "random_state" and is_generator else value
+    is_dropped = attribute == "n_jobs" or (attribute == "random_state" and is_generator)
+    return None if is_dropped else value
 
 
 def _explain_unknown(name: str, when: str) -> str:

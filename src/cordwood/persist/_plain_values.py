@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from cordwood._schema.errors import Rejected, expect_list, shorten
+from cordwood._schema.fields import to_object_array
 from cordwood.persist._arrays import ArrayReader, ArrayWriter
-from cordwood.persist._errors import Rejected, shorten
 
 _MAX_INTEGER = 2**63
 _MAX_STRING = 10**6
@@ -26,6 +27,7 @@ _SPARSE = {
     "csc_matrix": sp.csc_matrix,
     "csc_array": sp.csc_array,
 }
+_SPARSE_ARRAYS = ("indptr", "indices", "data")
 _SCALARS = {
     np.dtype(name).name: np.dtype(name).type
     for name in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
@@ -33,15 +35,7 @@ _SCALARS = {
 
 
 class ValueEncoder:
-    """Converts values to JSON.
-
-    Parameters
-    ----------
-    arrays : ArrayWriter
-        Stores the arrays.
-    encode_object : callable
-        Converts an estimator to JSON, or raises Rejected.
-    """
+    """Converts values to JSON, and estimators with `encode_object`."""
 
     def __init__(self, arrays: ArrayWriter, encode_object: Callable[[Any], Any]) -> None:
         self._arrays = arrays
@@ -96,19 +90,8 @@ class ValueEncoder:
         return {"sparse": {"type": type(matrix).__name__, "shape": list(matrix.shape), **arrays}}
 
 
-_SPARSE_ARRAYS = ("indptr", "indices", "data")
-
-
 class ValueDecoder:
-    """Converts JSON to values.
-
-    Parameters
-    ----------
-    arrays : ArrayReader
-        Contains the arrays.
-    decode_object : callable
-        Builds an estimator, or raises Rejected.
-    """
+    """Converts JSON of an untrusted file to values, and estimators with `decode_object`."""
 
     def __init__(self, arrays: ArrayReader, decode_object: Callable[[Any], Any]) -> None:
         self._arrays = arrays
@@ -123,7 +106,7 @@ class ValueDecoder:
         }
 
     def decode(self, node: Any) -> Any:
-        """Convert parsed JSON from an untrusted file."""
+        """Convert a value; raise Rejected if it is not valid."""
         if node is None or isinstance(node, bool | float):
             return node
         if isinstance(node, int):
@@ -136,13 +119,13 @@ class ValueDecoder:
             raise Rejected("has a value without a type")
         [(tag, content)] = node.items()
         if tag in _CONTAINERS:
-            return _CONTAINERS[tag](map(self.decode, _expect_list(content)))
+            return _CONTAINERS[tag](map(self.decode, expect_list(content)))
         if tag not in self._tags:
             raise Rejected(f"has a value of the unknown type {shorten(tag)}")
         return self._tags[tag](content)
 
     def _decode_dict(self, node: Any) -> Any:
-        pairs = [_expect_list(pair, 2) for pair in _expect_list(node)]
+        pairs = [expect_list(pair, 2) for pair in expect_list(node)]
         return {self.decode(key): self.decode(value) for key, value in pairs}
 
     def _decode_strings(self, node: Any) -> Any:
@@ -155,26 +138,24 @@ class ValueDecoder:
         return np.array(strings, f"U{width}").reshape(shape)
 
     def _decode_objects(self, node: Any) -> Any:
-        shape, values = _expect_list(node, 2)
-        values = [self.decode(each) for each in _expect_list(values)]
-        array = np.empty(len(values), object)
-        array[:] = values
-        return array.reshape(_check_shape(shape, len(values)))
+        shape, values = expect_list(node, 2)
+        values = [self.decode(each) for each in expect_list(values)]
+        return to_object_array(values).reshape(_check_shape(shape, len(values)))
 
     def _decode_sparse(self, node: Any) -> Any:
         kind = _SPARSE.get(str(node.get("type"))) if isinstance(node, dict) else None
         if kind is None:
             raise Rejected("has a sparse matrix of an unknown type")
         indptr, indices, data = (self._arrays.get(node.get(name)) for name in _SPARSE_ARRAYS)
-        shape = _expect_list(node.get("shape"), 2)
+        shape = expect_list(node.get("shape"), 2)
         if not all(type(n) is int and 0 <= n < 2**31 for n in shape):
             raise Rejected("has a sparse matrix of an invalid shape")
         n_major, n_minor = shape if kind in (sp.csr_matrix, sp.csr_array) else shape[::-1]
-        check_sparse(indptr, indices, data, n_major, n_minor)
+        _check_sparse(indptr, indices, data, n_major, n_minor)
         return kind((data, indices, indptr), shape=tuple(shape))
 
 
-def check_sparse(indptr: Any, indices: Any, data: Any, n_major: int, n_minor: int) -> None:
+def _check_sparse(indptr: Any, indices: Any, data: Any, n_major: int, n_minor: int) -> None:
     """Raise Rejected unless the arrays are a sparse matrix with sorted, unique indices."""
     is_integer = indptr.dtype.kind in "iu" and indices.dtype.kind in "iu"
     if not is_integer or not indptr.ndim == indices.ndim == data.ndim == 1:
@@ -192,7 +173,7 @@ def check_sparse(indptr: Any, indices: Any, data: Any, n_major: int, n_minor: in
 
 
 def _decode_scalar(node: Any) -> Any:
-    name, value = _expect_list(node, 2)
+    name, value = expect_list(node, 2)
     if name == "str":
         return np.str_(_check_string(value) if isinstance(value, str) else "")
     if name == "bool" and isinstance(value, bool):
@@ -215,14 +196,8 @@ def _check_string(value: str) -> str:
 
 
 def _check_shape(shape: Any, size: int) -> tuple[int, ...]:
-    shape = _expect_list(shape)
+    shape = expect_list(shape)
     is_valid = all(type(n) is int and 0 <= n <= size for n in shape)
     if not is_valid or len(shape) > 8 or np.prod(shape, dtype=object) != size:
         raise Rejected("has an array of an invalid shape")
     return tuple(shape)
-
-
-def _expect_list(node: Any, length: int | None = None) -> list[Any]:
-    if not isinstance(node, list) or length not in (None, len(node)):
-        raise Rejected("has a value of the wrong structure")
-    return node

@@ -1,14 +1,13 @@
 """The model card: metadata of a model file."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from platform import python_version
 from typing import Any
 
-from cordwood.persist._errors import Rejected, shorten
+from cordwood._schema.errors import Rejected, shorten
 from cordwood.persist.sample_hashes import SampleHashes
 
 PROTOCOL = 1
@@ -17,8 +16,35 @@ _PACKAGES = ("cordwood", "numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelCard:
-    """Metadata of a model file.
+class TrainingRecord:
+    """How a model was trained, as far as its file states it.
+
+    Parameters
+    ----------
+    fingerprint : str, optional
+        Hash of the training data, as returned by `Corpus.fingerprint`.
+    recipe : str, optional
+        Name of the recipe.
+    columns : dict, default={}
+        Columns of the training file, such as ``{"text": ["title", "body"]}``, as JSON-serializable
+        values.
+    training : dict of str to str, default={}
+        Facts about the training, such as its time, which reports show.
+    sample_hashes : str, optional
+        Hashes of the training samples, as returned by `SampleHashes.encode` of
+        `cordwood.persist.sample_hashes`.
+    """
+
+    fingerprint: str | None = None
+    recipe: str | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, str] = field(default_factory=dict)
+    sample_hashes: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCard(TrainingRecord):
+    """Metadata of a model file: those of `TrainingRecord`, and those of the file.
 
     Parameters
     ----------
@@ -32,16 +58,6 @@ class ModelCard:
         Precision of the coefficients.
     classes : tuple of str, default=()
         Labels as text, in the order of `classes_` of the model; empty if it has none.
-    fingerprint : str, optional
-        Hash of the training data, as returned by `Corpus.fingerprint`.
-    recipe : str, optional
-        Name of the recipe.
-    columns : dict, default={}
-        Columns of the training file, such as ``{"text": ["title", "body"]}``.
-    training : dict of str to str, default={}
-        Facts about the training, such as its time.
-    sample_hashes : str, optional
-        Hashes of the training samples, see `cordwood.persist.sample_hashes`.
     """
 
     protocol: int
@@ -49,23 +65,9 @@ class ModelCard:
     created: str
     precision: str = "compact"
     classes: tuple[str, ...] = ()
-    fingerprint: str | None = None
-    recipe: str | None = None
-    columns: dict[str, Any] = field(default_factory=dict)
-    training: dict[str, str] = field(default_factory=dict)
-    sample_hashes: str | None = field(default=None, repr=False)
 
 
-def make_card(
-    model: Any,
-    *,
-    precision: str,
-    fingerprint: str | None,
-    recipe: str | None,
-    columns: Mapping[str, Any] | None,
-    training: Mapping[str, str] | None,
-    sample_hashes: str | None,
-) -> ModelCard:
+def make_card(model: Any, precision: str, provenance: TrainingRecord) -> ModelCard:
     """Make the card of a model that is about to be written."""
     return ModelCard(
         protocol=PROTOCOL,
@@ -73,11 +75,8 @@ def make_card(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         precision=precision,
         classes=_list_classes(model),
-        fingerprint=fingerprint,
-        recipe=recipe,
-        columns=dict(columns or {}),
-        training=dict(training or {}),
-        sample_hashes=sample_hashes,
+        # By name, because the card of another file is a record too.
+        **{each.name: getattr(provenance, each.name) for each in fields(TrainingRecord)},
     )
 
 
@@ -92,32 +91,22 @@ def _list_classes(model: Any) -> tuple[str, ...]:
 
 
 def format_card(card: ModelCard) -> bytes:
-    """Convert a card to JSON.
-
-    Raises
-    ------
-    Rejected
-        If `columns` are not JSON-serializable, or `training` or `sample_hashes` are invalid.
-    """
-    _check_sample_hashes(card)
-    _check_training(card)
+    """Convert a card to JSON; raise Rejected if its columns, facts or hashes are not valid."""
+    _check_record(card)
     try:
         return json.dumps(asdict(card), indent=2).encode()
     except (TypeError, ValueError) as error:
         raise Rejected(f"columns must be JSON-serializable ({shorten(error)})") from None
 
 
-def _check_sample_hashes(card: ModelCard) -> None:
+def _check_record(record: TrainingRecord) -> None:
     try:
-        if card.sample_hashes is not None:
-            SampleHashes.decode(card.sample_hashes)
+        if record.sample_hashes is not None:
+            SampleHashes.decode(record.sample_hashes)
     except (TypeError, ValueError) as error:
         raise Rejected(f"has a model card with invalid hashes ({shorten(error)})") from None
-
-
-def _check_training(card: ModelCard) -> None:
-    is_valid = isinstance(card.training, dict) and all(
-        isinstance(text, str) for text in (*card.training, *card.training.values())
+    is_valid = isinstance(record.training, dict) and all(
+        isinstance(text, str) for text in (*record.training, *record.training.values())
     )
     if not is_valid:
         raise Rejected("has a model card whose facts about the training are not texts")
@@ -125,8 +114,8 @@ def _check_training(card: ModelCard) -> None:
 
 def parse_card(content: bytes) -> ModelCard:
     """Parse and validate the card of an untrusted file."""
-    fields = json.loads(content)
-    protocol = fields["protocol"]
+    stored = json.loads(content)
+    protocol = stored["protocol"]
     if type(protocol) is not int or protocol < 1:
         raise Rejected(f"has no valid protocol number: {shorten(protocol)}")
     if protocol > PROTOCOL:
@@ -134,13 +123,12 @@ def parse_card(content: bytes) -> ModelCard:
             f"has protocol {protocol}, but cordwood {version('cordwood')} supports protocols up to "
             f"{PROTOCOL}; upgrade cordwood"
         )
-    card = ModelCard(**{**fields, "classes": tuple(fields["classes"])})
+    card = ModelCard(**{**stored, "classes": tuple(stored["classes"])})
     texts = (*card.versions, *card.versions.values(), card.created, card.precision, *card.classes)
     optional = [text for text in (card.fingerprint, card.recipe) if text is not None]
     if not all(isinstance(text, str) for text in (*texts, *optional)):
         raise Rejected("has a model card with a value of the wrong type")
     if not isinstance(card.columns, dict):
         raise Rejected("has a model card whose columns are not a mapping")
-    _check_sample_hashes(card)
-    _check_training(card)
+    _check_record(card)
     return card

@@ -17,9 +17,9 @@ from scipy.stats import poisson
 
 from cordwood._base.duplicates import hashable_samples
 
+# Of more samples, those with the smallest hashes are stored, and only test samples with hashes up
+# to the largest of these can be found.
 MAX_HASHES = 1 << 20
-"""Largest number of hashes in a file. Of more samples, those with the smallest hashes are stored,
-and only test samples with hashes up to the largest of these can be found."""
 
 _N_VALUES = 2.0**32
 _SIGNIFICANCE = 0.001
@@ -29,11 +29,6 @@ _SIGNIFICANCE = 0.001
 class SampleHashes:
     """Sorted hashes of distinct training samples.
 
-    Parameters
-    ----------
-    values : uint32 array
-        Strictly increasing hashes, at most `MAX_HASHES`.
-
     Examples
     --------
     >>> hashes = SampleHashes.from_samples(["it purrs", "it barks"])
@@ -41,7 +36,7 @@ class SampleHashes:
     array([ True, False])
     """
 
-    values: NDArray[np.uint32]
+    values: NDArray[np.uint32]  # strictly increasing, at most MAX_HASHES
 
     @classmethod
     def from_samples(cls, X: Any) -> Self:

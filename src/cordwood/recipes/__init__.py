@@ -160,7 +160,7 @@ def make(
 
     See Also
     --------
-    cordwood.train : Make and fit the pipeline of a recipe.
+    cordwood.TextClassifier : Fits a recipe, with an encoder and calibrated probabilities.
 
     Notes
     -----
@@ -202,7 +202,7 @@ def make(
 def _check_table(name: str, input: InputType, columns: Any, text_views: Any) -> TableSettings:
     if isinstance(columns, str) and columns == "auto":
         raise CordwoodError(
-            "columns='auto' needs the samples; pass it to cordwood.train, or pass the result of "
+            "columns='auto' needs the samples; pass it to TextClassifier, or pass the result of "
             "cordwood.columns.detect_columns(table).roles"
         )
     if text_views not in ("joined", "separate"):

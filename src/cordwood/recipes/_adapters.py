@@ -21,23 +21,6 @@ class ExternalClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     LightGBM accepts sparse matrices of scipy but not sparse arrays. XGBoost treats the values that
     a sparse matrix does not store as missing instead of zero, which changes the trees
     (dmlc/xgboost#5960), and requires labels from 0 to n_classes - 1.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Classifier of another package.
-    dense : bool, default=False
-        Whether to convert sparse samples to dense arrays of float32: all at once in `fit`, in
-        blocks of 64 MB in `predict_proba`.
-
-    Attributes
-    ----------
-    estimator_ : classifier
-        Fitted classifier, with labels from 0 to n_classes - 1.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
-    n_features_in_ : int
-        Number of features seen during `fit`.
     """
 
     def __init__(self, estimator: Any, *, dense: bool = False) -> None:
@@ -45,20 +28,7 @@ class ExternalClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.dense = dense
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classifier on encoded labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples. Sparse samples are converted to float32.
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        self : ExternalClassifier
-            Fitted estimator.
-        """
+        """Fit the classifier on encoded labels."""
         X = _to_csr_or_array(X)
         self.classes_, class_codes = np.unique(y, return_inverse=True)
         self.estimator_ = clone(self.estimator).fit(self._convert(X), class_codes)
@@ -66,18 +36,7 @@ class ExternalClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Compute the probability of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, with columns in the order of `classes_`.
-        """
+        """Compute the probability of each class."""
         check_is_fitted(self)
         X = _to_csr_or_array(X)
         size = max(1, _BLOCK_VALUES // X.shape[1]) if self.dense else X.shape[0]
@@ -88,18 +47,7 @@ class ExternalClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.concatenate(blocks)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class of each sample.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Predicted labels.
-        """
+        """Predict the most probable class of each sample."""
         proba = self.predict_proba(X)
         return np.asarray(self.classes_[proba.argmax(axis=1)])
 

@@ -13,33 +13,15 @@ from cordwood.columns.roles import ColumnRoles
 
 
 class ColumnParams(NamedTuple):
-    """How a recipe encodes columns that are not texts. See docs/columns.md for the evidence.
+    """How a recipe encodes columns that are not texts. See docs/columns.md for the evidence."""
 
-    Parameters
-    ----------
-    n_knots : int or None, default=None
-        Parameter of `NumericEncoder`.
-    weight : float, default=1.0
-        Factor of the features. Texts are usually rows of length one, or counts of words.
-    weighting : str or None, default=None
-        Term weighting of the texts beside other columns, if it differs from that of texts alone.
-    """
-
-    n_knots: int | None = None
-    weight: float = 1.0
-    weighting: str | None = None
+    n_knots: int | None = None  # of `NumericEncoder`
+    weight: float = 1.0  # of the features; rows of texts have length one, or are counts
+    weighting: str | None = None  # of texts beside other columns, if it differs
 
 
 class TableSettings(NamedTuple):
-    """Columns of a table, and how their texts are vectorized.
-
-    Parameters
-    ----------
-    roles : ColumnRoles
-        Columns by role.
-    join_text : bool
-        Whether the texts of a row are joined.
-    """
+    """Columns of a table, and how their texts are vectorized."""
 
     roles: ColumnRoles
     join_text: bool
@@ -57,17 +39,7 @@ class TableSettings(NamedTuple):
     def make_transformer(
         self, vectorizer: Any | None, params: ColumnParams, *, only_text: bool = False
     ) -> ColumnTransformer:
-        """Make the step that follows the `TableConverter`.
-
-        Parameters
-        ----------
-        vectorizer : estimator or None
-            Vectorizer of the texts; None leaves them out.
-        params : ColumnParams
-            How to encode the other columns.
-        only_text : bool, default=False
-            Whether the other columns are left out.
-        """
+        """Make the step that follows the `TableConverter`."""
         _, positions, _ = list_outputs(self.roles, join_text=self.join_text)
         transformers: list[tuple[str, Any, Any]] = []
         if vectorizer is not None:

@@ -17,16 +17,6 @@ COLUMNS_RECIPE = "rf"
 def find(name: str) -> Recipe:
     """Return the definition of a recipe.
 
-    Parameters
-    ----------
-    name : str
-        One of `names()`.
-
-    Returns
-    -------
-    Recipe
-        The definition.
-
     Examples
     --------
     >>> find("quick").members
@@ -39,18 +29,6 @@ def find(name: str) -> Recipe:
 
 def nearest(wanted: str, candidates: Collection[str]) -> str:
     """Suggest the candidate with the most similar spelling, or list all candidates.
-
-    Parameters
-    ----------
-    wanted : str
-        Unknown name.
-    candidates : collection of str
-        Known names.
-
-    Returns
-    -------
-    str
-        End of an error message.
 
     Examples
     --------

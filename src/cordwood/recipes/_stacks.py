@@ -106,6 +106,8 @@ def _list_pretrained(
         if value is not None and not settings.has_text:
             raise CordwoodError(f"recipe {name!r}: {param} needs texts; leave it out")
     encoders = encoder if isinstance(encoder, list | tuple) else [encoder]
+    if any(isinstance(each, str) and each == "none" for each in encoders):
+        raise CordwoodError(f"recipe {name!r}: no encoder is None in Python, not 'none'")
     found: dict[str, dict[str, Any]] = {
         EMBEDDINGS if number == 1 else f"{EMBEDDINGS}_{number}": {"encoder": each}
         for number, each in enumerate(encoders, 1)

@@ -36,62 +36,24 @@ from cordwood.text.vectorizer import TextVectorizer
 
 
 class Recipe(NamedTuple):
-    """Definition of a recipe.
+    """Definition of a recipe."""
 
-    Parameters
-    ----------
-    description : str
-        One line for users.
-    classifier : callable
-        Factory of the unfitted classifier.
-    weighting : str, default="tf"
-        Term weighting of the `TextVectorizer`.
-    auto_for : str, default="trees"
-        Kind of the classifier, which the preset "auto" of the `TextVectorizer` depends on.
-    scaler : callable, optional
-        Factory of the scaler for numeric input.
-    vectorizer : callable, optional
-        Factory of the vectorizer, for recipes whose vectorizer is fixed.
-    savable : bool, default=True
-        Whether `cordwood.save` supports the model.
-    grid : mapping of str to tuple
-        Values of the hyperparameters that the papers tune.
-    numeric : mapping of str to object
-        Parameters of the classifier that differ for numeric input.
-    numeric_grid : mapping of str to tuple
-        Entries of `grid` that differ for numeric input.
-    in_stacks : mapping of str to object
-        Parameters of the recipe as a member of a stack.
-    members : tuple of str
-        Recipes of the members, if this recipe is a stack.
-    numeric_members : tuple of str
-        Recipes of the members for numeric input, if they differ.
-    auto_encoder : bool, default=False
-        Whether `cordwood.train` adds the member `embeddings` if an encoder is installed.
-    calibration : {"none", "cheap", "costly"}, default="none"
-        Whether `cordwood.train` calibrates the recipe: "none" if its probabilities are calibrated
-        already, "cheap" if out-of-fold predictions take little time, "costly" if they take several
-        more fits, so that it does so only if they are computed anyway.
-    columns : ColumnParams
-        How columns that are not texts are encoded; by default as for trees.
-    """
-
-    description: str
+    description: str  # one line for users
     classifier: Callable[[], Any]
-    weighting: str = "tf"
-    auto_for: str = "trees"
-    scaler: Callable[[], Any] | None = None
-    vectorizer: Callable[[], Any] | None = None
+    weighting: str = "tf"  # of the terms
+    auto_for: str = "trees"  # kind of classifier, on which the preset "auto" depends
+    scaler: Callable[[], Any] | None = None  # of numeric input
+    vectorizer: Callable[[], Any] | None = None  # if it is fixed
     savable: bool = True
-    grid: Mapping[str, tuple[Any, ...]] = {}
-    numeric: Mapping[str, Any] = {}
+    grid: Mapping[str, tuple[Any, ...]] = {}  # hyperparameters that the papers tune
+    numeric: Mapping[str, Any] = {}  # parameters that differ for numeric input
     numeric_grid: Mapping[str, tuple[Any, ...]] = {}
-    in_stacks: Mapping[str, Any] = {}
-    members: tuple[str, ...] = ()
-    numeric_members: tuple[str, ...] = ()
-    auto_encoder: bool = False
-    calibration: str = "none"
-    columns: ColumnParams = ColumnParams()
+    in_stacks: Mapping[str, Any] = {}  # parameters as a member of a stack
+    members: tuple[str, ...] = ()  # of a stack
+    numeric_members: tuple[str, ...] = ()  # if they differ
+    auto_encoder: bool = False  # whether encoder="auto" adds the member `embeddings`
+    needs_calibration: bool = False  # its probabilities are those of votes or independent classes
+    columns: ColumnParams = ColumnParams()  # that are not texts; by default as for trees
 
 
 def _import_optional(recipe: str, package: str, module: str, name: str) -> Any:
@@ -224,19 +186,19 @@ RECIPES: Mapping[str, Recipe] = {
         "random forest",
         partial(RandomForestClassifier, 200),
         grid=_FOREST_GRID,
-        calibration="cheap",
+        needs_calibration=True,
     ),
     "et": Recipe(
         "extra-trees",
         partial(ExtraTreesClassifier, 200),
         grid=_FOREST_GRID,
-        calibration="costly",
+        needs_calibration=True,
     ),
     "boosted_rf": Recipe(
         "random forests boosted by their out-of-bag error (BROOF)",
         partial(BoostedForestClassifier, base="rf"),
         in_stacks=_CROSS_FITTED,
-        calibration="costly",
+        needs_calibration=True,
     ),
     "boosted_et": Recipe(
         "extra-trees boosted by their out-of-bag error (BERT of SIGIR 2017)",
@@ -247,7 +209,7 @@ RECIPES: Mapping[str, Recipe] = {
             "classifier__max_features": _FOREST_GRID["classifier__max_features"],
         },
         in_stacks=_CROSS_FITTED,
-        calibration="costly",
+        needs_calibration=True,
     ),
     "adarf": Recipe(
         "random forests boosted by their training error (ADARF)",
@@ -258,14 +220,14 @@ RECIPES: Mapping[str, Recipe] = {
             oob_error=False,
             oob_updates=False,
         ),
-        calibration="costly",
+        needs_calibration=True,
     ),
     "lazy_rf": Recipe(
         "random forest per query on its nearest neighbors (LazyNN_RF)",
         LazyForestClassifier,
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
-        calibration="costly",
+        needs_calibration=True,
         columns=_NEIGHBOR_COLUMNS,
     ),
     "lazy_et": Recipe(
@@ -273,7 +235,7 @@ RECIPES: Mapping[str, Recipe] = {
         partial(LazyForestClassifier, base="et"),
         grid=_LAZY_GRID,
         in_stacks=_FEWER_LOO_TREES,
-        calibration="costly",
+        needs_calibration=True,
         columns=_NEIGHBOR_COLUMNS,
     ),
     "adaboost": Recipe(
@@ -319,12 +281,12 @@ RECIPES: Mapping[str, Recipe] = {
         auto_encoder=True,
     ),
     "adaboost_m2": Recipe(
-        "AdaBoost.M2 of decision stumps", AdaBoostM2Classifier, calibration="costly"
+        "AdaBoost.M2 of decision stumps", AdaBoostM2Classifier, needs_calibration=True
     ),
     "adaboost_m2_trees": Recipe(
         "AdaBoost.M2 of fully grown trees",
         partial(AdaBoostM2Classifier, max_depth=None),
-        calibration="costly",
+        needs_calibration=True,
     ),
     "nb": Recipe(
         "multinomial, complement or Gaussian naive Bayes",
@@ -337,7 +299,7 @@ RECIPES: Mapping[str, Recipe] = {
         },
         # Not in the papers, but better on some microarrays (SRBCT: 0.99 instead of 0.95).
         numeric_grid={"variant": ("multinomial", "complement", "gaussian")},
-        calibration="cheap",
+        needs_calibration=True,
         columns=_COUNT_COLUMNS,
     ),
     "knn": Recipe(
@@ -348,7 +310,7 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         grid={"n_neighbors": (10, 30, 100, 200, 300), "weights": ("uniform", "distance")},
         in_stacks=_WITHOUT_RELATIVES,
-        calibration="cheap",
+        needs_calibration=True,
         columns=_NEIGHBOR_COLUMNS,
     ),
     "logistic_ngrams": Recipe(
@@ -357,7 +319,7 @@ RECIPES: Mapping[str, Recipe] = {
         scaler=_UNIT_VARIANCE,
         vectorizer=partial(_make_ngram_vectorizer, (3, 5), preset="sigir17", min_df=3),
         numeric={"estimator__dual": False},  # the dual is for more features than samples
-        calibration="costly",
+        needs_calibration=True,
         columns=_LINEAR_COLUMNS,
     ),
     "logistic": Recipe(
@@ -367,7 +329,7 @@ RECIPES: Mapping[str, Recipe] = {
         auto_for="linear",
         scaler=_UNIT_VARIANCE,
         numeric={"estimator__dual": False},
-        calibration="costly",
+        needs_calibration=True,
         columns=_LINEAR_COLUMNS,
     ),
     "embeddings": Recipe(

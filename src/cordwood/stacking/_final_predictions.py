@@ -20,27 +20,13 @@ _N_FOLDS = 5
 
 
 class FinalTrainingSet(NamedTuple):
-    """Training set of the final estimator.
+    """Training set of the final estimator."""
 
-    Parameters
-    ----------
-    features : ndarray or sparse matrix of shape (n_samples, n_features)
-        The meta-features, followed by other features if the stack passes them through.
-    n_meta_features : int
-        Number of meta-features, which have one block of `n_classes` columns per base estimator.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    fit_params : mapping
-        Parameters of `fit`, e.g. `sample_weight`.
-    folds : intp array of shape (n_samples,)
-        Fold of each sample.
-    """
-
-    features: Any
-    n_meta_features: int
+    features: Any  # meta-features, followed by other features if the stack passes them through
+    n_meta_features: int  # a block of `n_classes` columns per base estimator
     y: NDArray[Any]
     fit_params: Mapping[str, Any]
-    folds: NDArray[np.intp]
+    folds: NDArray[np.intp]  # of each sample
 
 
 def assign_final_folds(
@@ -61,20 +47,7 @@ def assign_final_folds(
 def cross_fit(
     final_estimator: Any, data: FinalTrainingSet, classes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Predict each fold by a final estimator that is fitted on the other folds.
-
-    Parameters
-    ----------
-    final_estimator : estimator
-        Unfitted, or fitted on all samples; clones of it are fitted.
-    data : FinalTrainingSet
-    classes : ndarray of shape (n_classes,)
-        Sorted distinct labels.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-    """
+    """Predict each fold by a final estimator that is fitted on the other folds."""
     proba = np.empty((len(data.y), len(classes)))
     for fold in range(int(data.folds.max()) + 1):
         is_test = data.folds == fold

@@ -38,31 +38,7 @@ _MIN_DIFFERENCE = 0.01
 def measure_oof_optimism(
     stack: Any, X: Any, y: NDArray[Any], fit_params: Mapping[str, Any], seed: int
 ) -> dict[str, float]:
-    """Measure by how much out-of-fold accuracy exceeds the accuracy on new samples.
-
-    Parameters
-    ----------
-    stack : OOBStackingClassifier
-        Its parameters are used; it need not be fitted.
-    X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
-        Training samples of the stack.
-    y : ndarray of shape (n_samples,)
-        Training labels.
-    fit_params : dict
-        Further parameters of the stack's `fit`, e.g. `groups`.
-    seed : int
-        Seed of the subsample and of the folds.
-
-    Returns
-    -------
-    dict of str to float
-        Difference of accuracy of each base estimator; empty if there are too few samples.
-
-    Warns
-    -----
-    UserWarning
-        If a difference is too large to be due to chance.
-    """
+    """Measure by how much out-of-fold accuracy exceeds the accuracy on new samples."""
     rng = np.random.RandomState(seed)
     related = find_related(X, fit_params.get("groups"), rng)
     train, test = _subsample(related, y, rng)

@@ -21,19 +21,6 @@ def score_members(
 ) -> dict[str, dict[str, float]]:
     """Return the accuracy and macro F1 of each base estimator.
 
-    Parameters
-    ----------
-    names : sequence of str of length n_estimators
-    meta_features : ndarray of shape (n_samples, n_estimators * n_classes)
-        Out-of-fold probabilities.
-    class_codes : ndarray of shape (n_samples,)
-        Classes of the samples, numbered from 0.
-
-    Returns
-    -------
-    dict of str to dict
-        "accuracy" and "macro_f1" by name.
-
     Examples
     --------
     >>> score_members(["rf"], np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1]))
@@ -53,18 +40,6 @@ def measure_disagreement(
     names: Sequence[str], meta_features: NDArray[np.float64], class_codes: NDArray[np.intp]
 ) -> NDArray[np.float64]:
     """Return how often exactly one of two base estimators is correct.
-
-    Parameters
-    ----------
-    names : sequence of str of length n_estimators
-    meta_features : ndarray of shape (n_samples, n_estimators * n_classes)
-        Out-of-fold probabilities.
-    class_codes : ndarray of shape (n_samples,)
-        Classes of the samples, numbered from 0.
-
-    Returns
-    -------
-    ndarray of shape (n_estimators, n_estimators)
 
     Examples
     --------
@@ -89,22 +64,6 @@ def measure_ablation(
 
     The final estimator is cross-fitted in two folds on the meta-features of all base estimators,
     and on those of all but one.
-
-    Parameters
-    ----------
-    final_estimator : estimator
-        Clones of it are fitted.
-    data : FinalTrainingSet
-        Meta-features without any other features; at most 2,000 of the samples are used.
-    names : sequence of str of length n_estimators
-    classes : ndarray of shape (n_classes,)
-        Sorted distinct labels.
-
-    Returns
-    -------
-    dict of str to dict
-        By name, the changes of "accuracy" (negative if the base estimator is useful) and
-        "log_loss" (positive in this case). Empty if there is only one base estimator.
     """
     if len(names) == 1:
         return {}

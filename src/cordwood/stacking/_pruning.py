@@ -33,12 +33,6 @@ PRUNE_TOL = _FRACTION | Constraint("a dict of names to such numbers", _is_mappin
 def list_tolerances(prune_tol: float | Mapping[str, float], names: Sequence[str]) -> Float64Array:
     """Return the tolerance of each base estimator, negative for those that are kept.
 
-    Parameters
-    ----------
-    prune_tol : float or mapping of str to float
-    names : sequence of str
-        Names of the base estimators.
-
     Examples
     --------
     >>> list_tolerances({"forest": 0.01}, ["forest", "svm"])
@@ -60,24 +54,6 @@ def choose_estimators(
 
     In each step, of the base estimators whose removal increases the log loss by at most a fraction
     `tol`, the one is dropped whose removal increases it least.
-
-    Parameters
-    ----------
-    probas : ndarray of shape (n_samples, n_estimators, n_classes)
-        Out-of-fold probabilities.
-    class_codes : ndarray of shape (n_samples,)
-        Classes of the samples, numbered from 0.
-    weights : ndarray of shape (n_samples,) or None
-        Sample weights.
-    tol : ndarray of shape (n_estimators,)
-        Fraction of the log loss; negative for base estimators that are not dropped in any case.
-    seed : int
-        Seed of the subsample if there are many samples.
-
-    Returns
-    -------
-    list of int
-        Positions of the remaining base estimators, at least one.
 
     Notes
     -----

@@ -52,19 +52,6 @@ def check_cv_name(cv: Any) -> None:
 def list_oob_policies(use_oob: Any, names: list[str], all_names: Iterable[str]) -> list[str]:
     """Return for each base estimator which of its OOB or LOO predictions are used.
 
-    Parameters
-    ----------
-    use_oob : bool or iterable of str
-        Parameter of the stack.
-    names : list of str
-        Names of the base estimators that are not dropped.
-    all_names : iterable of str
-        Names that `use_oob` may contain.
-
-    Returns
-    -------
-    list of {"never", "unbiased", "always"}
-
     Examples
     --------
     >>> names = ["rf", "svm"]
@@ -94,20 +81,7 @@ def check_samples(X: Any) -> Any:
 def check_training_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
 ) -> tuple[Any, ...]:
-    """Validate the arguments of `fit`, and set the features of the estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its `n_features_in_` and `feature_names_in_` are set if `X` is two-dimensional.
-    X, y, sample_weight, groups : object
-        Arguments of `fit`.
-
-    Returns
-    -------
-    tuple
-        `X`, `y`, `sample_weight` and `groups`, converted to types that can be indexed.
-    """
+    """Validate the arguments of `fit`, and set the features of the estimator."""
     X = check_samples(X)
     if y is not None:
         _check_length(*indexable(X), *indexable(y))

@@ -46,22 +46,11 @@ _MAX_CLUSTER_FRACTION = 0.05
 
 
 class RelatedSamples(NamedTuple):
-    """Clusters of related samples.
+    """Clusters of related samples."""
 
-    Parameters
-    ----------
-    cluster : intp array of shape (n_samples,)
-        Cluster of each sample; samples of the same group are in the same cluster.
-    is_related : bool array of shape (n_samples,)
-        Whether the cluster contains another sample of another group, or, without groups, another
-        sample.
-    is_query : bool array of shape (n_samples,)
-        Whether near-duplicates of the sample were sought.
-    """
-
-    cluster: NDArray[np.intp]
-    is_related: NDArray[np.bool_]
-    is_query: NDArray[np.bool_]
+    cluster: NDArray[np.intp]  # samples of the same group are in the same cluster
+    is_related: NDArray[np.bool_]  # to a sample of another group, or to any without groups
+    is_query: NDArray[np.bool_]  # whether near-duplicates of the sample were sought
 
 
 def find_related(X: Any, groups: Any, rng: np.random.RandomState) -> RelatedSamples:
@@ -69,17 +58,6 @@ def find_related(X: Any, groups: Any, rng: np.random.RandomState) -> RelatedSamp
 
     Near-duplicates are found among texts, numeric arrays, sparse matrices and data frames of
     numbers without missing values; of all other samples, only exact duplicates are found.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, data frame or sequence of texts of length n_samples
-    groups : array-like of shape (n_samples,) or None
-    rng : RandomState
-        Chooses the samples whose near-duplicates are sought, if there are many.
-
-    Returns
-    -------
-    RelatedSamples
 
     Examples
     --------
@@ -184,16 +162,6 @@ def _find_neighbors(
 
 def merge_partitions(*partitions: Any) -> NDArray[np.intp]:
     """Return the finest partition whose parts contain all parts of the given partitions.
-
-    Parameters
-    ----------
-    *partitions : array-like of shape (n_samples,)
-        Samples with equal values are in the same part.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Part of each sample.
 
     Examples
     --------

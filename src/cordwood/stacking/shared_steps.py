@@ -21,26 +21,13 @@ Steps: TypeAlias = list[tuple[str, Any]]
 
 
 class SharedSteps(NamedTuple):
-    """Fitted preprocessing steps of the base estimators.
+    """Fitted preprocessing steps of the base estimators."""
 
-    Parameters
-    ----------
-    steps : list of Steps
-        Fitted transformers, one entry for each distinct preprocessing. The first entry is empty.
-    inputs : list
-        The training samples, transformed by each entry of `steps`.
-    step_index : list of int
-        For each base estimator, the position of its preprocessing in `steps`.
-    estimators : list of estimators
-        What remains of each base estimator, unfitted: the last step of a pipeline that was split,
-        else the base estimator itself.
-    fit_params : list of dict
-        Parameters of `fit` for each of `estimators`.
-    """
-
-    steps: list[Steps]
-    inputs: list[Any]
-    step_index: list[int]
+    steps: list[Steps]  # one entry for each distinct preprocessing; the first is empty
+    inputs: list[Any]  # the training samples, transformed by each entry of `steps`
+    step_index: list[int]  # for each base estimator, the position of its entry
+    # What remains of each base estimator, unfitted: the last step of a pipeline that was split,
+    # else the base estimator itself; and the parameters of its `fit`.
     estimators: list[Any]
     fit_params: list[dict[str, Any]]
 
@@ -61,21 +48,6 @@ def fit_shared_steps(
     document frequencies. The accuracy of out-of-fold predictions is therefore slightly optimistic
     for small training sets: on 20 Newsgroups by 1.5 to 2.6 percentage points with 400 samples and
     by up to 1.1 with 1,600. The accuracy of the stack does not suffer from it.
-
-    Parameters
-    ----------
-    estimators : sequence of estimators
-        The base estimators, unfitted.
-    X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
-        The training samples.
-    fit_params : sequence of dict, default=None
-        Parameters of `fit` for each estimator.
-    cache : callable, default=identity
-        Memoizing decorator, e.g. `joblib.Memory.cache`.
-
-    Returns
-    -------
-    SharedSteps
 
     Examples
     --------
@@ -145,13 +117,7 @@ def transform_steps(steps: Steps, X: Any) -> Any:
 
 
 def fit_steps(steps: Steps, X: Any) -> tuple[Steps, Any] | None:
-    """Fit clones of the transformers without labels.
-
-    Returns
-    -------
-    tuple of (Steps, transformed samples) or None
-        None if a transformer requires labels.
-    """
+    """Fit clones of the transformers without labels."""
     if any(get_tags(step).target_tags.required for _, step in steps):
         return None
     fitted = []

@@ -1,27 +1,27 @@
 """Schemas of the stack and of its final estimators."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import (
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
+from cordwood._schema.errors import Rejected, expect_list
+from cordwood._schema.fields import (
     MAX_NUMBER,
     Array,
     FeatureNames,
-    Field,
     Labels,
     Plain,
     Size,
-    Sizes,
+    classifier_fields,
     integer,
-    match_sizes,
 )
-from cordwood.persist._nested import Estimator, NamedEstimators
-from cordwood.persist.schemas._compose import chain_interface
+from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
+from cordwood._schema.nested import Estimator, NamedEstimators
+from cordwood._schema.schema import Schema
+from cordwood.oof.schema import SOURCES
 from cordwood.stacking.combiners import (
     SCANN,
     DecisionTemplates,
@@ -32,55 +32,49 @@ from cordwood.stacking.combiners import (
 )
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
-
 _DEFAULT_CV = 5
-_SOURCES = ("oob", "loo", "cv", "prefit")
 
 
-class SharedStepsField(Field):
+class _SharedSteps(Field):
     """Lists of steps, each shared by several members."""
 
     _steps = NamedEstimators(is_chain=True)
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the steps."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return [self._steps.encode(steps, encoder, owner) for steps in value]
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Build the steps."""
-        if not isinstance(node, list):
-            raise Rejected("has a value of the wrong structure")
-        return [self._steps.decode(steps, decoder, owner) for steps in node]
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
+        return [self._steps.decode(steps, decoder, owner) for steps in expect_list(node)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check all steps."""
         if not isinstance(value, list) or not value or value[0]:
             return "a list of lists of steps, the first of which is empty"
         problems = [self._steps.check(steps, sizes) for steps in value]
         return next((problem for problem in problems if problem), None)
 
 
+def encode_after(steps: Sequence[tuple[str, Any]], model: Any, encoder: FileEncoder) -> Any:
+    """Convert an estimator that takes the output of shared steps, or the samples without any."""
+    outer_norm = encoder.input_norm
+    if steps:
+        chain = chain_interface([step for _, step in steps], encoder.interface_of)
+        encoder.input_norm = chain.norm
+    node = encoder.encode(model)
+    encoder.input_norm = outer_norm
+    return node
+
+
 class _Members(Field):
     """The members: whole estimators, or the last step after some shared steps."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert what the members do not share."""
-        outer_norm, nodes = encoder.input_norm, []
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        nodes = []
         for member, position in zip(value, owner._step_index, strict=True):
-            if position:
-                name, last = member.steps[-1]
-                shared = [step for _, step in owner._shared_steps[position]]
-                encoder.input_norm = chain_interface(shared, encoder.registry.interface).norm
-                nodes.append([name, encoder.encode(last)])
-            else:
-                nodes.append([None, encoder.encode(member)])
-            encoder.input_norm = outer_norm
+            name, last = member.steps[-1] if position else (None, member)
+            nodes.append([name, encode_after(owner._shared_steps[position], last, encoder)])
         return nodes
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Build the members."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         index, shared = owner._step_index, owner._shared_steps
         if not isinstance(node, list) or len(node) != len(index):
             raise Rejected("has a stack without one member for each name")
@@ -97,40 +91,25 @@ class _Members(Field):
         return members
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the number of members."""
         if not isinstance(value, list) or not value:
             return "a list of estimators"
         return match_sizes(("n_members",), (len(value),), sizes)
 
 
 class _Gaussians(Field):
-    """A list of arrays, one for each class, whose last dimensions may be features.
-
-    Parameters
-    ----------
-    has_features : bool
-        Whether the arrays have a second dimension, the features.
-    low : float
-        Lower bound of the numbers.
-    """
+    """A list of arrays, one for each class, whose second dimension may be the features."""
 
     def __init__(self, *, has_features: bool, low: float) -> None:
-        super().__init__()
         self._has_features = has_features
         self._low = low
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the arrays."""
-        return [encoder.arrays.add(array) for array in value]
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        return [encoder.add_array(array) for array in value]
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the arrays."""
-        if not isinstance(node, list):
-            raise Rejected("has a value of the wrong structure")
-        return [decoder.arrays.get(number) for number in node]
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
+        return [decoder.get_array(number) for number in expect_list(node)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the shape and range of each array."""
         if not isinstance(value, list):
             return "a list of arrays"
         if problem := match_sizes(("n_classes",), (len(value),), sizes):
@@ -152,7 +131,7 @@ def _check_stack(model: Any, interface_of: InterfaceOf) -> None:
     if not {*names, *model.pruned_} == set(model.oof_source_) == set(model.oof_scores_):
         raise Rejected("has a stack without scores of each member")
     inputs = {_check_member(member, classes, interface_of) for member in model.estimators_}
-    _merge_kinds([interface_of(member) for member in model.estimators_])
+    merge_kinds([interface_of(member) for member in model.estimators_])
     inputs.discard((None, False))
     if len(inputs) > 1:
         raise Rejected("has a stack whose members take different features")
@@ -199,11 +178,11 @@ def _stack_interface(model: Any, interface_of: InterfaceOf) -> Interface:
         n_features=n_features,
         takes_text=takes_text,
         classes=model.classes_,
-        input_kinds=_merge_kinds([interface_of(member) for member in model.estimators_]),
+        input_kinds=merge_kinds([interface_of(member) for member in model.estimators_]),
     )
 
 
-def _merge_kinds(members: Sequence[Interface]) -> tuple[str | None, ...] | None:
+def merge_kinds(members: Sequence[Interface]) -> tuple[str | None, ...] | None:
     """Return the kinds of the columns that the members take; raise if they contradict each other.
 
     Members are whole pipelines.
@@ -229,7 +208,6 @@ class _Distribution(Array):
     """An array of probabilities that sum to one."""
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check type, shape, range and sum."""
         if problem := super().check(value, sizes):
             return problem
         return None if abs(value.sum() - 1) < 1e-6 else "probabilities that sum to one"
@@ -259,7 +237,7 @@ def _is_string_mapping(value: Any) -> bool:
 
 
 def _is_source_mapping(value: Any) -> bool:
-    return _is_string_mapping(value) and all(each in _SOURCES for each in value.values())
+    return _is_string_mapping(value) and all(each in SOURCES for each in value.values())
 
 
 def _is_time_mapping(value: Any) -> bool:
@@ -293,9 +271,7 @@ def _to_storable_names(use_oob: Any) -> Any:
 
 
 _COMBINER = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features"),
-    "feature_names_in_": FeatureNames(),
+    **classifier_fields(),
     "class_prior_": _Distribution("float64", "n_classes", low=0, high=1),
 }
 STRINGS = Plain("a list of strings", _is_string_list)
@@ -312,6 +288,7 @@ _ABLATION = Plain(
     ),
 )
 INDEX_LIST = Plain("a list of integers", _is_index_list)
+SHARED_STEPS = _SharedSteps()
 
 SCHEMAS = (
     Schema(
@@ -330,7 +307,7 @@ SCHEMAS = (
             "oof_disagreement_": Array("float64", "n_members", "n_members", low=0, high=1),
             "_ablation": _ABLATION,
             "fit_times_": _TIMES,
-            "_shared_steps": SharedStepsField(),
+            "_shared_steps": SHARED_STEPS,
             "_step_index": INDEX_LIST,
             "estimators_": _Members(),
             "final_estimator_": Estimator(),

@@ -1,50 +1,42 @@
 """Schemas of tree ensembles."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._kernels.random import MAX_SEED
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, Plain, classifier_fields, integer, text
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze, take_trees
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
-from cordwood.persist._class_schema import InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import (
-    Array,
-    FeatureNames,
-    Field,
-    Labels,
-    Plain,
-    Size,
-    Sizes,
-    match_sizes,
-    text,
-)
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood.neighbors.schema import SAMPLES, check_samples
 
 # Of each thread, see `apply.RowBlock`.
 _BYTES_PER_FEATURE = 20
 
 _NODES_PER_CHECK = 2**18
 
+_MAX_TREES = 10_000
+
 
 class _Trees(Field):
     """The trees: exact arrays, with the far child relative to its node."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the arrays."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         arrays = value._asdict()
         arrays["far_child"] = _make_relative(value.far_child, value.node_start, -1)
-        return {name: encoder.arrays.add(array) for name, array in arrays.items()}
+        return {name: encoder.add_array(array) for name, array in arrays.items()}
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the arrays."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or set(node) != set(Forest._fields):
             raise Rejected("has a forest of the wrong structure")
-        arrays = {name: decoder.arrays.get(node[name]) for name in Forest._fields}
+        arrays = {name: decoder.get_array(node[name]) for name in Forest._fields}
         start, far_child = arrays["node_start"], arrays["far_child"]
         is_valid = start.ndim == far_child.ndim == 1 and start.dtype == np.int64 and len(start)
         if not is_valid or far_child.dtype.kind != "i":
@@ -135,10 +127,18 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(type(n) is int for n in value)
 
 
+def _check_lazy_params(model: Any, is_trusted: bool) -> None:
+    model._validate_params()
+    if model.n_estimators > _MAX_TREES and not is_trusted:
+        raise Rejected(
+            f"has a LazyForestClassifier with n_estimators={model.n_estimators}, more than "
+            f"{_MAX_TREES}, which it grows for each sample; if you trust it, pass "
+            "trusted=['cordwood.ensemble.lazy_forest.LazyForestClassifier']"
+        )
+
+
 _FOREST = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
-    "feature_names_in_": FeatureNames(),
+    **classifier_fields(bytes_per_feature=_BYTES_PER_FEATURE),
     "forest_": _Trees(),
 }
 _BAGGED = {
@@ -178,5 +178,12 @@ SCHEMAS = (
             "stop_reason_": text(),
         },
         check=_check_plausible,
+    ),
+    Schema(
+        cls=LazyForestClassifier,
+        fitted={**SAMPLES, "seed_": integer(0, MAX_SEED)},
+        check=check_samples,
+        check_params=_check_lazy_params,
+        finish=lambda model: model._prepare(),
     ),
 )

@@ -6,17 +6,14 @@ left between them, and the most probable class has the rest to one. Numbers are 
 that the most probable class remains the same.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
+from cordwood._schema.errors import Rejected
 from cordwood.oof.records import OOFPredictions
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Field, Sizes
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 # Smaller probabilities are replaced by their mean.
 _MIN_PROBA = 1e-3
@@ -25,7 +22,7 @@ _MIN_PROBA = 1e-3
 MAX_OOF_SIZE = 2**24
 
 _MAX_NAME_LENGTH = 10_000
-_SOURCES = ("oob", "loo", "cv", "prefit")
+SOURCES = ("oob", "loo", "cv", "prefit")
 _ARRAYS = {
     "y": "int64",
     "top": "int64",
@@ -39,25 +36,24 @@ _ARRAYS = {
 class OOFField(Field):
     """Out-of-fold predictions; groups are not stored."""
 
-    def __init__(self) -> None:
-        super().__init__(optional=True)
+    optional = True
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the predictions, unless they are too many, or of several labels per sample."""
         if value is None or value.is_multilabel or value.proba.size > MAX_OOF_SIZE:
             return None
-        encoder.budget.spend(16 * value.proba.size)
+        encoder.spend(16 * value.proba.size)
         arrays = compress_proba(value.proba, value.y)
-        node = {name: encoder.arrays.add(array) for name, array in arrays.items()}
+        node = {name: encoder.add_array(array) for name, array in arrays.items()}
         return {**node, "sources": dict(value.sources)}
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Read the predictions."""
         if node is None:
             return None
         if not isinstance(node, dict) or set(node) != {*_ARRAYS, "sources"}:
             raise Rejected("has out-of-fold predictions of the wrong structure")
-        arrays = {name: decoder.arrays.get(node[name]) for name in _ARRAYS}
+        arrays = {name: decoder.get_array(node[name]) for name in _ARRAYS}
         for name, dtype in _ARRAYS.items():
             if arrays[name].ndim != 1 or arrays[name].dtype != dtype:
                 raise Rejected("has out-of-fold predictions of the wrong type")
@@ -65,7 +61,7 @@ class OOFField(Field):
         size = len(arrays["y"]) * len(classes)
         if not 0 < size <= MAX_OOF_SIZE:
             raise Rejected("has out-of-fold predictions of an invalid size")
-        decoder.budget.spend(16 * size)
+        decoder.spend(16 * size)
         return OOFPredictions(
             proba=expand_proba(arrays, len(classes)),
             y=arrays["y"].astype(np.intp),
@@ -97,7 +93,7 @@ def are_valid_sources(sources: Any) -> bool:
         return False
     has_names = all(isinstance(name, str) and len(name) <= _MAX_NAME_LENGTH for name in sources)
     return has_names and all(
-        isinstance(source, str) and source in _SOURCES for source in sources.values()
+        isinstance(source, str) and source in SOURCES for source in sources.values()
     )
 
 

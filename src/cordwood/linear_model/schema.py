@@ -7,10 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import LabelBinarizer
 
-from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import (
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import (
     FLOATS,
     MAX_NUMBER,
     Array,
@@ -18,27 +16,21 @@ from cordwood.persist._fields import (
     Labels,
     Size,
     choice,
+    classifier_fields,
     integer,
     number,
 )
-from cordwood.persist._matrices import Coefficients
-from cordwood.persist._nested import Estimator, EstimatorList
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.matrices import Coefficients
+from cordwood._schema.nested import Estimator, EstimatorList
+from cordwood._schema.schema import Schema, check_label_indices
+from cordwood.linear_model.linear_svm import LinearSVMClassifier
 
 # Rounding coefficients to multiples of a step changes a margin by a sum of independent errors, with
 # a standard deviation of at most norm * step / sqrt(12), and a probability by at most a quarter of
 # the change of the margin, divided by the temperature. This step limits five standard deviations
 # of the difference of two margins to 0.0005.
 _RELATIVE_STEP = 4 * 0.0005 / (5 * np.sqrt(2 / 12))
-
-
-def check_label_indices(model: Any) -> None:
-    """Raise unless the classes of a multilabel classifier are the indices of its labels.
-
-    Otherwise a file could declare a classifier of one label per sample as a multilabel one, whose
-    probabilities do not sum to one.
-    """
-    if not np.array_equal(model.classes_, np.arange(len(model.classes_))):
-        raise Rejected(f"has a multilabel {type(model).__name__} whose classes_ are not indices")
 
 
 def _check_rows(model: Any, interface_of: InterfaceOf) -> None:
@@ -67,17 +59,11 @@ def _check_one_vs_rest(model: Any, interface_of: InterfaceOf) -> None:
             raise Rejected("has a OneVsRestClassifier with estimators that are not binary")
 
 
-_COEFFICIENTS = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features"),
-    "feature_names_in_": FeatureNames(),
-}
-
 SCHEMAS = (
     Schema(
         cls=LinearSVMClassifier,
         fitted={
-            **_COEFFICIENTS,
+            **classifier_fields(),
             "multilabel_": choice(True, False),
             "temperature_": number(1e-100, MAX_NUMBER),
             "coef_": Coefficients(
@@ -93,7 +79,7 @@ SCHEMAS = (
     Schema(
         cls=LogisticRegression,
         fitted={
-            **_COEFFICIENTS,
+            **classifier_fields(),
             "coef_": Coefficients(
                 "n_problems", "n_features", find_step=lambda model, norm: _RELATIVE_STEP / norm
             ),

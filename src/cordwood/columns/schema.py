@@ -1,21 +1,21 @@
 """Schemas of the transformers of tables: conversion, one-hot codes, numbers, and their union."""
 
+from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder
 
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, FeatureNames, Size, choice, to_object_array
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.schema import Schema, check_transformer_weights
 from cordwood.columns.converter import TableConverter, list_outputs
 from cordwood.columns.numeric import NumericEncoder
 from cordwood.columns.roles import ColumnRoles, check_columns
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Array, FeatureNames, Field, Size, Sizes, choice, match_sizes
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _BYTES_PER_CATEGORY = 200
 _MAX_KNOTS = 10_000
@@ -26,45 +26,37 @@ _TEXT, _CATEGORY, _NUMBER = "text", "categorical", "numeric"
 class _Roles(Field):
     """The columns of a table by role."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert to lists."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return value.to_dict()
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Validate and convert to a record."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         return check_columns(node)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check the type."""
         return None if isinstance(value, ColumnRoles) else "columns by role"
 
 
 class _Categories(Field):
     """Sorted categories of each column."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store all categories as one list."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         categories = [category for column in value for category in column.tolist()]
-        encoder.budget.spend(_BYTES_PER_CATEGORY * len(categories))
+        encoder.spend(_BYTES_PER_CATEGORY * len(categories))
         return {
-            "strings": encoder.arrays.add_strings(categories),
+            "strings": encoder.add_strings(categories),
             "sizes": [len(column) for column in value],
         }
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the categories."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or not isinstance(lengths := node.get("sizes"), list):
             raise Rejected("has categories of the wrong structure")
-        categories = decoder.arrays.get_strings(node.get("strings"))
-        decoder.budget.spend(_BYTES_PER_CATEGORY * len(categories))
+        categories = decoder.get_strings(node.get("strings"))
+        decoder.spend(_BYTES_PER_CATEGORY * len(categories))
         if not all(type(n) is int and n > 0 for n in lengths) or sum(lengths) != len(categories):
             raise Rejected("has categories of the wrong structure")
-        array = np.empty(len(categories), object)
-        array[:] = categories
-        return np.split(array, np.cumsum(lengths)[:-1])
+        return np.split(to_object_array(categories), np.cumsum(lengths)[:-1])
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check that the categories of each column are sorted, distinct strings."""
         if not isinstance(value, list) or not value:
             return "a list of arrays"
         for column in value:
@@ -73,7 +65,7 @@ class _Categories(Field):
             names = column.tolist()
             if not all(type(name) is str for name in names):
                 return "a list of arrays of strings"
-            if not all(a < b for a, b in zip(names, names[1:], strict=False)):
+            if not all(a < b for a, b in pairwise(names)):
                 return "sorted and without duplicates"
         return match_sizes(("n_features",), (len(value),), sizes)
 
@@ -81,8 +73,7 @@ class _Categories(Field):
 class _ColumnEstimators(Field):
     """Triples of a name, an estimator or "drop", and the positions of its columns."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the triples."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         outer_norm, encoder.input_norm = encoder.input_norm, None
         nodes = [
             [name, each if isinstance(each, str) else encoder.encode(each), _to_plain(columns)]
@@ -91,8 +82,7 @@ class _ColumnEstimators(Field):
         encoder.input_norm = outer_norm
         return nodes
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Build the triples."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, list) or not all(
             isinstance(triple, list) and len(triple) == 3 for triple in node
         ):
@@ -103,7 +93,6 @@ class _ColumnEstimators(Field):
         ]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check names, estimators and positions."""
         wanted = "a list of names, estimators and positions of columns"
         if not isinstance(value, list) or not value or not all(len(each) == 3 for each in value):
             return wanted
@@ -121,12 +110,10 @@ class _ColumnEstimators(Field):
 class _OutputSlices(Field):
     """The columns of the output of each transformer."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the slices to pairs of integers."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return {name: [each.start, each.stop] for name, each in value.items()}
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Convert the pairs to slices."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict):
             raise Rejected("has a ColumnTransformer of the wrong structure")
         return {name: slice(*pair) for name, pair in node.items()}
@@ -234,15 +221,10 @@ def _numeric_interface(model: Any, interface_of: InterfaceOf) -> Interface:
 def _check_transformer_params(model: Any, is_trusted: bool) -> None:
     if model.remainder != "drop":
         raise Rejected("has a ColumnTransformer whose remainder is not 'drop'")
-    threshold, weights = model.sparse_threshold, model.transformer_weights
+    threshold = model.sparse_threshold
     if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         raise Rejected("has a ColumnTransformer with an invalid sparse_threshold")
-    if weights is not None:
-        names = {name for name, _, _ in model.transformers}
-        if not isinstance(weights, dict) or not set(weights) <= names:
-            raise Rejected("has a ColumnTransformer with weights of unknown transformers")
-        if not all(isinstance(each, int | float) and abs(each) < 1e30 for each in weights.values()):
-            raise Rejected("has a ColumnTransformer with invalid weights")
+    check_transformer_weights(model, [name for name, _, _ in model.transformers])
 
 
 def _list_estimators(model: Any) -> list[tuple[str, Any, Any]]:

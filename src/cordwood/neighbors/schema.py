@@ -1,44 +1,37 @@
-"""Schemas of the classifiers that store their training set."""
+"""Schema of nearest neighbors; other classifiers that keep their training samples share it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cordwood._base.csr import check_labelled_csr
-from cordwood._kernels.random import MAX_SEED
-from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood._schema.base import FileDecoder, FileEncoder
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, choice, classifier_fields
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.neighbors.index import METRICS
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
-from cordwood.persist._class_schema import InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Array, FeatureNames, Labels, Size, choice, integer
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 # Of the index, and of the tables of a lazy forest.
 _BYTES_PER_FEATURE = 48
 # Of the index and of the copies of the samples that it is built from.
 _BYTES_PER_ENTRY = 24
 
-_MAX_TREES = 10_000
-
 
 class _SortedIndices(Array):
     """The features of each sample, stored as differences."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the differences."""
-        encoder.budget.spend(_BYTES_PER_ENTRY * len(value))
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        encoder.spend(_BYTES_PER_ENTRY * len(value))
         gaps = np.diff(value, prepend=np.int32(0))
         starts = owner._indptr[:-1][np.diff(owner._indptr) > 0]
         gaps[starts] = value[starts]
-        return encoder.arrays.add(gaps)
+        return encoder.add_array(gaps)
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Sum the differences of each sample."""
-        gaps, indptr = decoder.arrays.get(node), owner._indptr
-        decoder.budget.spend(_BYTES_PER_ENTRY * gaps.size)
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
+        gaps, indptr = decoder.get_array(node), owner._indptr
+        decoder.spend(_BYTES_PER_ENTRY * gaps.size)
         lengths = np.diff(indptr)
         is_partition = gaps.ndim == indptr.ndim == 1 and len(indptr) and indptr[0] == 0
         if not is_partition or indptr[-1] != len(gaps) or (lengths < 0).any():
@@ -53,7 +46,8 @@ class _SortedIndices(Array):
         return sums.astype(np.int32)
 
 
-def _check_samples(model: Any, interface_of: InterfaceOf) -> None:
+def check_samples(model: Any, interface_of: InterfaceOf) -> None:
+    """Raise unless the training samples that a model keeps are valid."""
     check_labelled_csr(
         model._indptr,
         model._indices,
@@ -67,20 +61,8 @@ def _check_samples(model: Any, interface_of: InterfaceOf) -> None:
     model._count_neighbors(model.n_neighbors)
 
 
-def _check_lazy_params(model: Any, is_trusted: bool) -> None:
-    model._validate_params()
-    if model.n_estimators > _MAX_TREES and not is_trusted:
-        raise Rejected(
-            f"has a LazyForestClassifier with n_estimators={model.n_estimators}, more than "
-            f"{_MAX_TREES}, which it grows for each sample; if you trust it, pass "
-            "trusted=['cordwood.ensemble.lazy_forest.LazyForestClassifier']"
-        )
-
-
-_SAMPLES = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
-    "feature_names_in_": FeatureNames(),
+SAMPLES = {
+    **classifier_fields(bytes_per_feature=_BYTES_PER_FEATURE),
     "metric_": choice(*METRICS),
     "_indptr": Array("int64", "n_offsets"),
     "_indices": _SortedIndices("int32", "n_entries"),
@@ -91,15 +73,8 @@ _SAMPLES = {
 SCHEMAS = (
     Schema(
         cls=NeighborsClassifier,
-        fitted=_SAMPLES,
-        check=_check_samples,
-        finish=lambda model: model._prepare(),
-    ),
-    Schema(
-        cls=LazyForestClassifier,
-        fitted={**_SAMPLES, "seed_": integer(0, MAX_SEED)},
-        check=_check_samples,
-        check_params=_check_lazy_params,
+        fitted=SAMPLES,
+        check=check_samples,
         finish=lambda model: model._prepare(),
     ),
 )

@@ -1,51 +1,41 @@
 """Schemas of the rule ensembles."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cordwood.persist._class_schema import InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import (
-    MAX_NUMBER,
-    Array,
-    FeatureNames,
-    Field,
-    Labels,
-    Size,
-    Sizes,
-    choice,
-)
-from cordwood.persist.schemas._linear import check_label_indices
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import MAX_NUMBER, Array, choice, classifier_fields
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.schema import Schema, check_label_indices
 from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.rules.records import RuleSet, check_rules
 
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
-
 _BYTES_PER_FEATURE = 16
+# Of the record and its array objects, without their content.
+_BYTES_PER_RULE_SET = 500
+_DTYPES = {"feature": "int32", "present": "float64", "absent": "float64", "weight": "float64"}
 
 
 class _RuleSets(Field):
     """One list of rule sets, whose arrays are concatenated."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the arrays."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         lengths = np.array([len(rules.feature) for rules in value], np.int64)
-        node = {"lengths": encoder.arrays.add(lengths)}
+        node = {"lengths": encoder.add_array(lengths)}
         for name, dtype in _DTYPES.items():
             arrays = [getattr(rules, name) for rules in value]
-            node[name] = encoder.arrays.add(np.concatenate([np.empty(0, dtype), *arrays]))
-        encoder.budget.spend(500 * len(value))
+            node[name] = encoder.add_array(np.concatenate([np.empty(0, dtype), *arrays]))
+        encoder.spend(_BYTES_PER_RULE_SET * len(value))
         return node
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Divide the arrays."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or set(node) != {"lengths", *_DTYPES}:
             raise Rejected("has rules of the wrong structure")
-        lengths = decoder.arrays.get(node["lengths"])
-        arrays = [decoder.arrays.get(node[name]) for name in _DTYPES]
-        decoder.budget.spend(500 * lengths.size)
+        lengths = decoder.get_array(node["lengths"])
+        arrays = [decoder.get_array(node[name]) for name in _DTYPES]
+        decoder.spend(_BYTES_PER_RULE_SET * lengths.size)
         n_rules = len(arrays[0]) if arrays[0].ndim == 1 else -1
         is_valid = lengths.ndim == 1 and lengths.dtype == np.int64
         if not is_valid or any(array.shape != (n_rules,) for array in arrays):
@@ -59,7 +49,6 @@ class _RuleSets(Field):
         ]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check that features exist and votes are bounded."""
         if not isinstance(value, list):
             return "a list of rules"
         for rules in value:
@@ -72,13 +61,11 @@ class _RuleSets(Field):
 class _Stages(_RuleSets):
     """For each class, a list of rule sets."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the rule sets of all classes together."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         flat = [rules for stages in value for rules in stages]
         return [[len(stages) for stages in value], super().encode(flat, encoder, owner)]
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Divide the rule sets."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, list) or len(node) != 2 or not isinstance(node[0], list):
             raise Rejected("has rules of the wrong structure")
         sizes, flat = node[0], super().decode(node[1], decoder, owner)
@@ -88,13 +75,9 @@ class _Stages(_RuleSets):
         return [flat[start:end] for start, end in zip(ends, ends[1:], strict=False)]
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check all rule sets."""
         if not isinstance(value, list) or not all(isinstance(stages, list) for stages in value):
             return "a list of lists of rules"
         return super().check([rules for stages in value for rules in stages], sizes)
-
-
-_DTYPES = {"feature": "int32", "present": "float64", "absent": "float64", "weight": "float64"}
 
 
 def _check_problems(model: Any, interface_of: InterfaceOf) -> None:
@@ -107,9 +90,7 @@ def _check_problems(model: Any, interface_of: InterfaceOf) -> None:
 
 
 _RULES = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_FEATURE),
-    "feature_names_in_": FeatureNames(),
+    **classifier_fields(bytes_per_feature=_BYTES_PER_FEATURE),
     "multilabel_": choice(True, False),
     "_rule_sets": _RuleSets(),
     "_stages": _Stages(),

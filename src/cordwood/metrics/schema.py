@@ -1,17 +1,14 @@
 """Expected scores of a model in its file: a few numbers per class."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
+from cordwood._schema.errors import Rejected
 from cordwood.metrics.scores import SCORE_NAMES, ClassScores, Evaluation, Score
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Field, Sizes
-from cordwood.persist._oof_field import are_valid_sources
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
+from cordwood.oof.schema import are_valid_sources
 
 _KEYS = {
     "scores",
@@ -32,11 +29,9 @@ _MAX_SAMPLES = 2**53
 class EvaluationField(Field):
     """An `Evaluation` of training samples; classes are stored by their position in `classes_`."""
 
-    def __init__(self) -> None:
-        super().__init__(optional=True)
+    optional = True
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the scores."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         if value is None:
             return None
         codes = {label: code for code, label in enumerate(owner.classes_.tolist())}
@@ -52,11 +47,10 @@ class EvaluationField(Field):
             "n_samples": value.n_samples,
             "n_groups": value.n_groups,
             "confidence_level": value.confidence_level,
-            "confusion": None if confusion is None else encoder.arrays.add(confusion),
+            "confusion": None if confusion is None else encoder.add_array(confusion),
         }
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the scores."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if node is None:
             return None
         if not isinstance(node, dict) or set(node) != _KEYS:
@@ -73,12 +67,11 @@ class EvaluationField(Field):
                 "scores": _read_scores(node["scores"]),
                 "classes": tuple(_read_class(each, labels) for each in node["classes"]),
                 "baselines": {name: _read_scores(each) for name, each in node["baselines"].items()},
-                "confusion": None if confusion is None else decoder.arrays.get(confusion),
+                "confusion": None if confusion is None else decoder.get_array(confusion),
             }
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check types and ranges."""
         if value is None:
             return None
         if not isinstance(value, Evaluation) or not isinstance(value.classes, tuple):

@@ -1,42 +1,41 @@
 """Schemas of multilabel classifiers."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._schema.base import FileEncoder, Sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Array, Labels, Size, integer
+from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
+from cordwood._schema.nested import Estimator, EstimatorList
+from cordwood._schema.schema import Schema
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Array, Labels, Size, integer
-from cordwood.persist._nested import Estimator, EstimatorList
-from cordwood.persist.schemas._compose import chain_interface
-from cordwood.persist.schemas._stacking import INDEX_LIST, MAPPING, STRINGS, SharedStepsField
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelEncoder
+from cordwood.stacking.schema import (
+    INDEX_LIST,
+    MAPPING,
+    SHARED_STEPS,
+    STRINGS,
+    encode_after,
+    merge_kinds,
+)
 
 
 class _Members(EstimatorList):
     """The members, each of which takes the output of its shared steps."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the members."""
-        outer_norm, nodes = encoder.input_norm, []
-        for member, position in zip(value, owner._step_index, strict=True):
-            if position:
-                steps = [step for _, step in owner._shared_steps[position]]
-                encoder.input_norm = chain_interface(steps, encoder.registry.interface).norm
-            nodes.append(encoder.encode(member))
-            encoder.input_norm = outer_norm
-        return nodes
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        return [
+            encode_after(owner._shared_steps[position], member, encoder)
+            for member, position in zip(value, owner._step_index, strict=True)
+        ]
 
 
 class _EstimatorsOrNone(EstimatorList):
     """A list of estimators that may be empty."""
 
-    def check(self, value: Any, sizes: dict[str, int]) -> str | None:
-        """Check that there are only estimators."""
+    def check(self, value: Any, sizes: Sizes) -> str | None:
         return None if value == [] else super().check(value, sizes)
 
 
@@ -123,9 +122,13 @@ def _member_interfaces(model: Any, interface_of: InterfaceOf) -> list[Interface]
 
 
 def _multilabel_interface(model: Any, interface_of: InterfaceOf) -> Interface:
-    takes_text = any(each.takes_text for each in _member_interfaces(model, interface_of))
-    n_features = getattr(model, "n_features_in_", None)
-    return Interface(n_features=n_features, takes_text=takes_text, classes=model.classes_)
+    members = _member_interfaces(model, interface_of)
+    return Interface(
+        n_features=getattr(model, "n_features_in_", None),
+        takes_text=any(each.takes_text for each in members),
+        classes=model.classes_,
+        input_kinds=merge_kinds(members),
+    )
 
 
 def _transformation_interface(model: Any, interface_of: InterfaceOf) -> Interface:
@@ -141,7 +144,7 @@ SCHEMAS = (
             "n_features_in_": Size("n_features", optional=True),
             "_names": STRINGS,
             "oof_source_": MAPPING,
-            "_shared_steps": SharedStepsField(),
+            "_shared_steps": SHARED_STEPS,
             "_step_index": INDEX_LIST,
             "estimators_": _Members(),
             "coef_": Array("float64", "n_members", "n_classes", low=-1e30, high=1e30),

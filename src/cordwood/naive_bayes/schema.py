@@ -9,22 +9,18 @@ from typing import Any
 import numpy as np
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 
-from cordwood.naive_bayes import NaiveBayesClassifier
-from cordwood.persist._class_schema import InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import MAX_NUMBER, Array, FeatureNames, Labels, Size, number
-from cordwood.persist._matrices import Coefficients
-from cordwood.persist._nested import Estimator
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import MAX_NUMBER, Array, classifier_fields, number
+from cordwood._schema.interface import InterfaceOf
+from cordwood._schema.matrices import Coefficients
+from cordwood._schema.nested import Estimator
+from cordwood._schema.schema import Schema
+from cordwood.naive_bayes.classifier import NaiveBayesClassifier
 
 _VARIANTS = {"multinomial": MultinomialNB, "complement": ComplementNB, "gaussian": GaussianNB}
 
-_SAMPLES = {
-    "classes_": Labels(),
-    "n_features_in_": Size("n_features"),
-    "feature_names_in_": FeatureNames(),
-}
 _COUNTS = {
-    **_SAMPLES,
+    **classifier_fields(),
     "feature_count_": Coefficients("n_classes", "n_features", low=0),
     "class_count_": Array("float64", "n_classes", low=0),
     "class_log_prior_": Array("float64", "n_classes", low=-np.inf, high=0),
@@ -72,7 +68,7 @@ SCHEMAS = (
     Schema(
         cls=GaussianNB,
         fitted={
-            **_SAMPLES,
+            **classifier_fields(),
             "theta_": Array("float64", "n_classes", "n_features"),
             "var_": Array("float64", "n_classes", "n_features", low=1e-200),
             "class_count_": Array("float64", "n_classes", low=0),
@@ -82,7 +78,7 @@ SCHEMAS = (
     ),
     Schema(
         cls=NaiveBayesClassifier,
-        fitted={**_SAMPLES, "model_": Estimator()},
+        fitted={**classifier_fields(), "model_": Estimator()},
         check=_check_variant,
     ),
 )

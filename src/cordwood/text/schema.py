@@ -2,13 +2,16 @@
 
 import re
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected, shorten
-from cordwood.persist._fields import Array, Field, Sizes, choice, match_sizes, text
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes, match_sizes
+from cordwood._schema.errors import Rejected, shorten
+from cordwood._schema.fields import Array, choice, text
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.text.analyzer import build_analyzer
 from cordwood.text.counting import MAX_UNSPACED, build_counter
 from cordwood.text.languages import check_language
@@ -17,9 +20,6 @@ from cordwood.text.scripts import is_unspaced, split_characters
 from cordwood.text.token_patterns import TOKEN_PATTERNS
 from cordwood.text.vectorizer import TextVectorizer
 from cordwood.text.vectorizer_params import VectorizerParams
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _MAX_N = 32
 
@@ -55,21 +55,18 @@ def is_linear_pattern(pattern: str) -> bool:
 class _ResolvedParams(Field):
     """The parameters after applying the preset."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Convert the parameters."""
-        return {name: encoder.values.encode(each) for name, each in asdict(value).items()}
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        return {name: encoder.encode_value(each) for name, each in asdict(value).items()}
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Validate and convert the parameters."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         names = {each.name for each in fields(VectorizerParams)}
         if not isinstance(node, dict) or set(node) != names:
             raise Rejected("has a TextVectorizer with invalid parameters")
-        params = {name: decoder.values.decode(each) for name, each in node.items()}
+        params = {name: decoder.decode_value(each) for name, each in node.items()}
         _check_bounds(params, is_trusted=decoder.trusts(TextVectorizer))
         return VectorizerParams(**params)
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check combinations of parameters."""
         if not isinstance(value, VectorizerParams):
             return "VectorizerParams"
         if value.analyzer != "word" and (value.stop_words or value.stemmer):
@@ -80,21 +77,18 @@ class _ResolvedParams(Field):
 class _Vocabulary(Field):
     """The terms in alphabetical order, which is the order of the columns."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the sorted terms."""
-        encoder.budget.spend(_BYTES_PER_TERM * len(value))
-        return encoder.arrays.add_strings(sorted(value))
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        encoder.spend(_BYTES_PER_TERM * len(value))
+        return encoder.add_strings(sorted(value))
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the terms."""
-        terms = decoder.arrays.get_strings(node)
-        decoder.budget.spend(_BYTES_PER_TERM * len(terms))
-        if not all(a < b for a, b in zip(terms, terms[1:], strict=False)):
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
+        terms = decoder.get_strings(node)
+        decoder.spend(_BYTES_PER_TERM * len(terms))
+        if not all(a < b for a, b in pairwise(terms)):
             raise Rejected("has a vocabulary that is not sorted or contains a term twice")
         return dict(zip(terms, range(len(terms)), strict=True))
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check that columns are in the order of the terms."""
         if not isinstance(value, dict) or not value:
             return "a mapping of terms to columns"
         columns = np.fromiter((value[term] for term in sorted(value)), np.int64, len(value))

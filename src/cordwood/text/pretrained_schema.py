@@ -7,20 +7,19 @@ model file. A file can neither choose where vectors are cached nor download anyt
 import re
 from collections.abc import Mapping
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
+from cordwood._schema.errors import Rejected
+from cordwood._schema.fields import Plain, integer
+from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.schema import Schema
 from cordwood.encoders import bundle
 from cordwood.exceptions import CordwoodError
-from cordwood.persist._class_schema import Interface, InterfaceOf, Schema
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Field, Plain, Sizes, integer
 from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.lexicon import MAX_SCORE, VADER, LexiconVectorizer
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _DIGEST = re.compile(r"[0-9a-f]{32,128}")
 _MAX_NAME = 1000
@@ -64,30 +63,30 @@ def _check_embedding_params(model: Any, is_trusted: bool) -> None:
 class _EncoderFiles(Field):
     """Files of an encoder, which a model file contains on request."""
 
-    def is_stored(self, name: str, owner: Any, encoder: "ModelEncoder") -> bool:
+    optional = True
+
+    def is_stored(self, name: str, owner: Any, encoder: FileEncoder) -> bool:
         """Return whether the caller of `save` or the file of a loaded model requests it."""
         return encoder.bundles_encoder or name in vars(owner)
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store the files."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         try:
             files = bundle.read_files(owner.encoder_)
         except CordwoodError as error:
             raise Rejected(f"cannot be stored with its encoder: {error}") from None
-        encoder.budget.spend(_MEMORY_PER_BYTE * sum(map(len, files.values())))
+        encoder.spend(_MEMORY_PER_BYTE * sum(map(len, files.values())))
         return {
-            path: encoder.arrays.add(np.frombuffer(content, np.uint8))
+            path: encoder.add_array(np.frombuffer(content, np.uint8))
             for path, content in files.items()
         }
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read the files."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or not 0 < len(node) <= _MAX_FILES:
             raise Rejected("has an encoder of the wrong structure")
         files = {}
         for path, number in node.items():
-            content = decoder.arrays.get(number)
-            decoder.budget.spend(_MEMORY_PER_BYTE * content.size)
+            content = decoder.get_array(number)
+            decoder.spend(_MEMORY_PER_BYTE * content.size)
             if content.dtype != np.uint8 or content.ndim != 1:
                 raise Rejected("has an encoder with a file that is not a sequence of bytes")
             files[path] = content.tobytes()
@@ -113,28 +112,25 @@ def _check_encoder(model: Any, interface_of: InterfaceOf) -> None:
 class _Scores(Field):
     """Scores of words; None for a lexicon that is installed."""
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
-        """Store words and scores in alphabetical order."""
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         if value is None:
             return None
         words = sorted(value)
         scores = np.array([value[word] for word in words])
-        return {"words": encoder.arrays.add_strings(words), "scores": encoder.arrays.add(scores)}
+        return {"words": encoder.add_strings(words), "scores": encoder.add_array(scores)}
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
-        """Read words and scores."""
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if node is None:
             return None
         if not isinstance(node, dict):
             raise Rejected("has a lexicon of the wrong structure")
-        words = decoder.arrays.get_strings(node.get("words"))
-        scores = decoder.arrays.get(node.get("scores"))
+        words = decoder.get_strings(node.get("words"))
+        scores = decoder.get_array(node.get("scores"))
         if scores.dtype != np.float64 or scores.shape != (len(words),):
             raise Rejected("has a lexicon without one score for each word")
         return dict(zip(words, scores.tolist(), strict=True))
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-        """Check types and range."""
         if value is None:
             return None
         if not isinstance(value, Mapping) or not 0 < len(value) <= _MAX_WORDS:
@@ -165,7 +161,7 @@ SCHEMAS = (
             "fingerprint_": _digest(),
             "n_features_out_": integer(1, _MAX_DIMENSION),
             "n_truncated_": integer(0, 2**62),
-            "encoder_files_": _EncoderFiles(optional=True),
+            "encoder_files_": _EncoderFiles(),
         },
         storable={
             "encoder": _name_encoder,

@@ -1,15 +1,12 @@
 """Reference for out-of-scope samples in a model file."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
+from cordwood._schema.errors import Rejected
 from cordwood.confidence.scope import ScopeReference
-from cordwood.persist._errors import Rejected
-from cordwood.persist._fields import Field, Sizes
-
-if TYPE_CHECKING:
-    from cordwood.persist._objects import ModelDecoder, ModelEncoder
 
 _SIGNALS = ("entropy", "distance", "unknown_terms")
 _KEYS = {"signals", "values", "scores"}
@@ -18,20 +15,19 @@ _KEYS = {"signals", "values", "scores"}
 class ScopeField(Field):
     """A `ScopeReference`."""
 
-    def __init__(self) -> None:
-        super().__init__(optional=True)
+    optional = True
 
-    def encode(self, value: Any, encoder: "ModelEncoder", owner: Any) -> Any:
+    def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the reference."""
         if value is None:
             return None
         return {
             "signals": list(value.signals),
-            "values": encoder.arrays.add(value.values),
-            "scores": encoder.arrays.add(value.scores),
+            "values": encoder.add_array(value.values),
+            "scores": encoder.add_array(value.scores),
         }
 
-    def decode(self, node: Any, decoder: "ModelDecoder", owner: Any) -> Any:
+    def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Read the reference."""
         if node is None:
             return None
@@ -41,8 +37,8 @@ class ScopeField(Field):
             raise Rejected("has a reference for out-of-scope samples without signals")
         return ScopeReference(
             signals=tuple(node["signals"]),
-            values=decoder.arrays.get(node["values"]),
-            scores=decoder.arrays.get(node["scores"]),
+            values=decoder.get_array(node["values"]),
+            scores=decoder.get_array(node["scores"]),
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
