@@ -26,11 +26,10 @@ def summarize_scores(evaluation: Evaluation) -> str:
 
 def show_summary(console: Console, evaluation: Evaluation) -> None:
     """Print accuracy and macro F1, and how they were obtained."""
-    console.field("scores", summarize_scores(evaluation))
-    console.field("method", evaluation.method)
+    console.field("scores", f"{summarize_scores(evaluation)}; {evaluation.method}")
 
 
-def show_expected_scores(console: Console, evaluation: Evaluation) -> None:
+def show_expected_scores(console: Console, evaluation: Evaluation, *, is_tuned: bool) -> None:
     """Print all scores beside those of the baselines, and the weakest classes."""
     columns = {"this model": evaluation.scores, **evaluation.baselines}
     console.print()
@@ -55,10 +54,9 @@ def show_expected_scores(console: Console, evaluation: Evaluation) -> None:
     )
     console.print()
     show_summary(console, evaluation)
-    if evaluation.is_multilabel:
+    if is_tuned:
         console.field(
-            "note",
-            "slightly optimistic, because the thresholds were chosen on the same predictions",
+            "note", "slightly optimistic, because the decision was tuned on the same predictions"
         )
 
 

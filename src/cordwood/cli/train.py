@@ -99,7 +99,9 @@ def train(args: Train) -> None:
         remark = "; the expected scores are not weighted" if has_scores else ""
         console.field("weights", f"used in training{remark}")
     if has_scores and model.evaluation_ is not None:
-        show_expected_scores(console, model.evaluation_)
+        # Costs need no tuning.
+        is_tuned = model.decision_.optimize not in (None, "cost")
+        show_expected_scores(console, model.evaluation_, is_tuned=is_tuned)
     console.field("wrote", f"{target} ({target.stat().st_size / 1e6:,.2f} MB)")
     if args.report is not None:
         _write_report(console, model, data, target, args.report)
