@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
         generators = ("generate_cli.py", "generate_layers.py")
         return max(call(PYTHON, ROOT / "docs" / name, *rest) for name in generators)
     if command == "results":
-        prepare("-e", ".[plots]")
+        prepare("-e", ".")
         return call(PYTHON, ROOT / "benchmarks" / "results.py", *rest)
     if command == "bench" and rest:
         prepare("-e", ".", "--group", "bench")

@@ -24,7 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 from cordwood._base.csr import to_csr
 from cordwood.audit._outliers import score_outliers
-from cordwood.audit.dataset_check import normalize_text
+from cordwood.audit.near_duplicates import normalize_text
 from cordwood.neighbors.index import CosineIndex, build_index
 from corpora import load_single_label
 from options import at_least

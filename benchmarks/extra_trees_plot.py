@@ -9,7 +9,7 @@ count.
 
 from pathlib import Path
 
-from cordwood.compare.report import _figure as canvas
+from reproduction import canvas
 from reproduction.extra_trees_share import TITLES, draw_shares, read_shares
 from reproduction.figure_files import add_figures
 from stopwatch import print_head, print_row

@@ -21,9 +21,9 @@ from rich.progress import Progress
 from sklearn.model_selection import train_test_split
 
 from cordwood import recipes
-from cordwood.compare.report import _figure as canvas
 from cordwood.stacking.diversity import pareto_front
 from options import at_least
+from reproduction import canvas
 from reproduction.figure_files import add_figures
 from reproduction.member_fits import DEFAULT_FOLDER, SplitFits, fit_members
 from reproduction.pareto_plot import draw_subsets

@@ -18,10 +18,11 @@ from selenium import webdriver
 
 from cordwood import train
 from cordwood.audit import audit_dataset
+from cordwood.compare import comparison_report
 from cordwood.compare.stats.comparison import compare
 from cordwood.datasets.registry import load_dataset
 from cordwood.metrics import estimate_learning_curve, oof_evaluation
-from cordwood.reports import Report, comparison_report, dataset_report, model_report
+from cordwood.reports import Report, dataset_report, model_report
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "docs" / "gallery"
@@ -50,7 +51,7 @@ def main() -> None:
         print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e3:.0f} kB")
 
 
-def make_reports() -> Mapping[str, Report]:
+def make_reports() -> Mapping[str, Report[Any]]:
     """Return one report of each kind."""
     training = load_dataset("docstrings").subset("train")
     model: Any = train(training, encoder=None, n_jobs=-1)

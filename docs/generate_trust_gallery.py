@@ -101,7 +101,8 @@ def audit(training: Corpus) -> str:
     changed = labels.copy()
     for i in flipped.tolist():
         changed[i] = rng.choice(np.setdiff1d(labels, [labels[i]]))
-    found = audit_dataset(replace(training, labels=tuple(changed.tolist())), n_jobs=-1)
+    data = replace(training, labels=tuple(changed.tolist()))
+    found = audit_dataset(data, model=train(data, oof=True, n_jobs=-1))
     suspects = [each for each in found.suspects if each.kind == "label error"]
     hits = sum(each.index in set(flipped.tolist()) for each in suspects)
     rows = [

@@ -1,6 +1,6 @@
 """Scores of boosted forests by the share of rounds with extra-trees: figure 2 of SIGIR 2017.
 
-Needs matplotlib, which the extra ``plots`` installs.
+Needs matplotlib, which the dependency group ``bench`` installs.
 """
 
 from collections import defaultdict
@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from cordwood.compare.report import _figure as canvas
 from cordwood.compare.runner.ledger import Ledger
+from reproduction import canvas
 
 LEDGERS = Path(__file__).parent / "ledgers"
 METRICS = {"micro_f1": "micro-F1", "macro_f1": "macro-F1"}

@@ -6,8 +6,9 @@ from typing import Any
 
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.config.schema import EvaluationConfig, TuningConfig
-from cordwood.compare.report.rendering import escape_markdown, metric_name
+from cordwood.compare.report.rendering import metric_name
 from cordwood.compare.runner.run import RunSummary
+from cordwood.reports.markdown_page import escape_markdown
 from reproduction.published import list_figures
 
 PHASES = ("tune", "fit", "predict")

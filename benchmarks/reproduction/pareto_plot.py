@@ -1,6 +1,6 @@
 """Plot of the subsets of a stack's members: diversity against effectiveness.
 
-Needs matplotlib, which the extra ``plots`` installs.
+Needs matplotlib, which the dependency group ``bench`` installs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from cordwood.compare.report import _figure as canvas
-from cordwood.compare.report import _label_placement as labels
-from cordwood.compare.report._figure import FONT_SIZE, LIGHT_GRAY
 from cordwood.compare.report.rendering import metric_name
 from cordwood.exceptions import CordwoodError
+from cordwood.reports.label_placement import place_labels
 from cordwood.stacking.diversity import pareto_front
+from reproduction import canvas
+from reproduction.canvas import FONT_SIZE, LIGHT_GRAY
 from reproduction.subsets import SubsetScore
 
 _FRONT, _ALL = canvas.COLORS[:2]
@@ -129,7 +129,7 @@ def _write_names(
         for position, name in names.items()
     }
     sizes = [text.get_window_extent() for text in texts.values()]
-    boxes = labels.place_labels(
+    boxes = place_labels(
         [tuple(at[position]) for position in texts],
         [(size.width, size.height) for size in sizes],
         frame,

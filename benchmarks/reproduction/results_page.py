@@ -15,17 +15,16 @@ import numpy as np
 
 from cordwood.compare.config.plan import Plan, load_plan
 from cordwood.compare.config.protocol import read_toml
-from cordwood.compare.report._figure import save
-from cordwood.compare.report.plots import plot_learning_curves, plot_round_curves
+from cordwood.compare.report.comparison_figures import draw_curves, draw_rounds
+from cordwood.compare.report.comparison_summary import summarize_comparison
 from cordwood.compare.report.rendering import (
     Table,
     TableCell,
-    escape_markdown,
     format_markdown_table,
     format_score,
-    format_seconds,
     metric_name,
 )
+from cordwood.compare.report.write_plots import write_svg
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import RunSummary, collect
 from cordwood.compare.stats.comparison import (
@@ -37,6 +36,8 @@ from cordwood.compare.stats.comparison import (
     learning_curves,
 )
 from cordwood.exceptions import CordwoodError
+from cordwood.reports.markdown_page import escape_markdown
+from cordwood.reports.wording import format_seconds
 from reproduction.effects import check_design, estimate_effects
 from reproduction.explanations import Explanation, find_explanations, load_explanations
 from reproduction.factorial import Effect
@@ -249,22 +250,12 @@ def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Pat
     """
     written = []
     for section in sections:
-        comparison = section.comparison
+        summary = summarize_comparison(section.comparison, section.curves)
         for picture in list_pictures(section):
             Path(folder).mkdir(parents=True, exist_ok=True)
             path = Path(folder, picture.file)
-            labels = {"title": picture.dataset, "metric": picture.metric}
-            if picture.kind == "rounds":
-                rounds = {
-                    name: comparison.rounds[picture.metric, picture.dataset, name]
-                    for name in comparison.learners
-                    if (picture.metric, picture.dataset, name) in comparison.rounds
-                }
-                save(plot_round_curves(rounds, **labels), path)
-            else:
-                curves = section.curves[picture.metric]
-                own = {name: curves[picture.dataset, name] for name in comparison.learners}
-                save(plot_learning_curves(own, **labels), path)
+            draw = draw_rounds if picture.kind == "rounds" else draw_curves
+            write_svg(draw(summary, picture.metric)[picture.dataset], path)
             written.append(path)
     return tuple(written)
 

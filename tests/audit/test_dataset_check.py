@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood.audit import check_dataset
+from cordwood.audit import audit_dataset, check_dataset
+from cordwood.audit.suspects import DEFINITIONS
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 
@@ -80,7 +81,7 @@ def test_ordinary_labels_are_not_reported(labels):
 def test_empty_texts():
     texts = distinct_texts(20)
     texts[3] = texts[7] = " \n\t"
-    found = find(corpus(texts, ["a", "b"] * 10), "empty texts")
+    found = find(corpus(texts, ["a", "b"] * 10), "empty text")
     assert found.ids == ("r3", "r7")
     assert found.message == "2 texts are empty: r3, r7; remove them, or check the text column"
 
@@ -91,36 +92,72 @@ def test_duplicates_and_contradictory_labels():
     texts[10] = texts[0].upper()  # both of class a
     texts[11] = f"  {texts[2]}"  # of class b, the other of class a
     data = corpus(texts, labels)
-    assert find(data, "duplicates").ids == ("r10",)
-    assert find(data, "contradictory labels").ids == ("r2", "r11")
+    assert find(data, "duplicate").ids == ("r10",)
+    assert find(data, "duplicate").message.startswith(
+        "1 sample is equal to an earlier sample with the same label, except for case and white "
+        f"space: r10 '{texts[10][:37]}...' (equal to r0); keep"
+    )
+    assert find(data, "contradictory label").ids == ("r2", "r11")
 
 
 def test_empty_texts_are_not_duplicates():
-    assert kinds(corpus(["", *distinct_texts(20), ""], ["a", "b"] * 11)) == ["empty texts"]
+    assert kinds(corpus(["", *distinct_texts(20), ""], ["a", "b"] * 11)) == ["empty text"]
 
 
 def test_near_duplicates():
     texts = distinct_texts(300)
     texts[7] = texts[3] + "!"
-    found = find(corpus(texts, ["a", "b"] * 150), "near-duplicates")
-    assert found.ids == ("r3", "r7")
+    found = find(corpus(texts, ["a", "b"] * 150), "near-duplicate")
+    assert found.ids == ("r7",)
+    assert found.message.startswith(
+        "1 sample is similar (cosine of the sets of character 4-grams at least 0.8) to an earlier "
+        "sample with the same label: r7 "
+    )
 
 
-def test_near_duplicates_among_many_samples_are_sought_for_some():
+def test_near_duplicates_do_not_depend_on_groups():
+    texts = distinct_texts(300)
+    texts[7] = texts[3] + "!"
+    groups = [str(i // 2) for i in range(300)]
+    found = find(corpus(texts, ["a", "b"] * 150, groups=groups), "near-duplicate")
+    assert found.ids == ("r7",)
+
+
+def test_all_of_many_samples_are_compared():
     texts = distinct_texts(3300)
     texts = [*texts, *(text + "!" for text in texts[:300])]
-    message = find(corpus(texts, ["a", "b"] * 1800), "near-duplicates").message
-    assert " of 3,000 that were compared are nearly equal to another one: " in message
+    found = find(corpus(texts, ["a", "b"] * 1800), "near-duplicate")
+    assert found.ids == tuple(f"r{i}" for i in range(3300, 3600))
 
 
 def test_leakage_between_training_and_test_samples():
     texts = distinct_texts(120)
     train = corpus(texts[:100], ["a", "b"] * 50)
-    test = corpus([*texts[100:], texts[5].title(), ""], ["a", "b"] * 11)
+    test = corpus([*texts[100:], texts[5].title(), texts[6] + "!", ""], ["a"] * 23)
     found = find(train, "leakage", test=test)
-    assert found.ids == ("r20",)
-    assert found.message.startswith("1 test sample is among the training samples: r20")
+    assert found.ids == ("r20", "r21")
+    assert found.message.startswith("2 test samples are equal or similar (cosine of the sets")
     assert "leakage" not in kinds(train, test=test.select(range(20)))
+
+
+def test_test_set_of_another_type():
+    test = FeatureMatrix(X=np.eye(2), ids=["1", "2"])
+    with pytest.raises(DataError, match="test must have texts"):
+        check_dataset(corpus(distinct_texts(10), ["a", "b"] * 5), test=test)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_are_those_of_an_audit(seed):
+    rng = np.random.default_rng(seed)
+    texts = distinct_texts(60, seed)
+    texts += [text + rng.choice(["", " ", "!", " a"]) for text in texts[:40]]
+    labels = rng.choice(["a", "b"], 100).tolist()
+    data, test = corpus(texts, labels), corpus([text + "." for text in texts[::9]], ["a"] * 12)
+    findings = {each.kind: each.ids for each in check_dataset(data, test=test).findings}
+    audit = audit_dataset(data, test=test)
+    suspects = {kind: tuple(each.id for each in audit.select(kind)) for kind in DEFINITIONS}
+    assert findings == suspects
+    assert all(suspects.values())
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
@@ -131,8 +168,8 @@ def test_numeric_features(convert):
     data = FeatureMatrix(X=convert(X), ids=[str(i) for i in range(30)], labels=["a", "b"] * 15)
     check = check_dataset(data, test=data.select([0, 1]))
     assert {finding.kind: finding.ids for finding in check.findings} == {
-        "duplicates": ("9",),
-        "contradictory labels": ("4", "5"),
+        "duplicate": ("9",),
+        "contradictory label": ("4", "5"),
         "leakage": ("0", "1"),
     }
 

@@ -89,6 +89,7 @@ def test_clusters_are_numbered_by_their_first_texts():
     ]
     found = find_near_duplicates(texts)
     assert found.cluster.tolist() == [0, 1, 0, 2, 2]
+    assert found.first_equal.tolist() == [0, 1, 0, 3, 3]
     assert found.partner.tolist() == [2, -1, 0, 4, 3]
     assert found.similarity.tolist() == [1, 0, 1, 1, 1]
     assert [group.tolist() for group in found.groups] == [[0, 2], [3, 4]]
@@ -96,7 +97,7 @@ def test_clusters_are_numbered_by_their_first_texts():
 
 def test_empty_texts_are_not_duplicates():
     found = find_near_duplicates(["", " \n", "a", ""])
-    assert len(set(found.cluster.tolist())) == 4
+    assert found.cluster.tolist() == found.first_equal.tolist() == [0, 1, 2, 3]
     assert found.groups == []
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from cordwood.audit.suspects import DEFINITIONS
 from cordwood.cli.main import main
 
 WORDS = {
@@ -71,6 +72,7 @@ def test_summary_names_examples_and_next_steps(command):
     out = command("rows.csv", *COLUMNS, "--recipe", "nb").out
     assert "as recipe nb predicts them out of fold" in out
     assert "duplicate" in out and "k9 (sport)" in out
+    assert f"rule      duplicate: {DEFINITIONS['duplicate']}\n" in out
     assert "k11" in out
     assert "k12 (sport)" in out
     assert "cordwood audit rows.csv -o suspects.csv writes all suspects" in out

@@ -80,7 +80,6 @@ def test_tables_are_written_to_a_file(folder, suffix, capsys):
 
 
 def test_plots_are_written_or_listed_as_omitted(folder, capsys):
-    pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
     assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "plots")]) == 0
     written = sorted(path.name for path in (folder / "plots").iterdir())
     assert written == ["time_macro_f1.svg", "time_micro_f1.svg"]
@@ -90,18 +89,6 @@ def test_plots_are_written_or_listed_as_omitted(folder, capsys):
     assert omitted.endswith(
         "; learning curves: the plan sets neither train_fractions nor max_positives"
     )
-
-
-def test_plots_without_matplotlib_raise_before_trials_run(folder, capsys, monkeypatch):
-    def fail(name):
-        raise ModuleNotFoundError("No module named 'matplotlib'")
-
-    monkeypatch.setattr("cordwood.cli.compare.import_module", fail)
-    assert main(["compare", str(folder / "plan.toml"), "--plots", str(folder / "plots")]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith('install it with: pip install "cordwood[plots]"')
-    assert not (folder / "plan.jsonl").exists()
-    assert not (folder / "plots").exists()
 
 
 def test_show_does_not_require_the_data(folder, capsys):

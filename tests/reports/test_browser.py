@@ -10,7 +10,8 @@ import pytest
 
 import report_data as data
 from cordwood import api
-from cordwood.reports import comparison_report, dataset_report, model_report
+from cordwood.compare import comparison_report
+from cordwood.reports import dataset_report, model_report
 
 webdriver = pytest.importorskip("selenium.webdriver")
 

@@ -22,55 +22,55 @@ def make_predictions(n_samples=400, n_classes=5, seed=0):
 
 def test_scores_of_classes_match_sklearn():
     proba, y = make_predictions()
-    rows = {row["label"]: row for row in summarize_classes(proba, y, list("abcde"))}
+    rows = {row.label: row for row in summarize_classes(proba, y, list("abcde"))}
     expected = precision_recall_fscore_support(y, proba.argmax(axis=1))
     for code, label in enumerate("abcde"):
         row = rows[label]
-        found = row["precision"], row["recall"], row["f1"], row["n_samples"]
+        found = row.precision, row.recall, row.f1, row.n_samples
         assert found == pytest.approx([column[code] for column in expected])
-    assert sum(row["n_missed"] for row in rows.values()) == (proba.argmax(axis=1) != y).sum()
+    assert sum(row.n_missed for row in rows.values()) == (proba.argmax(axis=1) != y).sum()
 
 
 def test_classes_with_most_errors_come_first():
     proba, y = make_predictions()
-    missed = [row["n_missed"] for row in summarize_classes(proba, y, list("abcde"))]
+    missed = [row.n_missed for row in summarize_classes(proba, y, list("abcde"))]
     assert missed == sorted(missed, reverse=True)
 
 
 def test_bins_of_the_reliability_contain_all_samples():
     proba, y = make_predictions()
     bins = summarize_reliability(proba, y)
-    assert sum(b["n"] for b in bins) == len(y)
-    accuracy = sum(b["n"] * b["accuracy"] for b in bins) / len(y)
+    assert sum(b.n for b in bins) == len(y)
+    accuracy = sum(b.n * b.accuracy for b in bins) / len(y)
     assert accuracy == pytest.approx((proba.argmax(axis=1) == y).mean())
-    assert all(b["low"] <= b["accuracy"] <= b["high"] for b in bins)
-    assert [b["confidence"] for b in bins] == sorted(b["confidence"] for b in bins)
+    assert all(b.low <= b.accuracy <= b.high for b in bins)
+    assert [b.confidence for b in bins] == sorted(b.confidence for b in bins)
 
 
 def test_thresholds_bound_the_error():
     proba, y = make_predictions(2000)
     confidence, is_wrong = proba.max(axis=1), proba.argmax(axis=1) != y
-    thresholds = summarize_abstention(proba, y)["thresholds"]
+    thresholds = summarize_abstention(proba, y).thresholds
     assert thresholds
     for row in thresholds:
-        decided = confidence >= row["confidence"]
-        assert is_wrong[decided].mean() == pytest.approx(row["error"])
-        assert row["error"] <= row["max_error"]
-        assert decided.mean() == pytest.approx(row["decided"])
+        decided = confidence >= row.confidence
+        assert is_wrong[decided].mean() == pytest.approx(row.error)
+        assert row.error <= row.max_error
+        assert decided.mean() == pytest.approx(row.decided)
 
 
 def test_prediction_sets_cover_the_true_class():
     proba, y = make_predictions(2000)
     rows = summarize_sets(proba, y)
-    assert [row["coverage"] for row in rows] == [0.9, 0.95, 0.99]
-    sizes = [row["mean_size"] for row in rows]
+    assert [row.coverage for row in rows] == [0.9, 0.95, 0.99]
+    sizes = [row.mean_size for row in rows]
     assert sizes == sorted(sizes)
     calibration = calibrate_sets(proba, y)
     for row in rows:
-        found = calibration.predict_set(proba, row["coverage"])
+        found = calibration.predict_set(proba, row.coverage)
         # Scores are randomized, so that the coverage of the same samples is approximate.
-        assert found[np.arange(len(y)), y].mean() >= row["coverage"] - 0.01
-        assert found.sum(axis=1).mean() == row["mean_size"]
+        assert found[np.arange(len(y)), y].mean() >= row.coverage - 0.01
+        assert found.sum(axis=1).mean() == row.mean_size
 
 
 def test_few_samples_have_no_prediction_sets():
@@ -81,8 +81,8 @@ def test_few_samples_have_no_prediction_sets():
 def test_equal_probabilities_are_decided_together():
     proba = np.array([[0.9, 0.1]] * 4 + [[0.6, 0.4]] * 6)
     y = np.array([0, 0, 0, 1, 0, 0, 1, 1, 1, 1])
-    curve = summarize_abstention(proba, y)["curve"]
-    assert [(p["coverage"], p["accuracy"]) for p in curve] == [(0.4, 0.75), (1.0, 0.5)]
+    curve = summarize_abstention(proba, y).curve
+    assert [(p.coverage, p.accuracy) for p in curve] == [(0.4, 0.75), (1.0, 0.5)]
 
 
 def test_confusion_counts_match_sklearn():
@@ -90,26 +90,26 @@ def test_confusion_counts_match_sklearn():
     labels = list("abcde")
     found = summarize_confusion(proba, y, labels, None, [str(i) for i in range(len(y))])
     expected = confusion_matrix(y, proba.argmax(axis=1))
-    (group,) = found["groups"]
-    order = [labels.index(label) for label in group["labels"]]
-    assert np.array_equal(group["counts"], expected[np.ix_(order, order)])
-    assert found["n_shown_errors"] == found["n_errors"] == expected.sum() - np.trace(expected)
-    for pair in found["pairs"]:
-        i, j = labels.index(pair["true"]), labels.index(pair["predicted"])
-        assert pair["n"] == expected[i, j] > 0
-        assert pair["share"] == pytest.approx(expected[i, j] / expected[i].sum())
+    (group,) = found.groups
+    order = [labels.index(label) for label in group.labels]
+    assert np.array_equal(group.counts, expected[np.ix_(order, order)])
+    assert found.n_shown_errors == found.n_errors == expected.sum() - np.trace(expected)
+    for pair in found.pairs:
+        i, j = labels.index(pair.true), labels.index(pair.predicted)
+        assert pair.n == expected[i, j] > 0
+        assert pair.share == pytest.approx(expected[i, j] / expected[i].sum())
 
 
 def test_examples_of_a_pair_are_its_most_certain_errors():
     proba, y = make_predictions(60, 2)
     ids = [f"id{i}" for i in range(60)]
     texts = [f"text {i} " + "x" * 500 for i in range(60)]
-    for pair in summarize_confusion(proba, y, ["a", "b"], texts, ids)["pairs"]:
-        true, wrong = "ab".index(pair["true"]), "ab".index(pair["predicted"])
+    for pair in summarize_confusion(proba, y, ["a", "b"], texts, ids).pairs:
+        true, wrong = "ab".index(pair.true), "ab".index(pair.predicted)
         errors = [i for i in range(60) if y[i] == true and proba[i].argmax() == wrong]
         best = sorted(errors, key=lambda i: -proba[i, wrong])[:3]
-        assert [row["id"] for row in pair["examples"]] == [ids[i] for i in best]
-        assert all(row["is_shortened"] and len(row["text"]) < 500 for row in pair["examples"])
+        assert [row.id for row in pair.examples] == [ids[i] for i in best]
+        assert all(row.is_shortened and len(row.text) < 500 for row in pair.examples)
 
 
 @pytest.mark.parametrize("n_classes", [13, 50, 120])
@@ -139,4 +139,4 @@ def test_no_errors_have_no_groups():
     assert group_classes(np.zeros((4, 4), dtype=int)) == []
     proba = np.eye(3)
     found = summarize_confusion(proba, np.arange(3), list("abc"), None, list("123"))
-    assert found["n_errors"] == 0 and found["pairs"] == []
+    assert found.n_errors == 0 and found.pairs == []

@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,17 +10,12 @@ import pytest
 import report_data as data
 from cordwood import FeatureMatrix, api, load, recipes, save
 from cordwood.audit import audit_dataset, check_dataset, find_label_errors
+from cordwood.compare import comparison_report
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.explain import ClassWord, ClassWords
 from cordwood.metrics import oof_evaluation
-from cordwood.oof import schema as oof_schema
-from cordwood.persist import TrainingRecord, read_model_card
-from cordwood.reports import (
-    Report,
-    comparison_report,
-    dataset_report,
-    explanation_summary,
-    model_report,
-)
+from cordwood.persist import _oof_field, read_model_card
+from cordwood.reports import Report, dataset_report, explanation_summary, model_report
 from cordwood.reports.hub_card import to_hub_card
 
 
@@ -183,7 +178,7 @@ def test_dataset_report_contains_the_findings_of_the_check(corpus, reports):
 
 
 def test_audit_is_part_of_the_report_of_a_data_set(corpus):
-    audit = audit_dataset(corpus, recipe="nb")
+    audit = audit_dataset(corpus, model=api.train(corpus, recipe="nb", oof=True))
     report = dataset_report(corpus, name="things", audit=audit)
     found = report.to_dict()["audit"]
     assert found["counts"] == audit.counts
@@ -203,33 +198,6 @@ def test_numeric_data_has_a_report():
     model = recipes.make("rf", input="numeric", random_state=0).fit(X, matrix.labels)
     found = model_report(model, matrix).to_dict()
     assert found["explained"] == [] and found["words"] is None
-
-
-def test_comparison_states_which_learners_are_tied(reports):
-    summary = reports["comparison"].to_dict()
-    text = Page(reports["comparison"].to_html()).text
-    assert "learner 0 has the highest micro-F1" in text
-    for dataset in summary["datasets"]:
-        cells = summary["scores"]["micro_f1"][dataset]
-        assert cells["learner 0"]["mark"] == "best"
-        assert cells["learner 3"]["mark"] == ""
-    assert "The Friedman test on 3 data sets" in text
-    assert "Pareto front" in text
-    assert "With all training samples, learner 0 has the highest score" in text
-
-
-def test_one_data_set_has_neither_ranks_nor_curves():
-    comparison, _ = data.make_comparison(1, 2, fractions=(1.0,))
-    html = comparison_report(comparison).to_html()
-    assert 'id="ranks"' not in html and 'id="curves"' not in html
-    assert 'id="time"' in html
-
-
-def test_incomplete_comparison_has_a_report():
-    comparison, curves = data.make_comparison(2, 4, missing=[(0, 3, 4)])
-    html = comparison_report(comparison, curves).to_html()
-    assert "(4 of 5)" in html
-    assert "1 learner with missing folds not compared" in html
 
 
 def test_training_data_have_out_of_fold_scores(corpus, model, reports):
@@ -353,15 +321,15 @@ def test_hub_card_has_a_model_index(reports):
     (result,) = entry["results"]
     assert result["dataset"]["name"] == data.MARKUP
     metrics = {metric["type"]: metric["value"] for metric in result["metrics"]}
-    expected = reports["oof"].summary["scores"]["scores"]
-    assert metrics["accuracy"] == pytest.approx(expected["accuracy"]["value"], abs=1e-4)
+    expected = reports["oof"].summary.scores.scores
+    assert metrics["accuracy"] == pytest.approx(expected.accuracy.value, abs=1e-4)
     assert "cordwood.load(" in body and "## Evaluation" in body
 
 
 def test_hub_card_names_the_test_data_and_any_characters_are_valid_yaml(reports):
     yaml = pytest.importorskip("yaml")
     name = "a: 'b' \"c\" # d\n- e \x00\x7f\x85\ud800 \U0001f600"
-    summary = {**reports["test"].summary, "name": name, "data": name}
+    summary = replace(reports["test"].summary, name=name, data=name)
     metadata = yaml.safe_load(to_hub_card(summary).split("---\n", 2)[1])
     expected = name.replace("\x00", "�").replace("\x7f", "�").replace("\x85", "�")
     expected = expected.replace("\ud800", "�")
@@ -392,13 +360,9 @@ def test_scores_of_a_model_file_are_beside_the_baselines_of_training(corpus, tmp
 @pytest.fixture
 def large_model(corpus, tmp_path, monkeypatch):
     """A model from a file that has too many out-of-fold predictions to store them."""
-    monkeypatch.setattr(oof_schema, "MAX_OOF_SIZE", 20)
+    monkeypatch.setattr(_oof_field, "MAX_OOF_SIZE", 20)
     model = api.train(corpus, recipe="nb", encoder=None, oof=True)
-    path = save(
-        model,
-        tmp_path / "model.cordwood",
-        provenance=TrainingRecord(fingerprint=corpus.fingerprint()),
-    )
+    path = save(model, tmp_path / "model.cordwood", fingerprint=corpus.fingerprint())
     loaded = load(path)
     assert loaded.oof_ is None
     return loaded, read_model_card(path)
@@ -442,7 +406,7 @@ def test_scores_of_training_samples_are_too_good(corpus, large_model):
 
 def test_report_contains_the_audit_of_the_training_data(corpus, model, reports):
     found = reports["oof"].to_dict()
-    audit = audit_dataset(corpus, recipe=None)
+    audit = audit_dataset(corpus)
     n_label_errors = found["suspects"]["n"]
     assert found["audit"]["counts"] == {"label error": n_label_errors, **audit.counts}
     assert "empty text" in found["audit"]["counts"]
@@ -456,29 +420,30 @@ def test_report_contains_the_audit_of_the_training_data(corpus, model, reports):
 
 def test_words_of_all_classes_are_listed_last(model, monkeypatch):
     def word(name, contribution):
-        return {"word": name, "contribution": contribution, "n_texts": 9}
+        return ClassWord(word=name, contribution=contribution, n_texts=9, example="")
 
-    class Words:
-        def to_dict(self):
-            rows = [
-                {
-                    "label": label,
-                    "for": [],
-                    "against": [word("everywhere", -9.0), word(f"only {label}", -1.0)],
-                }
-                for label in model.classes_
-            ]
-            return {"classes": rows, "note": "a note"}
-
-    monkeypatch.setattr(explanation_summary, "explain_classes", lambda *args, **kwargs: Words())
+    words = ClassWords(
+        classes=model.classes_,
+        output="log_odds",
+        note="a note",
+        positive=[()] * len(model.classes_),
+        negative=[(word("everywhere", -9.0), word(f"only {c}", -1.0)) for c in model.classes_],
+    )
+    monkeypatch.setattr(explanation_summary, "explain_classes", lambda *args, **kwargs: words)
     words = model_report(model).to_dict()["words"]
     for label, row in zip(model.classes_, words["classes"], strict=True):
         assert [each["word"] for each in row["against"]] == [f"only {label}", "everywhere"]
 
 
 def test_infinite_numbers_become_null():
-    report = Report({"kind": "dataset", "values": [1.0, float("inf"), {"a": float("nan")}]})
-    assert json.loads(report.to_json())["values"] == [1.0, None, {"a": None}]
+    @dataclass
+    class Summary:
+        kind: str
+        values: tuple
+
+    report = Report(Summary("set", (1.0, float("inf"), {"a": float("nan")})), None)
+    assert json.loads(report.to_json()) == {"kind": "set", "values": [1.0, None, {"a": None}]}
+    assert report.to_dict() == json.loads(report.to_json())
 
 
 def test_examples_of_the_documentation_run(tmp_path, monkeypatch):

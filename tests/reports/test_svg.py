@@ -4,7 +4,9 @@ from xml.etree import ElementTree
 import pytest
 
 from cordwood.reports import charts, svg
-from cordwood.reports.charts import Estimate, LinePoint, TimedScore
+from cordwood.reports.blocks import Chart
+from cordwood.reports.charts import Estimate, LinePoint, ReliabilityBin, TimedScore
+from cordwood.reports.html_page import render_svg
 
 NASTY = '</svg><script>alert("1")</script>&\x00'
 
@@ -168,8 +170,22 @@ def test_critical_difference_beyond_the_axis_is_stated():
 
 def test_reliability_chart_draws_every_bin():
     bins = [
-        {"confidence": c, "accuracy": a, "low": a - 0.02, "high": a, "n": 50}
-        for c, a in [(0.4, 0.5), (0.8, 0.75), (0.99, 1.0)]
+        ReliabilityBin(c, a, a - 0.02, a, 50) for c, a in [(0.4, 0.5), (0.8, 0.75), (0.99, 1.0)]
     ]
     root = parse(charts.reliability_chart(bins, title="t"))
     assert len([n for n in root.iter("circle") if n.find("title") is not None]) == 3
+
+
+def test_svg_file_has_its_title_and_its_own_colors():
+    inner = charts.interval_chart({"a": Estimate(80, 78, 82)}, title="t", x_label="%")
+    content = render_svg(Chart(title=NASTY, svg=inner))
+    root = ElementTree.fromstring(content)
+    namespace = "{http://www.w3.org/2000/svg}"
+    assert root.tag == f"{namespace}svg" and not list(root.iter(f"{namespace}script"))
+    left, top, width, height = map(float, root.get("viewBox").split())
+    (nested,) = root.findall(f"{namespace}svg")
+    assert left < 0 and float(nested.get("width")) < left + width
+    assert top < 0 and float(nested.get("height")) < top + height
+    # Other programs than browsers do not know CSS variables.
+    style = root.find(f"{namespace}style").text
+    assert "var(" not in style and "--" not in style and ".s0 { color: #0a62be; }" in style

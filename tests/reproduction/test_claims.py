@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
-
 from cordwood.compare.config.plan import load_plan
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run

@@ -3,13 +3,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
+pytest.importorskip("matplotlib", reason="the plots of the papers need matplotlib")
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from cordwood.compare.report._figure import save
 from cordwood.exceptions import CordwoodError
+from reproduction.canvas import save
 from reproduction.pareto_plot import draw_subsets
 from reproduction.subsets import SubsetScore
 

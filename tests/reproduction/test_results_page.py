@@ -8,8 +8,6 @@ from statistics import fmean, stdev
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
-
 import results
 from cordwood.compare.config.plan import load_plan
 from cordwood.compare.config.schema import LearnerConfig

@@ -45,16 +45,7 @@ class ConfusedClasses:
 def find_confused_classes(
     oof: OOFPredictions, counts: sp.csr_matrix | None, names: Sequence[str]
 ) -> tuple[ConfusedClasses, ...]:
-    """Find pairs of classes that are often confused, the most frequent errors first.
-
-    Parameters
-    ----------
-    oof : OOFPredictions
-    counts : CSR matrix of shape (n_samples, n_words), or None
-        Which words the texts contain.
-    names : sequence of str
-        The words.
-    """
+    """Find pairs of classes that are often confused, the most frequent errors first."""
     n_classes = len(oof.classes)
     confusion = np.zeros((n_classes, n_classes), np.int64)
     np.add.at(confusion, (oof.y, oof.proba.argmax(axis=1)), 1)

@@ -21,17 +21,10 @@ _BATCH_SIZE = 1000
 
 
 class Outliers(NamedTuple):
-    """Scores of texts.
+    """Scores of texts, in interquartile ranges above their medians."""
 
-    Parameters
-    ----------
-    rarity, distance : float64 arrays of shape (n_samples,)
-        Mean rarity of the words, and mean distance of the nearest texts, in interquartile ranges
-        above their medians.
-    """
-
-    rarity: NDArray[np.float64]
-    distance: NDArray[np.float64]
+    rarity: NDArray[np.float64]  # mean rarity of the words
+    distance: NDArray[np.float64]  # mean distance of the nearest texts
 
     @property
     def score(self) -> NDArray[np.float64]:
@@ -48,21 +41,9 @@ class Outliers(NamedTuple):
 def score_outliers(
     counts: sp.csr_matrix, index: CosineIndex, cluster: NDArray[np.intp], indexed: NDArray[np.intp]
 ) -> Outliers:
-    """Score texts by the rarity of their words and by the distance of their neighbors.
-
-    Parameters
-    ----------
-    counts : CSR matrix of float32 of shape (n_samples, n_words)
-        Counts of words.
-    index : CosineIndex
-        Index of some of the samples.
-    cluster : intp array of shape (n_samples,)
-        Clusters of near-duplicates, which are not neighbors of each other: an outlier remains one
-        if it occurs twice.
-    indexed : intp array
-        The indexed samples.
-    """
+    """Score texts by the rarity of their words and by the distance of their neighbors."""
     n_neighbors = min(_N_NEIGHBORS, len(indexed) - 1)
+    # Near-duplicates are not neighbors of each other: an outlier remains one if it occurs twice.
     groups = cluster.astype(np.int64)
     distance = np.empty(counts.shape[0])
     for first in range(0, counts.shape[0], _BATCH_SIZE):

@@ -68,13 +68,7 @@ class RevealingWord:
 def find_revealing_words(
     texts: Sequence[str], y: NDArray[np.intp], classes: NDArray[Any]
 ) -> tuple[RevealingWord, ...]:
-    """Find words that give the label away, the most frequent first.
-
-    A word that looks like metadata must occur in 5 % of the texts of a class, any other word in
-    half of them, and at least 95 % of all texts with the word must be of this class. With few texts
-    of few classes, words are as concentrated by chance: the binomial test, with the Bonferroni
-    correction for the number of words, must reject this at 1 %.
-    """
+    """Find words that give the label away, the most frequent first."""
     vectorizer = CountVectorizer(analyzer=_split, binary=True)
     try:
         X = vectorizer.fit_transform(texts)
@@ -88,6 +82,8 @@ def find_revealing_words(
     best = counts.argmax(axis=0)
     n_best = counts.max(axis=0)
     recall = n_best / sizes[best]
+    # With few texts of few classes, words are concentrated in one class by chance: the binomial
+    # test, with the Bonferroni correction for the number of words, must reject this.
     chance = bdtrc(n_best - 1, n_texts, sizes[best] / len(y)) * len(n_texts)
     is_candidate = (
         (n_best >= _MIN_PRECISION * n_texts)

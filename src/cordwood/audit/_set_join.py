@@ -4,7 +4,8 @@ Prefix filtering [1]_: elements are numbered from the rarest to the most frequen
 cosine t share at least t² of the elements of the larger and t of those of the smaller one, so that
 they share an element even if all but the first 1 - t² and 1 - t of them are left out. Only the
 latter are indexed, and they have short posting lists. The number of shared elements among them
-bounds the overlap, which is counted only if the bound permits a cosine of t.
+bounds the overlap, which is counted only if the bound permits a cosine of t, and only until too
+many elements are not shared.
 
 References
 ----------
@@ -28,36 +29,42 @@ def join_sets(
     threshold: Float,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
+    n_smaller: NDArray[np.int64],
     start: NDArray[np.int64],
+    end: NDArray[np.int64],
     posting: NDArray[np.int32],
-    n_postings: NDArray[np.int64],
     counts: NDArray[np.int32],
     touched: NDArray[np.int32],
     parent: NDArray[np.int64],
     partner: NDArray[np.int64],
     similarity: Float64Array,
 ) -> None:
-    """Compare the sets from `first` to `last` with all earlier ones.
-
-    Sets are sorted by size, and their elements by frequency, the rarest first. `start` has the
-    start of the posting list of each element in `posting`, `n_postings` its length so far.
-    `counts` (zeros) and `touched` are buffers of one entry per set. `parent` is a forest of
-    clusters, in which each set is its own parent at first; `partner` and `similarity` are the most
-    similar set that a set was merged with.
-    """
+    """Compare the sets from `first` to `last` with all earlier ones."""
+    # Sets are sorted by size, and their elements by frequency, the rarest first; n_smaller[s] sets
+    # have fewer than s elements. The posting list of an element is posting[start:end]. counts
+    # (zeros) and touched are buffers of one entry per set. parent is a forest of clusters, in which
+    # each set is its own parent at first; partner and similarity are the most similar set that a
+    # set was merged with.
     for x in range(first, last):
         size = indptr[x + 1] - indptr[x]
         if size == 0:
             continue
-        n_rest = count_rest(size, threshold * threshold)
-        stop = indptr[x + 1] - n_rest
-        last_element = indices[stop - 1]
+        least = count_needed(threshold * threshold * size)
         n_touched = 0
-        for i in range(indptr[x], stop):
-            element = indices[i]
-            for j in range(start[element], start[element] + n_postings[element]):
+        for i in range(size - least + 1):
+            element = indices[indptr[x] + i]
+            # A set whose first common element is this one is similar only if it is small enough
+            # for the elements that are left.
+            largest = np.int64((size - i + _TOLERANCE) ** 2 / (threshold * threshold * size))
+            stop = x if largest >= size else n_smaller[largest + 1]
+            # Sets that are too small for this one are too small for all that are still to come.
+            while start[element] < end[element] and posting[start[element]] < n_smaller[least]:
+                start[element] += 1
+            for j in range(start[element], end[element]):
                 y = posting[j]
                 if counts[y] == 0:
+                    if y >= stop:
+                        continue
                     touched[n_touched] = y
                     n_touched += 1
                 counts[y] += 1
@@ -66,38 +73,40 @@ def join_sets(
             n_shared = counts[y]
             counts[y] = 0
             other_size = indptr[y + 1] - indptr[y]
-            needed = threshold * np.sqrt(np.float64(size) * np.float64(other_size)) - _TOLERANCE
-            if other_size < needed:
-                continue
+            needed = count_needed(threshold * np.sqrt(np.float64(size) * np.float64(other_size)))
             # All shared elements up to the end of the prefix that ends first are counted.
-            other_rest = count_rest(other_size, threshold)
-            other_last = indices[indptr[y + 1] - other_rest - 1]
-            rest = n_rest if last_element <= other_last else other_rest
+            other_least = count_needed(threshold * other_size)
+            is_first = indices[indptr[x + 1] - least] <= indices[indptr[y + 1] - other_least]
+            rest = (least if is_first else other_least) - 1
             if n_shared + rest < needed or find_root(parent, x) == find_root(parent, y):
                 continue
-            overlap = count_overlap(indptr, indices, x, y)
+            overlap = count_overlap(indptr, indices, x, y, needed)
             if overlap >= needed:
                 cosine = overlap / np.sqrt(np.float64(size) * np.float64(other_size))
                 merge(parent, x, y)
                 update_partner(partner, similarity, x, y, cosine)
                 update_partner(partner, similarity, y, x, cosine)
         # The sets that are still to come are not smaller.
-        for i in range(indptr[x], indptr[x + 1] - count_rest(size, threshold)):
+        for i in range(indptr[x], indptr[x + 1] - count_needed(threshold * size) + 1):
             element = indices[i]
-            posting[start[element] + n_postings[element]] = x
-            n_postings[element] += 1
+            posting[end[element]] = x
+            end[element] += 1
 
 
 @helper
-def count_rest(size: Int, share: Float) -> Int:
-    """Return how many elements are less than a share of a set."""
-    return np.int64(np.ceil(share * size - _TOLERANCE)) - 1
+def count_needed(overlap: Float) -> Int:
+    """Round an overlap up, except for rounding errors."""
+    return np.int64(np.ceil(overlap - _TOLERANCE))
 
 
 @helper
-def count_overlap(indptr: NDArray[np.int64], indices: NDArray[np.int32], x: Int, y: Int) -> Int:
-    """Return the number of elements that two sets share."""
+def count_overlap(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], x: Int, y: Int, needed: Int
+) -> Int:
+    """Return the number of elements that two sets share, or -1 as soon as it is below `needed`."""
     i, j, overlap = indptr[x], indptr[y], 0
+    # Elements of each set that may still be missing in the other.
+    spare, other_spare = indptr[x + 1] - i - needed, indptr[y + 1] - j - needed
     while i < indptr[x + 1] and j < indptr[y + 1]:
         if indices[i] == indices[j]:
             overlap += 1
@@ -105,8 +114,14 @@ def count_overlap(indptr: NDArray[np.int64], indices: NDArray[np.int32], x: Int,
             j += 1
         elif indices[i] < indices[j]:
             i += 1
+            spare -= 1
+            if spare < 0:
+                return -1
         else:
             j += 1
+            other_spare -= 1
+            if other_spare < 0:
+                return -1
     return overlap
 
 

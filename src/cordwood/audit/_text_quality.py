@@ -30,15 +30,9 @@ _MAX_LONG_SHARE = 0.5
 
 
 class TextProblem(NamedTuple):
-    """What is wrong with a text.
+    """What is wrong with a text."""
 
-    Parameters
-    ----------
-    kind : {"empty text", "garbled text", "encoding error", "no letters"}
-    reason : str
-    """
-
-    kind: str
+    kind: str  # "empty text", "garbled text", "encoding error" or "no letters"
     reason: str
 
 

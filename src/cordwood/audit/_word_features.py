@@ -16,23 +16,12 @@ _MAX_INDEXED = 20_000
 
 
 class WordFeatures(NamedTuple):
-    """Counts of words, and an index of some of the samples.
+    """Counts of words, and an index of some of the samples."""
 
-    Parameters
-    ----------
-    counts : CSR matrix of float32 of shape (n_samples, n_words)
-    names : list of str
-        The words.
-    neighbor_index : CosineIndex
-        Index by the cosine of TF-IDF.
-    indexed : intp array
-        The indexed samples, sorted.
-    """
-
-    counts: sp.csr_matrix
+    counts: sp.csr_matrix  # (n_samples, n_words), float32
     names: list[str]
-    neighbor_index: CosineIndex
-    indexed: NDArray[np.intp]
+    neighbor_index: CosineIndex  # by the cosine of TF-IDF
+    indexed: NDArray[np.intp]  # the indexed samples, sorted
 
     def find_nearest(self, sample: int, n_neighbors: int) -> list[int]:
         """Return the nearest indexed samples of a sample, without itself."""

@@ -67,11 +67,8 @@ class DatasetAudit:
         Pairs of classes that are hard to distinguish.
     revealing_words : tuple of RevealingWord
         Words that give the label away.
-    recipe : str or None
-        Recipe of the out-of-fold predictions; None if label errors were not sought, or if a model
-        was given.
     accuracy : float or None
-        Out-of-fold accuracy, with the given labels as the truth.
+        Out-of-fold accuracy of the model, with the given labels as the truth; None without a model.
     """
 
     n_samples: int
@@ -80,7 +77,6 @@ class DatasetAudit:
     suspects: tuple[Suspect, ...]
     confused_classes: tuple[ConfusedClasses, ...]
     revealing_words: tuple[RevealingWord, ...]
-    recipe: str | None
     accuracy: float | None
 
     @property
@@ -170,7 +166,6 @@ class DatasetAudit:
         return {
             "n_samples": self.n_samples,
             "class_counts": dict(self.class_counts),
-            "recipe": self.recipe,
             "accuracy": self.accuracy,
             "counts": self.counts,
             "findings": [_to_json(asdict(finding)) for finding in self.findings],

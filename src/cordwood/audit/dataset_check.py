@@ -1,19 +1,16 @@
 """Check of labelled data before training: labels, empty and duplicate texts, leakage."""
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from cordwood._base.duplicates import hashable_samples
+from cordwood.audit.near_duplicates import cluster_samples, normalize_text
+from cordwood.audit.suspects import DEFINITIONS, Suspect, find_leakage, find_repeated
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
-from cordwood.stacking.related_samples import find_related
 
 # Cross-validation with fewer samples leaves some folds without the class.
 _MIN_CLASS_SIZE = 5
@@ -27,6 +24,13 @@ _MAX_NUMBERS = 20
 
 _N_EXAMPLES = 3
 _MAX_SHOWN = 40
+
+_ADVICE = {
+    "contradictory label": "correct the labels",
+    "duplicate": "keep them together when you split the data",
+    "near-duplicate": "keep them together when you split the data",
+    "leakage": "remove them, because a model is better on samples that it knows",
+}
 
 _SEPARATORS = (";", "|", ",")
 
@@ -43,7 +47,7 @@ class Finding:
     Parameters
     ----------
     kind : str
-        What it is, such as "empty texts".
+        What it is, such as "empty text".
     message : str
         One sentence with numbers, examples and advice.
     ids : tuple of str, default=()
@@ -78,16 +82,13 @@ class DatasetCheck:
 
 
 def check_dataset(
-    data: Corpus | FeatureMatrix,
-    *,
-    test: Corpus | FeatureMatrix | None = None,
-    random_state: int = 0,
+    data: Corpus | FeatureMatrix, *, test: Corpus | FeatureMatrix | None = None
 ) -> DatasetCheck:
     """Look for mistakes in labelled data before training.
 
     Finds classes of fewer than five samples, labels that differ only by case or white space, labels
-    that look like dates, numbers, ids or lists, empty texts, duplicates and near-duplicates, equal
-    texts with different labels, and test samples that are training samples.
+    that look like dates, numbers, ids or lists, empty texts, equal and similar texts with the same
+    or with different labels, and test samples that are equal or similar to training samples.
 
     Parameters
     ----------
@@ -95,8 +96,6 @@ def check_dataset(
         Labelled samples.
     test : Corpus or FeatureMatrix, optional
         Test samples, to be compared with `data`.
-    random_state : int, default=0
-        Chooses the samples whose near-duplicates are sought, if there are more than 3,000.
 
     Returns
     -------
@@ -108,6 +107,11 @@ def check_dataset(
     DataError
         If the samples have no labels.
 
+    See Also
+    --------
+    audit_dataset : Lists each sample, and looks for wrong labels and unusual texts too.
+    find_near_duplicates : Defines which texts are equal or similar.
+
     Examples
     --------
     >>> from cordwood import Corpus
@@ -116,12 +120,11 @@ def check_dataset(
     ...     ids=["1", "2", "3", "4", "5"],
     ...     labels=["cat", "dog", "Cat ", "cat", "dog"],
     ... )
-    >>> for finding in check_dataset(corpus).findings:
-    ...     print(finding.message)
-    3 classes have fewer than 5 samples: cat (2), dog (2), Cat  (1); merge or remove them
-    1 label is spelled in several ways: 'cat' (2) and 'Cat ' (1); unify the spelling
-    1 text is empty: 5; remove it, or check the text column
-    1 text occurs with different labels: 'it barks' as dog and cat (2, 4); correct the labels
+    >>> check = check_dataset(corpus)
+    >>> [finding.kind for finding in check.findings]
+    ['small classes', 'spellings', 'empty text', 'contradictory label']
+    >>> check.findings[1].message
+    "1 label is spelled in several ways: 'cat' (2) and 'Cat ' (1); unify the spelling"
     """
     if data.labels is None:
         raise DataError("the samples have no labels; check_dataset needs labelled samples")
@@ -130,8 +133,8 @@ def check_dataset(
     findings = [
         *check_labels(counts, data.multilabel),
         *_check_texts(data),
-        *_check_duplicates(data, random_state),
-        *(() if test is None else _check_leakage(data, test)),
+        *_summarize(find_repeated(data, cluster_samples(data))),
+        *(() if test is None else _summarize(_find_leakage(data, test))),
     ]
     return DatasetCheck(len(data), dict(counts.most_common()), tuple(findings))
 
@@ -208,114 +211,35 @@ def _check_texts(data: Corpus | FeatureMatrix) -> Iterator[Finding]:
     ids = tuple(id for id, text in zip(data.ids, data.texts, strict=True) if not text.strip())
     if ids:
         yield Finding(
-            "empty texts",
+            "empty text",
             f"{_count(len(ids), 'text is', 'texts are')} empty: {_enumerate(ids)}; remove "
             f"{'it' if len(ids) == 1 else 'them'}, or check the text column",
             ids,
         )
 
 
-def _check_duplicates(data: Corpus | FeatureMatrix, random_state: int) -> Iterator[Finding]:
-    same = group_equal(data)
-    labels = data.labels or ()
-    contradictory = [group for group in same if len({labels[i] for i in group}) > 1]
-    if contradictory:
-        shown = _enumerate(
-            f"{_describe(data, group[0])} as "
-            f"{' and '.join(dict.fromkeys(_shorten(str(labels[i])) for i in group))} "
-            f"({', '.join(data.ids[i] for i in group[:_N_EXAMPLES])})"
-            for group in contradictory
-        )
+def _find_leakage(data: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix) -> Iterator[Suspect]:
+    return find_leakage(data, test, cluster_samples(data, test).cluster, is_test=True)
+
+
+def _summarize(suspects: Iterable[Suspect]) -> Iterator[Finding]:
+    """Return one finding for each kind of suspects."""
+    by_kind = defaultdict(list)
+    for suspect in suspects:
+        by_kind[suspect.kind].append(suspect)
+    for kind, found in sorted(by_kind.items()):
+        subject = "test sample" if kind == "leakage" else "sample"
         yield Finding(
-            "contradictory labels",
-            f"{_count(len(contradictory), 'text occurs', 'texts occur')} with different labels: "
-            f"{shown}; correct the labels",
-            tuple(data.ids[i] for group in contradictory for i in group),
-        )
-    agreeing = [group for group in same if len({labels[i] for i in group}) == 1]
-    if agreeing:
-        n_repeats = sum(len(group) - 1 for group in agreeing)
-        shown = _enumerate(f"{_describe(data, group[0])} {len(group)} times" for group in agreeing)
-        yield Finding(
-            "duplicates",
-            f"{_count(n_repeats, 'sample repeats', 'samples repeat')} an earlier one: {shown}; "
-            "keep them together when you split the data",
-            tuple(data.ids[i] for group in agreeing for i in group[1:]),
-        )
-    empty = [i for i, key in enumerate(_keys(data)) if key is None]
-    reported = {*empty, *(i for group in same for i in group)}
-    yield from _check_near_duplicates(data, reported, random_state)
-
-
-def _check_near_duplicates(
-    data: Corpus | FeatureMatrix, reported: set[int], random_state: int
-) -> Iterator[Finding]:
-    samples: Any = np.array(data.texts, object) if isinstance(data, Corpus) else data.X
-    related = find_related(samples, data.groups, np.random.RandomState(random_state))
-    clusters = defaultdict(list)
-    for i in np.flatnonzero(related.is_related).tolist():
-        if i not in reported:
-            clusters[int(related.cluster[i])].append(i)
-    near = [cluster for cluster in clusters.values() if len(cluster) > 1]
-    if not near:
-        return
-    ids = tuple(data.ids[i] for cluster in near for i in cluster)
-    n_sought = int(related.is_query.sum())
-    among = "" if n_sought == len(data) else f" of {n_sought:,} that were compared"
-    shown = _enumerate(
-        f"{_describe(data, cluster[0])} ({data.ids[cluster[0]]}, {data.ids[cluster[1]]})"
-        for cluster in near
-    )
-    yield Finding(
-        "near-duplicates",
-        f"{_count(len(ids), 'sample')}{among} are nearly equal to another one: {shown}; keep them "
-        "together when you split the data",
-        ids,
-    )
-
-
-def _check_leakage(data: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix) -> Iterator[Finding]:
-    known = set(_keys(data))
-    ids = tuple(
-        id
-        for id, key in zip(test.ids, _keys(test), strict=True)
-        if key is not None and key in known
-    )
-    if ids:
-        yield Finding(
-            "leakage",
-            f"{_count(len(ids), 'test sample is', 'test samples are')} among the training samples: "
-            f"{_enumerate(ids)}; remove them, because a model is better on samples that it knows",
-            ids,
+            kind,
+            f"{_count(len(found), f'{subject} is', f'{subject}s are')} {DEFINITIONS[kind]}: "
+            f"{_enumerate(map(_describe, found))}; {_ADVICE[kind]}",
+            tuple(suspect.id for suspect in found),
         )
 
 
-def group_equal(data: Corpus | FeatureMatrix) -> list[list[int]]:
-    """Return the indices of equal samples; empty texts are not compared."""
-    groups = defaultdict(list)
-    for i, key in enumerate(_keys(data)):
-        if key is not None:
-            groups[key].append(i)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _keys(data: Corpus | FeatureMatrix) -> Iterator[Hashable]:
-    """Yield a key of each sample that equal samples share; None for an empty text."""
-    if isinstance(data, Corpus):
-        yield from (normalize_text(text) or None for text in data.texts)
-    else:
-        yield from hashable_samples(data.X)
-
-
-def normalize_text(text: str) -> str:
-    """Return a text without differences of case, white space and Unicode representation."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def _describe(data: Corpus | FeatureMatrix, index: int) -> str:
-    if isinstance(data, Corpus):
-        return repr(_shorten(" ".join(data.texts[index].split())))
-    return f"sample {data.ids[index]}"
+def _describe(suspect: Suspect) -> str:
+    text = f" {_shorten(suspect.text)!r}" if suspect.text else ""
+    return f"{suspect.id}{text} ({suspect.reason})"
 
 
 def _as_tuple(label: Any) -> tuple[Any, ...]:

@@ -1,21 +1,28 @@
-"""Near-duplicate texts: clusters of texts that share most of their character 4-grams."""
+"""Equal and similar samples: the only definition of duplicates and near-duplicates in an audit."""
 
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood._base.duplicates import number_duplicates
 from cordwood._base.param_validation import real
 from cordwood._kernels.intrinsics import read_only
 from cordwood.audit._set_join import join_sets
-from cordwood.audit.dataset_check import normalize_text
+from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.exceptions import DataError
 from cordwood.explain.explainer import check_texts
 
 Progress = Callable[[int, int | None], None]
 
 THRESHOLD = 0.8
+
+SIMILAR = f"similar (cosine of the sets of character 4-grams at least {THRESHOLD})"
+"""How messages state the definition."""
 
 # The sets of 4-grams of longer texts become similar because they contain all frequent 4-grams.
 _MAX_CHARS = 2000
@@ -33,12 +40,15 @@ _BLOCK_SIZE = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class NearDuplicates:
-    """Clusters of texts that are equal or nearly equal.
+    """Clusters of texts that are equal or similar.
 
     Parameters
     ----------
     cluster : ndarray of shape (n_samples,)
         Cluster of each text, numbered in the order of their first texts.
+    first_equal : ndarray of shape (n_samples,)
+        Index of the first text that is equal to it, ignoring case, white space and the Unicode
+        representation; its own index if there is no earlier one.
     partner : ndarray of shape (n_samples,)
         Index of the most similar text that it was compared with in its cluster; -1 if it is alone.
     similarity : ndarray of shape (n_samples,)
@@ -46,6 +56,7 @@ class NearDuplicates:
     """
 
     cluster: NDArray[np.intp]
+    first_equal: NDArray[np.intp]
     partner: NDArray[np.intp]
     similarity: NDArray[np.float64]
 
@@ -61,7 +72,7 @@ class NearDuplicates:
 def find_near_duplicates(
     texts: Iterable[str], *, threshold: float = THRESHOLD, progress: Progress | None = None
 ) -> NearDuplicates:
-    """Find texts that are equal or nearly equal.
+    """Find texts that are equal or similar.
 
     Parameters
     ----------
@@ -81,7 +92,7 @@ def find_near_duplicates(
 
     See Also
     --------
-    audit_dataset : Reports near-duplicates, among other problems.
+    check_dataset, audit_dataset : Report near-duplicates, among other problems.
 
     Notes
     -----
@@ -99,51 +110,73 @@ def find_near_duplicates(
     array([0.92, 0.  , 0.92])
     """
     real("[]", 0.5, 1).check("threshold", threshold)
-    normalized = [normalize_text(text) for text in check_texts(texts)]
-    unique: dict[str, int] = {}
-    position = np.array([unique.setdefault(text, len(unique)) for text in normalized], np.intp)
-    joined = _join(list(unique), float(threshold), progress)
-    first = np.unique(position, return_index=True)[1]
-    cluster = joined.cluster[position]
-    # Numbered in the order of their first texts.
-    starts, codes = np.unique(cluster, return_index=True, return_inverse=True)[1:]
-    cluster = np.argsort(np.argsort(starts))[codes.ravel()]
-    partner = np.where(joined.partner[position] < 0, -1, first[joined.partner[position]])
-    similarity = joined.similarity[position]
-    _add_equal(normalized, position, cluster, partner, similarity)
-    return NearDuplicates(cluster=cluster, partner=partner, similarity=similarity)
+    numbers: dict[str | int, int] = {}
+    # The key of an empty text is its index, so that it is equal to no other.
+    keys = (normalize_text(text) or i for i, text in enumerate(check_texts(texts)))
+    number = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
+    different = [key if isinstance(key, str) else "" for key in numbers]
+    return _add_equal(_join(different, float(threshold), progress), number)
 
 
-def _add_equal(
-    normalized: list[str],
-    position: NDArray[np.intp],
-    cluster: NDArray[np.intp],
-    partner: NDArray[np.intp],
-    similarity: NDArray[np.float64],
-) -> None:
-    """Make equal texts partners of each other, and separate empty texts."""
-    order = np.argsort(position, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(position, minlength=1))[:-1])
-    n_clusters = int(cluster.max(initial=-1)) + 1
+def cluster_samples(
+    *parts: Corpus | FeatureMatrix, progress: Progress | None = None
+) -> NearDuplicates:
+    """Find equal and similar texts, or equal rows of features, in one or several data sets."""
+    if len({type(part) for part in parts}) > 1:
+        raise DataError("test must have texts if data has texts, and features if it has features")
+    if isinstance(parts[0], Corpus):
+        texts = [text for part in parts if isinstance(part, Corpus) for text in part.texts]
+        return find_near_duplicates(texts, progress=progress)
+    matrices: list[Any] = [part.X for part in parts if isinstance(part, FeatureMatrix)]
+    number = number_duplicates(matrices[0] if len(matrices) == 1 else _stack(matrices))
+    n_different = int(number.max(initial=-1)) + 1
+    alone = _Joined(
+        np.arange(n_different), np.full(n_different, -1, np.intp), np.zeros(n_different)
+    )
+    return _add_equal(alone, number)
+
+
+def _stack(matrices: Sequence[Any]) -> sp.csr_matrix:
+    """Stack matrices; sparse ones may lack the last columns, which are empty."""
+    parts: list[Any] = [sp.csr_matrix(matrix) for matrix in matrices]
+    n_features = max(part.shape[1] for part in parts)
     for part in parts:
-        if len(part) < 2:
-            continue
-        if normalized[part[0]]:
-            partner[part], similarity[part] = part[0], 1.0
-            partner[part[0]] = part[1]
-        else:
-            cluster[part[1:]] = np.arange(n_clusters, n_clusters + len(part) - 1)
-            n_clusters += len(part) - 1
+        part.resize(part.shape[0], n_features)
+    return sp.vstack(parts)
+
+
+def normalize_text(text: str) -> str:
+    """Return a text without differences of case, white space and Unicode representation."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 class _Joined(NamedTuple):
+    """Clusters of different samples; the fields are those of `NearDuplicates`."""
+
     cluster: NDArray[np.intp]
     partner: NDArray[np.intp]
     similarity: NDArray[np.float64]
 
 
+def _add_equal(joined: _Joined, number: NDArray[np.intp]) -> NearDuplicates:
+    """Return the clusters of all samples, given their numbers among the different ones."""
+    first, sizes = np.unique(number, return_index=True, return_counts=True)[1:]
+    cluster = number_duplicates(joined.cluster[number].tolist())
+    partner = np.where(joined.partner < 0, -1, first[joined.partner])[number]
+    similarity = joined.similarity[number]
+    # Equal samples are partners of the first of them, which is the partner of the second.
+    is_repeated = (sizes > 1)[number]
+    partner[is_repeated], similarity[is_repeated] = first[number[is_repeated]], 1.0
+    order = np.argsort(number, kind="stable")
+    starts = (np.cumsum(sizes) - sizes)[sizes > 1]
+    partner[order[starts]] = order[starts + 1]
+    return NearDuplicates(
+        cluster=cluster, first_equal=first[number], partner=partner, similarity=similarity
+    )
+
+
 class _Sets(NamedTuple):
-    """Sets of buckets in CSR format, which are sorted within each set."""
+    """Sets of hashed 4-grams in CSR format, sorted within each set."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -166,34 +199,24 @@ def _join(texts: Sequence[str], threshold: float, progress: Progress | None) -> 
     partner = np.full(n_samples, -1, np.int64)
     similarity = np.zeros(n_samples)
     buffers = (
+        start.astype(np.int64),
+        start.astype(np.int64),
         np.empty(len(indices), np.int32),  # posting lists; more than the prefixes need
-        np.zeros(len(used), np.int64),
         np.zeros(n_samples, np.int32),
         np.empty(n_samples, np.int32),
     )
-    inputs = (read_only(indptr), read_only(indices), read_only(start.astype(np.int64)))
+    n_smaller = np.searchsorted(sizes[order], np.arange(sizes.max(initial=0) + 1)).astype(np.int64)
+    inputs = (read_only(indptr), read_only(indices), read_only(n_smaller))
     for first in range(0, n_samples, _BLOCK_SIZE):
         last = min(first + _BLOCK_SIZE, n_samples)
         join_sets(first, last, threshold, *inputs, *buffers, parent, partner, similarity)
         if progress is not None:
             progress(last, n_samples)
-    return _to_original_order(order, parent, partner, similarity)
-
-
-def _to_original_order(
-    order: NDArray[np.intp],
-    parent: NDArray[np.int64],
-    partner: NDArray[np.int64],
-    similarity: NDArray[np.float64],
-) -> _Joined:
     while not np.array_equal(parent, parent[parent]):
         parent = parent[parent]
-    cluster, partners = np.empty_like(order), np.empty_like(order)
-    similarities = np.empty_like(similarity)
-    cluster[order] = order[parent]
-    partners[order] = np.where(partner < 0, -1, order[partner])
-    similarities[order] = similarity
-    return _Joined(cluster, partners, similarities)
+    original = np.argsort(order)
+    partner = np.where(partner < 0, -1, order[partner])
+    return _Joined(order[parent][original], partner[original], similarity[original])
 
 
 def hash_ngrams(texts: Sequence[str]) -> _Sets:

@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 
 from cordwood.audit._outliers import Outliers
 from cordwood.audit._text_quality import find_text_problem
-from cordwood.audit.near_duplicates import NearDuplicates
+from cordwood.audit.near_duplicates import SIMILAR, NearDuplicates
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
 _MAX_CHARS = 200
 _MAX_RELATED = 5
 
 Data = Corpus | FeatureMatrix
+
+DEFINITIONS = {
+    "contradictory label": f"equal or {SIMILAR} to samples that mostly have another label",
+    "leakage": f"equal or {SIMILAR} to a training sample",
+    "duplicate": "equal to an earlier sample with the same label, except for case and white space",
+    "near-duplicate": f"{SIMILAR} to an earlier sample with the same label",
+}
+"""What the samples of a kind are, in the words of all messages, tables and reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,66 +98,51 @@ def find_bad_texts(data: Corpus) -> Iterator[Suspect]:
             yield make_suspect(data, index, problem.kind, problem.reason)
 
 
-def find_repeated(
-    data: Data, equal: Sequence[Sequence[int]], near: NearDuplicates | None
-) -> Iterator[Suspect]:
-    """Find samples that repeat others with the same label, and samples that contradict others.
-
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        Labelled samples.
-    equal : sequence of sequences of int
-        Samples that are equal.
-    near : NearDuplicates or None
-        Clusters of texts, which contain equal texts.
-    """
+def find_repeated(data: Data, near: NearDuplicates) -> Iterator[Suspect]:
+    """Find samples that repeat others with the same label, and samples that contradict others."""
     labels: Any = data.labels
-    repeats = {}
-    for group in equal:
-        firsts: dict[Any, int] = {}
-        for i in group:
-            if firsts.setdefault(labels[i], i) != i:
-                repeats[i] = firsts[labels[i]]
-    for i, first in repeats.items():
-        yield make_suspect(
-            data, i, "duplicate", f"equal to {data.ids[first]}", related_ids=(data.ids[first],)
-        )
-    clusters = equal if near is None else [group.tolist() for group in near.groups]
-    for cluster in clusters:
+    for group in near.groups:
+        cluster = group.tolist()
+        yield from _find_repeats(data, cluster, near)
         counts = Counter(labels[i] for i in cluster)
         if len(counts) > 1:
             yield from _find_contradictions(data, cluster, counts, near)
-        elif near is not None:
-            for i in cluster[1:]:
-                if i not in repeats:
-                    yield _report_similar(data, i, cluster[0], near)
 
 
-def _report_similar(data: Data, index: int, first: int, near: NearDuplicates) -> Suspect:
-    """Report a text that is similar to the first one of its cluster, or to another one of it."""
-    if near.similarity[index] < 1:
-        partner = data.ids[near.partner[index]]
-        reason = f"similar to {partner} (cosine {near.similarity[index]:.2f})"
-    else:  # its partner is equal and reported as a duplicate of it
-        partner = data.ids[first]
-        reason = f"similar to {partner}"
-    return make_suspect(data, index, "near-duplicate", reason, related_ids=(partner,))
+def _find_repeats(data: Data, cluster: Sequence[int], near: NearDuplicates) -> Iterator[Suspect]:
+    labels: Any = data.labels
+    first_similar: dict[Any, int] = {}
+    first_equal: dict[Any, int] = {}
+    for i in cluster:
+        similar = first_similar.setdefault(labels[i], i)
+        equal = first_equal.setdefault((near.first_equal[i], labels[i]), i)
+        if equal != i:
+            kind, other, reason = "duplicate", equal, f"equal to {data.ids[equal]}"
+        elif similar != i:
+            kind, other, reason = "near-duplicate", similar, f"similar to {data.ids[similar]}"
+            partner = near.partner[i]
+            # An equal partner is itself reported, as a duplicate of this sample.
+            if near.first_equal[partner] != near.first_equal[i] and labels[partner] == labels[i]:
+                other = partner
+                reason = f"similar to {data.ids[partner]} (cosine {near.similarity[i]:.2f})"
+        else:
+            continue
+        yield make_suspect(data, i, kind, reason, related_ids=(data.ids[other],))
 
 
 def _find_contradictions(
-    data: Data, cluster: Sequence[int], counts: Counter[Any], near: NearDuplicates | None
+    data: Data, cluster: Sequence[int], counts: Counter[Any], near: NearDuplicates
 ) -> Iterator[Suspect]:
     """Report the samples with another label than most of their cluster; all if there is a tie."""
     (most, n_most), (_, n_second) = counts.most_common(2)
     majority = most if n_most > n_second else None
     shown = ", ".join(f"{label} ({n})" for label, n in counts.most_common())
+    is_equal = len(set(near.first_equal[cluster].tolist())) == 1
     labels: Any = data.labels
     for i in cluster:
         if labels[i] == majority:
             continue
         others = [j for j in cluster if labels[j] != labels[i]]
-        is_equal = near is None or near.similarity[cluster].min() == 1
         yield make_suspect(
             data,
             i,
@@ -165,12 +158,8 @@ def find_leakage(
 ) -> Iterator[Suspect]:
     """Find test samples that are in the cluster of a training sample.
 
-    Parameters
-    ----------
-    train, test : Corpus or FeatureMatrix
-    cluster : intp array of shape (n_train_samples + n_test_samples,)
-    is_test : bool
-        Whether the test samples come from a data set of their own.
+    `cluster` has the clusters of the training samples, then those of the test samples; `is_test`
+    is whether the latter come from a data set of their own.
     """
     members = defaultdict(list)
     for i, number in enumerate(cluster[: len(train)].tolist()):

@@ -18,7 +18,7 @@ from cordwood._base.sklearn_private import num_samples
 from cordwood._base.voting_classifier import check_classification_labels
 from cordwood.columns.converter import TableConverter
 from cordwood.columns.detection import detect_columns
-from cordwood.columns.frames import count_rows, is_table, take_label_column
+from cordwood.columns.frames import count_rows, is_table, read_columns, take_label_column
 from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
@@ -132,6 +132,34 @@ def match_samples(
     if isinstance(data, FeatureMatrix) and n_features is not None:
         return _match_n_features(X, n_features)
     return X
+
+
+def to_dataset(
+    data: Any, labels: Any, kind: InputKind, roles: ColumnRoles | None
+) -> Corpus | FeatureMatrix:
+    """Return labelled samples as a Corpus or FeatureMatrix, for reports."""
+    if isinstance(data, Corpus | FeatureMatrix) and labels is None:
+        return data
+    matched = match_samples(data, kind, roles, None)
+    n_samples = count_samples(matched, kind)
+    y = read_labels(data, labels, n_samples)
+    if isinstance(y, list) or y.ndim == 2:
+        raise DataError(
+            "the samples have several labels each; a report of a model requires one label per "
+            "sample"
+        )
+    names = tuple(map(str, y.tolist()))
+    ids = tuple(str(i + 1) for i in range(n_samples))
+    if kind == "numeric":
+        return FeatureMatrix(X=matched, ids=ids, labels=names)
+    if roles is None:
+        return Corpus(texts=tuple(matched), ids=ids, labels=names)
+    columns = {name: tuple(values) for name, values in read_columns(data, roles.names).items()}
+    texts = [""] * n_samples
+    if roles.text:
+        joined = TableConverter(text=roles.text).fit_transform(data)
+        texts = [text for (text,) in joined.tolist()]
+    return Corpus(texts=tuple(texts), ids=ids, labels=names, columns=columns)
 
 
 def _match_n_features(X: Any, n_features: int) -> Any:

@@ -24,6 +24,7 @@ from cordwood.classifier.samples import (
     match_samples,
     read_labels,
     read_training_samples,
+    to_dataset,
 )
 from cordwood.columns.roles import ColumnRoles
 from cordwood.confidence.rule import ConfidenceRule, make_rule
@@ -39,6 +40,7 @@ from cordwood.metrics.predictions import Predictions, rank_labels
 from cordwood.metrics.scores import Evaluation
 from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
+from cordwood.reports.model_summary import Provenance
 from cordwood.reports.report import Report, model_report
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.embedding import EmbeddingVectorizer, describe_truncation
@@ -646,7 +648,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         Report
         """
         check_is_fitted(self)
-        found = model_report(self, X, y, name=name, audit=audit, curve=curve)
+        data = None if X is None else to_dataset(X, y, self.input_kind_, self.columns_)
+        found = model_report(self, data, Provenance(name=name, audit=audit, curve=curve))
         if path is not None:
             found.save(path)
         return found

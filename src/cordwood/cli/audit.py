@@ -9,7 +9,7 @@ import typer
 from cordwood import recipes
 from cordwood.audit import DatasetAudit, Suspect, audit_dataset
 from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
-from cordwood.audit.suspects import shorten
+from cordwood.audit.suspects import DEFINITIONS, shorten
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Audit
 from cordwood.cli.console import Console, count
@@ -173,6 +173,8 @@ def _show(console: Console, found: DatasetAudit, model: TextClassifier | None) -
     rows = [(kind, n, _format_example(found.select(kind)[0])) for kind, n in found.counts.items()]
     if rows:
         console.table(("problem", "samples", "first of them"), rows)
+        for kind in [kind for kind in found.counts if kind in DEFINITIONS]:
+            console.field("rule", f"{kind}: {DEFINITIONS[kind]}")
     else:
         console.print("no suspects found")
     _show_notes(console, "confused", [describe_pair(pair) for pair in found.confused_classes])

@@ -4,7 +4,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,10 @@ from cordwood.cli.options import ReadOptions, check_jobs
 from cordwood.cli.outputs import check_target, escape_csv
 from cordwood.cli.progress import show_progress
 from cordwood.cli.report import check_report_target, show_written
+from cordwood.compare import comparison_report
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.report import rendering
+from cordwood.compare.report.write_plots import write_plots
 from cordwood.compare.runner.data_conflicts import find_conflicts
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import RunSummary, collect, run
@@ -31,7 +32,6 @@ from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.encoders.catalog import load_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.recipes import find
-from cordwood.reports import comparison_report
 
 # Recipes that take seconds on a few thousand texts.
 QUICK_RECIPES = ("quick", "nbsvm", "svm", "rf", "et", "nb", "knn")
@@ -79,7 +79,8 @@ def compare(args: Compare) -> None:
     if args.report is not None:
         check_report_target(args.report, inputs=args.inputs or ())
     check_jobs(args.jobs)
-    plot_module = None if plots is None else _import_plots(plots)
+    if plots is not None:
+        _check_plots(plots)
     plan = _make_quick_plan(console, args) if path is None else _load_plan(path, args)
     start = time.perf_counter()
     with _open_ledger(path, args) as ledger:
@@ -94,7 +95,7 @@ def compare(args: Compare) -> None:
             file.write(table)
         console.field("wrote", str(output))
     if plots is not None:
-        _write_plots(console, plot_module, comparison, summary, plots)
+        _write_plots(console, comparison, summary, plots)
     if args.report is not None:
         _write_report(console, plan, comparison, summary, args.report)
     console.print_json(
@@ -227,24 +228,17 @@ def _run(console: Console, plan: Plan, ledger: Ledger, args: Compare) -> RunSumm
         )
 
 
-def _import_plots(directory: Path) -> Any:
+def _check_plots(directory: Path) -> None:
     """Raise before the trials run if the figures could not be written."""
     if directory.exists() and not directory.is_dir():
         raise CordwoodError(f"cannot write plots to {directory}: it is a file; give a directory")
     check_target(directory / "time.svg" if directory.exists() else directory)
-    try:
-        return import_module("cordwood.compare.report.write_plots")
-    except ImportError as error:
-        raise CordwoodError(
-            "--plots requires the package matplotlib; install it with: "
-            'pip install "cordwood[plots]"'
-        ) from error
 
 
 def _write_plots(
-    console: Console, plot_module: Any, comparison: Comparison, summary: RunSummary, directory: Path
+    console: Console, comparison: Comparison, summary: RunSummary, directory: Path
 ) -> None:
-    drawn = plot_module.write_plots(comparison, _get_curves(comparison, summary), directory)
+    drawn = write_plots(comparison, _get_curves(comparison, summary), directory)
     if drawn.written:
         console.field("wrote", f"{count(len(drawn.written), 'figure')} to {directory}")
     if drawn.skipped:

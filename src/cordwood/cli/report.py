@@ -22,7 +22,9 @@ from cordwood.cli.table_columns import join_texts
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.persist import ModelCard
 from cordwood.reports import Report, dataset_report, model_report
+from cordwood.reports.dataset_summary import DatasetSummary
 from cordwood.reports.hub_card import to_hub_card
+from cordwood.reports.model_records import ModelSummary
 from cordwood.reports.report import check_format
 
 MODEL_SUFFIX = ".cordwood"
@@ -37,7 +39,8 @@ def report(args: MakeReport) -> None:
         raise typer.BadParameter("--group requires --curve: nothing else is split; omit it")
     if args.card is not None:
         check_target(args.card, inputs=inputs)
-    made = (_report_model if _is_model(args.model) else _report_data)(console, args)
+    make = _report_model if _is_model(args.model) else _report_data
+    made: Report[Any] = make(console, args)
     if args.card is not None:
         with atomic.write(args.card, errors="backslashreplace") as file:
             file.write(to_hub_card(made.summary))
@@ -70,7 +73,7 @@ def write_model_report(
     path: Path,
     target: Path,
     **facts: Any,
-) -> Report:
+) -> Report[ModelSummary]:
     """Make the report of a model in the file `path` with progress bars, and write it to `target`.
 
     `facts` are further arguments of `model_report`.
@@ -91,7 +94,7 @@ def show_written(console: Console, path: Path) -> None:
     console.field("wrote", f"{path} ({path.stat().st_size / 1e3:,.0f} kB){hint}")
 
 
-def _report_model(console: Console, args: MakeReport) -> Report:
+def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
     path = Path(args.model)
     model, card = load_model(path)
     samples = None if args.data is None else _read(console, args, model, card)
@@ -143,7 +146,7 @@ def _read(
     return samples
 
 
-def _report_data(console: Console, args: MakeReport) -> Report:
+def _report_data(console: Console, args: MakeReport) -> Report[DatasetSummary]:
     if args.card is not None or args.curve:
         option = "--curve" if args.curve else "--card"
         raise typer.BadParameter(f"{option} requires a MODEL; {args.model} is not a model file")

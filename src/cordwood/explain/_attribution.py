@@ -22,87 +22,41 @@ Link: TypeAlias = Literal["softmax", "normalize", "identity"]
 
 
 class NeighborTerms(NamedTuple):
-    """Contributions of the nearest training samples to the probabilities.
+    """Contributions of the nearest training samples to the probabilities."""
 
-    Parameters
-    ----------
-    samples : int array of shape (n_neighbors,)
-        Indices of the training samples.
-    class_codes : int array of shape (n_neighbors,)
-    similarity : float64 array of shape (n_neighbors,)
-        Cosine, or minus the Euclidean distance.
-    values : float64 array of shape (n_neighbors, n_classes)
-        Contributions to the probabilities.
-    shared : list of lists of int
-        Terms that each of them shares with the sample, as positions in the sample's row, the most
-        similar first.
-    """
-
-    samples: NDArray[np.integer[Any]]
+    samples: NDArray[np.integer[Any]]  # indices in the training set
     class_codes: NDArray[np.integer[Any]]
-    similarity: Floats
-    values: Floats
-    shared: list[list[int]]
+    similarity: Floats  # cosine, or minus the Euclidean distance
+    values: Floats  # (n_neighbors, n_classes)
+    shared: list[list[int]]  # positions in the sample's row, the most similar term first
 
 
 class Attribution(NamedTuple):
-    """Additive contributions of features to the scores of a classifier.
+    """Additive contributions of features to the scores of a classifier."""
 
-    Parameters
-    ----------
-    columns : int array of shape (n_terms,)
-        Features with contributions. If `of_words`, words of the text instead.
-    values : float64 array of shape (n_terms, n_classes)
-        Contributions to the scores.
-    start : float64 array of shape (n_classes,)
-        Scores of the empty text.
-    end : float64 array of shape (n_classes,)
-        Scores of the text: the sum of `start` and all contributions.
-    link : {"softmax", "normalize", "identity"}
-        How scores become probabilities.
-    of_words : bool, default=False
-        Whether contributions are of words of the text.
-    neighbors : NeighborTerms, default=None
-        Nearest training samples, if the classifier uses them.
-    """
-
-    columns: NDArray[np.integer[Any]]
-    values: Floats
-    start: Floats
-    end: Floats
+    columns: NDArray[np.integer[Any]]  # features; words of the text if of_words
+    values: Floats  # (n_terms, n_classes)
+    start: Floats  # scores of the empty text
+    end: Floats  # scores of the text: start plus all contributions
     link: Link
     of_words: bool = False
     neighbors: NeighborTerms | None = None
 
 
 class Attributor(NamedTuple):
-    """Method that attributes the predictions of a fitted classifier.
+    """Method that attributes the predictions of a fitted classifier."""
 
-    Parameters
-    ----------
-    attribute : callable
-        Maps a canonical CSR matrix of one sample to an `Attribution`.
-    method : str
-        One line for users.
-    is_exact : bool
-        Whether the contributions are exact Shapley values of the scores of the classifier.
-    """
-
-    attribute: Callable[[sp.csr_matrix], Attribution]
-    method: str
-    is_exact: bool
+    attribute: Callable[[sp.csr_matrix], Attribution]  # of a canonical matrix of one sample
+    method: str  # one line for users
+    is_exact: bool  # whether contributions are Shapley values of the scores of the classifier
 
 
 class LinearMap(NamedTuple):
-    """Map of contributions to the scores of a classifier to contributions to another quantity.
+    """Map of contributions to the scores of a classifier to contributions to another quantity."""
 
-    Contributions are multiplied by `factors`, one for each score, and then by the transpose of
-    `weights`. The quantity changes from `start` to `end`.
-    """
-
-    factors: Floats
-    weights: Floats
-    start: Floats
+    factors: Floats  # one for each score
+    weights: Floats  # (n_outputs, n_scores)
+    start: Floats  # the quantity for the empty text, and for the text
     end: Floats
 
     def apply(self, values: Floats) -> Floats:
@@ -120,16 +74,21 @@ def identity_map(start: Floats, end: Floats) -> LinearMap:
     return LinearMap(np.ones(len(start)), np.eye(len(start)), start, end)
 
 
+def softmax_map(start: Floats, end: Floats) -> LinearMap:
+    """Return the map of scores to their softmax function."""
+    weights = softmax_weights(start, end)
+    return LinearMap(np.ones(len(start)), weights, softmax(start), softmax(end))
+
+
 def to_probability(attribution: Attribution) -> LinearMap:
     """Return the map to contributions to the probabilities."""
     start, end = attribution.start, attribution.end
-    factors = np.ones(len(start))
     if attribution.link == "identity":
         return identity_map(start, end)
     if attribution.link == "normalize":
         weights = normalization_weights(start, end)
-        return LinearMap(factors, weights, start / start.sum(), end / end.sum())
-    return LinearMap(factors, softmax_weights(start, end), softmax(start), softmax(end))
+        return LinearMap(np.ones(len(start)), weights, start / start.sum(), end / end.sum())
+    return softmax_map(start, end)
 
 
 def to_log_probability(attribution: Attribution, floor: float) -> LinearMap:

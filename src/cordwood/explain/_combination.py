@@ -14,16 +14,11 @@ from cordwood.explain._attribution import (
     Attribution,
     LinearMap,
     identity_map,
+    softmax_map,
     to_log_probability,
     to_probability,
 )
-from cordwood.explain._path_integrals import (
-    Floats,
-    log_odds,
-    log_odds_weights,
-    softmax,
-    softmax_weights,
-)
+from cordwood.explain._path_integrals import Floats, log_odds, log_odds_weights
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.combiners.voting import Voting
 
@@ -45,34 +40,16 @@ class OutputMap(Protocol):
 
 
 class Combination(NamedTuple):
-    """How the scores of the members become the output of the model.
+    """How the scores of the members become the output of the model."""
 
-    Parameters
-    ----------
-    maps : list of OutputMap
-        One for each member.
-    contributions : float64 array of shape (n_members, n_classes)
-        Contributions of the members to the output.
-    start, end : float64 arrays of shape (n_classes,)
-        Output for the empty text and for the text.
-    """
-
-    maps: list[OutputMap]
-    contributions: Floats
-    start: Floats
+    maps: list[OutputMap]  # one for each member
+    contributions: Floats  # of the members to the output: (n_members, n_classes)
+    start: Floats  # output for the empty text, and for the text
     end: Floats
 
 
 def default_output(final_estimator: Any, link: str | None) -> str:
-    """Return "log_odds" unless probabilities may be zero.
-
-    Parameters
-    ----------
-    final_estimator : estimator or None
-        Final estimator of a stack.
-    link : str or None
-        Link of the scores of a single classifier.
-    """
+    """Return "log_odds" unless the probabilities of a stack or single classifier may be zero."""
     if final_estimator is None:
         return "log_odds" if link == "softmax" else "probability"
     return "log_odds" if isinstance(final_estimator, LogarithmicPool) else "probability"
@@ -100,23 +77,7 @@ def combine_members(
     classes: NDArray[Any],
     output: str,
 ) -> Combination:
-    """Combine the scores of the members of a stack to its output.
-
-    Parameters
-    ----------
-    final_estimator : fitted classifier
-        Its features are the probabilities of the members.
-    attributions : sequence of Attribution
-    member_classes : sequence of arrays
-        Classes of each member.
-    classes : array of shape (n_classes,)
-        Classes of the stack.
-    output : {"log_odds", "probability"}
-
-    Returns
-    -------
-    Combination
-    """
+    """Combine the scores of the members of a stack to its output."""
     if isinstance(final_estimator, LogarithmicPool):
         return _combine_pool(final_estimator, attributions, member_classes, classes, output)
     probas = [
@@ -149,7 +110,7 @@ def _combine_pool(
     # Classes without training samples have probability zero, whatever their score.
     known = np.flatnonzero(pool.class_prior_ > 0)
     start, end = scores.start[known], scores.end[known]
-    head = _to_log_odds(start, end) if output == "log_odds" else _to_softmax(start, end)
+    head = _to_log_odds(start, end) if output == "log_odds" else softmax_map(start, end)
     if len(known) < len(classes):
         head = _spread(head, known, len(classes), -np.inf if output == "log_odds" else 0.0)
     maps = [each.then(head) for each in scaled]
@@ -162,11 +123,6 @@ def _combine_pool(
 def _to_log_odds(start: Floats, end: Floats) -> LinearMap:
     ones = np.ones(len(start))
     return LinearMap(ones, log_odds_weights(start, end), log_odds(start), log_odds(end))
-
-
-def _to_softmax(start: Floats, end: Floats) -> LinearMap:
-    ones = np.ones(len(start))
-    return LinearMap(ones, softmax_weights(start, end), softmax(start), softmax(end))
 
 
 def _spread(head: LinearMap, known: NDArray[np.intp], n_classes: int, value: float) -> LinearMap:
@@ -209,11 +165,7 @@ def _sum_maps(maps: Sequence[LinearMap], intercept: Floats) -> Combination:
 
 
 class _RescaledMap(NamedTuple):
-    """Rescale contributions to the probabilities of a member, so that they sum to given totals.
-
-    Where contributions nearly cancel out, the total is distributed in proportion to their absolute
-    values instead.
-    """
+    """Rescale contributions to the probabilities of a member, so that they sum to given totals."""
 
     proba: LinearMap
     totals: Floats
@@ -222,6 +174,8 @@ class _RescaledMap(NamedTuple):
         """Return contributions of shape (n_terms, n_classes)."""
         terms = self.proba.apply(values)
         net, absolute = terms.sum(axis=0), np.abs(terms).sum(axis=0)
+        # Where contributions nearly cancel out, the multiplier would be huge: the total is then
+        # distributed in proportion to their absolute values.
         is_net = np.abs(net) > _MIN_NET_SHARE * absolute
         multiplier = self.totals / np.where(is_net, net, 1.0)
         share = self.totals / np.where(absolute > 0, absolute, 1.0)
@@ -231,10 +185,9 @@ class _RescaledMap(NamedTuple):
 def _combine_by_shapley(
     final_estimator: Any, probas: Sequence[LinearMap], classes: NDArray[Any], output: str
 ) -> Combination:
-    """Any final estimator: Shapley values with the members as players.
-
-    A member that is not in the coalition has the probabilities that it predicts for the empty text.
-    """
+    """Any final estimator: Shapley values with the members as players."""
+    # A member that is not in the coalition has the probabilities that it predicts for the empty
+    # text.
     start = np.array([each.start for each in probas])
     end = np.array([each.end for each in probas])
 

@@ -36,21 +36,13 @@ _SPLITS_PER_TREE = 32
 
 
 class LazyPaths(NamedTuple):
-    """What determines the votes of a lazy forest for one query.
+    """What determines the votes of a lazy forest for one query."""
 
-    Parameters
-    ----------
-    sample_weights : float64 array of shape (n_neighbors,)
-        Weight of each neighbor in the roots of the trees: the mean bootstrap count, divided by the
-        number of neighbors.
-    features : int64 array of shape (n_splits,)
-        Feature of each split on a path.
-    changes : float64 array of shape (n_splits, n_classes)
-        Change of the class frequencies by each split, divided by the number of trees.
-    """
-
+    # Weight of each neighbor in the roots: its mean bootstrap count, divided by their number.
     sample_weights: NDArray[np.float64]
-    features: NDArray[np.int64]
+    features: NDArray[np.int64]  # of each split on a path
+    # Change of the class frequencies by each split, divided by the number of trees:
+    # (n_splits, n_classes).
     changes: NDArray[np.float64]
 
 
@@ -63,22 +55,7 @@ def trace_paths(
     seed: int,
     n_classes: int,
 ) -> LazyPaths:
-    """Grow the forest of one query and return the splits on its paths.
-
-    Parameters
-    ----------
-    train, params, workspace, seed
-        As for `cordwood.ensemble._tree_engine.lazy_trees.lazy_vote`.
-    X : CSRArrays of shape (1, n_features)
-        The query.
-    neighbors : int32 array of shape (n_neighbors,)
-        At least one.
-    n_classes : int
-
-    Returns
-    -------
-    LazyPaths
-    """
+    """Grow the forest of one query, which has neighbors, and return the splits on its paths."""
     params = params._replace(
         max_features=read_only(params.max_features),
         log_factorial=read_only(params.log_factorial),
@@ -121,7 +98,7 @@ def record_paths(
 ) -> Int:
     """Record the splits on the paths of one query; return their number.
 
-    Splits that exceed the length of `features` are counted, but not recorded. `weight_of_sample`
+    Splits that exceed the length of `features` are counted, but not recorded; `weight_of_sample`
     and `changes` are zeros on entry.
     """
     train, params, workspace = borrow(train), borrow(params), borrow(workspace)

@@ -16,12 +16,7 @@ _METHOD = "approximate: neighbors, shared by their similar terms, and splits on 
 
 
 def make_lazy_attributor(estimator: Any) -> Attributor | None:
-    """Return the attributor of a lazy forest; None if the estimator is another one.
-
-    The class frequencies in the roots of the trees are those of the neighbors; they are attributed
-    as in nearest neighbors. Each split on the path to a leaf changes the class frequencies, and the
-    change is attributed to its feature, which may be absent from the text.
-    """
+    """Return the attributor of a lazy forest; None if the estimator is another one."""
     # With very many features, each query has its own numbers of columns.
     if not isinstance(estimator, LazyForestClassifier) or estimator._columns is not None:
         return None
@@ -35,6 +30,9 @@ def make_lazy_attributor(estimator: Any) -> Attributor | None:
         neighbors, distances = find_neighbors(estimator, X)
         if not len(neighbors) or not len(X.indices):
             return Attribution(X.indices[:0], np.zeros((0, n_classes)), start, start, "identity")
+        # The class frequencies in the roots of the trees are those of the neighbors, and are
+        # attributed as in nearest neighbors. Each split on the path to a leaf changes them; the
+        # change is attributed to its feature, which may be absent from the text.
         paths = trace_paths(
             estimator._rows,
             params,

@@ -61,20 +61,15 @@ def share_votes(
 ) -> tuple[NeighborTerms, Floats]:
     """Distribute the votes of neighbors over the terms that they share with the sample.
 
-    A neighbor moves the probabilities from `start` towards its class, in proportion to its vote.
-    Its contribution is shared in proportion to the products whose sum is its cosine. A neighbor
-    without shared terms, which exists with the Euclidean metric only, is shared equally.
-
-    Returns
-    -------
-    neighbors : NeighborTerms
-    values : float64 array of shape (n_nonzero, n_classes)
-        Contributions of the terms, in the order of ``X.indices``.
+    The second value has the contributions of the terms in the order of ``X.indices``.
     """
     codes = estimator._codes[neighbors].astype(np.intp)
+    # A neighbor moves the probabilities from start towards its class, in proportion to its vote.
     moves = -np.outer(votes, start)
     moves[np.arange(len(codes)), codes] += votes
     products = _similarity_terms(estimator, X, neighbors)
+    # The move is shared in proportion to the products whose sum is the cosine. A neighbor without
+    # shared terms, which exists with the Euclidean metric only, is shared equally.
     totals = products.sum(axis=1)
     is_shared = totals > 0
     shares = np.full(products.shape, 1 / max(len(X.indices), 1))
@@ -97,10 +92,7 @@ def _similarity_terms(
 ) -> Floats:
     """Return the products of the values of each neighbor and the sample, up to a factor per row.
 
-    Returns
-    -------
-    ndarray of shape (n_neighbors, n_nonzero)
-        Nonnegative.
+    They are not negative, and of shape (n_neighbors, n_nonzero).
     """
     indptr = estimator._indptr
     lengths = indptr[neighbors + 1] - indptr[neighbors]

@@ -13,25 +13,7 @@ METHOD = "approximate: change of the probability without each word, scaled to th
 
 
 def occlude(model: Any, text: str, words: Words) -> Attribution:
-    """Attribute the probabilities of a text to its words.
-
-    The contribution of a word is the difference that its removal makes. These differences do not
-    sum to the difference between the text and the empty text; what is missing is distributed in
-    proportion to their absolute values.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Predicts texts.
-    text : str
-    words : Words
-        Words of the text.
-
-    Returns
-    -------
-    Attribution
-        With one row for each word.
-    """
+    """Attribute the probabilities of a text to its words, by the difference that each makes."""
     reduced = [text[:start] + text[end:] for start, end in words.spans]
     proba = predict_proba(model, ["", text, *reduced], model.classes_)
     start, end, without = proba[0], proba[1], proba[2:]
@@ -46,7 +28,7 @@ def occlude(model: Any, text: str, words: Words) -> Attribution:
 
 
 def complete(values: Floats, total: Floats) -> Floats:
-    """Change contributions so that each column has a given sum.
+    """Distribute what is missing to a given sum of each column in proportion to absolute values.
 
     Examples
     --------

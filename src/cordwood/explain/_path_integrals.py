@@ -26,54 +26,28 @@ _MIN_DIFFERENCE = 1e-12
 
 
 def logsumexp(scores: Floats) -> Floats:
-    """Return the logarithm of the sum of exponentials over the last axis.
-
-    The function of scipy takes thirty times as long for a few scores.
-
-    Examples
-    --------
-    >>> logsumexp(np.array([[1000.0, 1000.0]])).round(3)
-    array([1000.693])
-    """
+    """Return the logarithm of the sum of exponentials over the last axis."""
+    # The function of scipy takes thirty times as long for a few scores.
     largest = scores.max(axis=-1, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
     return np.asarray(np.log(np.exp(scores - largest).sum(axis=-1)) + largest[..., 0])
 
 
 def softmax(scores: Floats) -> Floats:
-    """Return the softmax function over the last axis.
-
-    Examples
-    --------
-    >>> softmax(np.array([0.0, np.log(3)]))
-    array([0.25, 0.75])
-    """
+    """Return the softmax function over the last axis."""
     exp = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(exp / exp.sum(axis=-1, keepdims=True))
 
 
 def log_odds(scores: Floats) -> Floats:
-    """Return the log-odds of each class against all others, given unnormalized log-probabilities.
-
-    They are finite where the probability of a class rounds to one.
-
-    Examples
-    --------
-    >>> log_odds(np.log([0.2, 0.2, 0.6])).round(3)
-    array([-1.386, -1.386,  0.405])
-    """
+    """Return the log-odds of each class against all others, from unnormalized log-probabilities."""
+    # Not by the probability, which rounds to one where the log-odds are still finite.
     rest = np.where(np.eye(len(scores), dtype=bool), -np.inf, scores)
     return np.asarray(scores - logsumexp(rest))
 
 
 def log_odds_weights(start: Floats, end: Floats) -> Floats:
-    """Return the mean gradient of `log_odds` between two vectors of scores.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_classes)
-        Row c has the weights of the scores in the log-odds of class c.
-    """
+    """Return the mean gradient of `log_odds` between two vectors of scores, one row per class."""
     if len(start) == 2:
         return np.array([[1.0, -1.0], [-1.0, 1.0]])
     eye = np.eye(len(start))
@@ -97,14 +71,7 @@ def softmax_weights(start: Floats, end: Floats) -> Floats:
 
 
 def log_softmax_weights(start: Floats, end: Floats) -> Floats:
-    """Return the mean gradient of the log-softmax function between two vectors of scores.
-
-    Examples
-    --------
-    >>> log_softmax_weights(np.array([0.0, 0.0]), np.array([0.0, np.log(3)])).round(3)
-    array([[ 0.631, -0.631],
-           [-0.369,  0.369]])
-    """
+    """Return the mean gradient of the log-softmax function between two vectors of scores."""
     if len(start) == 2:
         share = _mean_sigmoid(start[1] - start[0], end[1] - end[0])
         return np.array([[share, -share], [share - 1, 1 - share]])
@@ -134,35 +101,13 @@ def normalization_weights(start: Floats, end: Floats) -> Floats:
 def mean_gradient(
     gradient: Callable[[Floats], Floats], start: Floats, end: Floats, change: Floats
 ) -> Floats:
-    """Return the mean gradient on the line between two points, so that it explains the change.
+    """Return the mean gradient on the line between two points; its product with it is `change`.
 
-    Parameters
-    ----------
-    gradient : callable
-        Maps points of shape (n_points, n_scores) to gradients of shape
-        (n_points, n_outputs, n_scores).
-    start, end : float64 arrays of shape (n_scores,)
-    change : float64 array of shape (n_outputs,)
-        Difference of the function's values at `end` and `start`.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_scores)
-        Its product with ``end - start`` is `change`, up to rounding.
-
-    Notes
-    -----
-    Gauss-Legendre quadrature on equal panels, which are halved until the product differs from
-    `change` by less than 1e-9. The remaining difference is distributed in proportion to the squared
-    changes of the scores.
-
-    Examples
-    --------
-    >>> square = lambda x: 2 * x[:, None, :]
-    >>> mean_gradient(square, np.array([1.0]), np.array([3.0]), np.array([8.0]))
-    array([[4.]])
+    `gradient` maps points of shape (n_points, n_scores) to gradients of shape
+    (n_points, n_outputs, n_scores).
     """
     delta = end - start
+    # Gauss-Legendre quadrature on equal panels, which are halved until the error is negligible.
     panels = 1
     while True:
         edges = np.arange(panels)[:, None] / panels
@@ -174,6 +119,7 @@ def mean_gradient(
         if np.abs(error).max(initial=0.0) < _TOLERANCE or panels >= _MAX_PANELS:
             break
         panels *= 2
+    # The remaining error is distributed in proportion to the squared changes of the scores.
     norm = delta @ delta
     return np.asarray(mean + np.outer(error, delta) / norm if norm else mean)
 
@@ -181,22 +127,9 @@ def mean_gradient(
 def rescale_multipliers(
     start: Floats, end: Floats, values: tuple[Floats, Floats], derivative: Floats
 ) -> Floats:
-    """Return the multipliers of the rescale rule of a function of one variable, element by element.
+    """Return the multipliers of the rescale rule of a function with these values, by element.
 
-    Parameters
-    ----------
-    start, end : float64 arrays
-        Arguments.
-    values : tuple of two float64 arrays
-        Values of the function at `start` and `end`.
-    derivative : float64 array
-        Derivative at `end`, used if both arguments are equal.
-
-    Examples
-    --------
-    >>> start, end = np.array([1.0, 2.0]), np.array([1.0, 4.0])
-    >>> rescale_multipliers(start, end, (start**2, end**2), 2 * end)
-    array([2., 6.])
+    Where both arguments are equal, it is the derivative.
     """
     delta = end - start
     is_equal = np.abs(delta) <= _MIN_DIFFERENCE * np.maximum(np.abs(start), np.abs(end))

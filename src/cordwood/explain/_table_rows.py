@@ -25,24 +25,12 @@ from cordwood.explain._term_spans import (
 
 
 class TableRow(NamedTuple):
-    """A row of a table.
+    """A row of a table."""
 
-    Parameters
-    ----------
-    text : str
-        Its texts, joined by newlines.
-    n_texts : int
-        Number of texts.
-    cells : object array of shape (n_columns,)
-        Output of the `TableConverter`.
-    values : dict of str to str
-        Values of the columns that are not texts, for display.
-    """
-
-    text: str
+    text: str  # its texts, joined by newlines
     n_texts: int
-    cells: NDArray[np.object_]
-    values: dict[str, str]
+    cells: NDArray[np.object_]  # output of the TableConverter
+    values: dict[str, str]  # of the columns that are not texts, for display
 
 
 def iter_rows(converter: TableConverter, table: Any) -> Iterator[TableRow]:
@@ -65,15 +53,7 @@ def _show(value: Any) -> str:
 
 
 class ColumnLocator:
-    """Finds the terms of the text of a row, and names the features of its other columns.
-
-    Parameters
-    ----------
-    transformer : ColumnTransformer
-        Fitted; made by a recipe.
-    converter : TableConverter
-        Fitted converter of the table.
-    """
+    """Finds the terms of the text of a row, and names the features of its other columns."""
 
     def __init__(self, transformer: ColumnTransformer, converter: TableConverter) -> None:
         _, _, sources = list_outputs(converter.columns_, join_text=converter.join_text)
@@ -147,14 +127,7 @@ def is_explainable(transformer: Any) -> bool:
 class RowClassifier:
     """Classifier of texts that completes each text to a given row of the table.
 
-    Parameters
-    ----------
-    model : Pipeline
-        Fitted classifier of rows.
-    cells : object array of shape (n_columns,)
-        The row, whose texts are replaced.
-    n_texts : int
-        Number of texts, which are the first cells and are joined by newlines.
+    The texts of a row are its first cells, and are joined by newlines.
     """
 
     def __init__(self, model: Pipeline, cells: NDArray[np.object_], n_texts: int) -> None:

@@ -40,23 +40,14 @@ class Occurrence(NamedTuple):
 
 
 class Occurrences:
-    """Occurrences of terms in one text, as parallel lists.
-
-    Attributes
-    ----------
-    columns : list of int
-    terms : list of str
-    starts, ends : list of int
-        From the first to the last character of each occurrence.
-    ngrams : dict of int to tuple of (int, int)
-        Spans of the words of n-grams, by their position in the lists.
-    """
+    """Occurrences of terms in one text, as parallel lists."""
 
     def __init__(self) -> None:
         self.columns: list[int] = []
         self.terms: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
+        # Spans of the words of n-grams, by their position in the lists.
         self.ngrams: dict[int, tuple[Span, ...]] = {}
 
     def append(self, column: int, term: str, start: int, end: int) -> None:
@@ -85,12 +76,7 @@ class Occurrences:
 
 
 class TermLocator:
-    """Finds the occurrences of a vectorizer's terms in texts.
-
-    Parameters
-    ----------
-    vectorizer : TextVectorizer or FeatureUnion of these
-        Fitted.
+    """Finds the occurrences of the terms of a `TextVectorizer`, or a union of these, in texts.
 
     Examples
     --------

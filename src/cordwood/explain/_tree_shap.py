@@ -3,7 +3,14 @@
 Interventional TreeSHAP with a single reference sample: a feature that is not in the coalition has
 the value zero, which for texts means that the word is absent. Features that are zero in the sample
 have no contribution, so only the words of a text do, and only nodes that some coalition reaches are
-visited.
+visited [1]_, [2]_.
+
+References
+----------
+.. [1] Lundberg et al. (2020). From local explanations to global understanding with explainable AI
+   for trees. doi:10.1038/s42256-019-0138-9.
+.. [2] Chen, Lundberg, Lee (2022). Explaining a series of models by propagating Shapley values.
+   Nature Communications 13.
 """
 
 import numpy as np
@@ -25,32 +32,10 @@ def tree_shap(
     *,
     normalize: bool = True,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the Shapley values of the nonzero features of one sample.
+    """Return the Shapley values of the nonzero features of one sample, and the votes of zeros.
 
-    Parameters
-    ----------
-    forest : Forest
-    X : CSRArrays of shape (1, n_features)
-        The sample.
-    tree_weights : float64 array of shape (n_trees,)
-    n_classes : int
-    normalize : bool, default=True
-        Whether the weights of impure leaves are divided by their sum.
-
-    Returns
-    -------
-    values : float64 array of shape (n_nonzero, n_classes)
-        Contributions to the weighted sum of the leaves' class frequencies, in the order of
-        ``X.indices``.
-    reference : float64 array of shape (n_classes,)
-        Weighted sum for a sample of zeros. Adding all contributions gives that of `X`.
-
-    References
-    ----------
-    .. [1] Lundberg et al. (2020). From local explanations to global understanding with explainable
-       AI for trees. doi:10.1038/s42256-019-0138-9.
-    .. [2] Chen, Lundberg, Lee (2022). Explaining a series of models by propagating Shapley values.
-       Nature Communications 13.
+    The votes are weighted sums of the class weights in the leaves, of which those of impure leaves
+    are divided by their sum if `normalize`.
     """
     n_nonzero = len(X.indices)
     position = np.full(X.shape[1], -1, np.int32)
@@ -74,11 +59,9 @@ def tree_shap(
 
 @helper
 def shapley_weight(log_factorial: Float64Array, a: Int, b: Int) -> Float:
-    """Return (a - 1)! b! / (a + b)!, or zero if a is zero.
-
-    A leaf that is reached if all of a features are in the coalition and none of b others is
-    contributes this weight times its value to each of the a features.
-    """
+    """Return (a - 1)! b! / (a + b)!, or zero if a is zero."""
+    # A leaf that is reached if all of a features are in the coalition and none of b others is
+    # contributes this weight times its value to each of the a features.
     if a == 0:
         return 0.0
     return np.exp(log_factorial[a - 1] + log_factorial[b] - log_factorial[a + b])
@@ -118,14 +101,12 @@ def add_shapley_values(
     values: Float64Array,
     reference: Float64Array,
 ) -> None:
-    """Add the Shapley values of one sample, tree by tree, and the prediction for zeros.
-
-    `position` is the row of a feature in `data` and `values`, -1 for a feature that is zero. Along
-    a path, `side` states of each feature whether the path requires it to be in the coalition, or
-    not to be. `path` lists the features that have a side. A path branches where the sample and the
-    zeros take different children; `stack` has the node and the length of `path` for the branch of
-    the zeros.
-    """
+    """Add the Shapley values of one sample, tree by tree, and the prediction for zeros."""
+    # position is the row of a feature in data and values, -1 for a feature that is zero. Along a
+    # path, side states of each feature whether the path requires it to be in the coalition, or not
+    # to be; path lists the features that have a side. A path branches where the sample and the
+    # zeros take different children; stack has the node and the length of path for the branch of
+    # the zeros.
     forest = borrow(forest)
     n_classes = len(reference)
     start, classes, weights = forest.impure_entry_start, forest.impure_class, forest.impure_weight

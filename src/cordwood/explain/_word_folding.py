@@ -18,14 +18,7 @@ _WORD = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s]+")
 class Words:
     """The words of a text, to which contributions of terms are folded back.
 
-    Words are sequences of letters and digits with their contractions, or runs of punctuation. A
-    token of a vectorizer that covers several of them, such as an emoticon, makes them one word.
-
-    Parameters
-    ----------
-    text : str
-    tokens : iterable of (int, int)
-        Spans of the vectorizers' tokens.
+    A token of a vectorizer that covers several words, such as an emoticon, makes them one.
 
     Examples
     --------
@@ -53,7 +46,6 @@ class Words:
         """Return the words that spans cover, and the share of each.
 
         Spans count equally; a span that covers several words is shared by the number of characters.
-        Spaces are ignored. No word is returned if the spans cover none.
         """
         numbers = self._numbers
         found: dict[int, float] = {}
@@ -69,19 +61,7 @@ class Words:
         return [(number, share / total) for number, share in found.items()]
 
     def fold(self, columns: NDArray[np.integer[Any]], occurrences: Occurrences) -> "FoldedTerms":
-        """Distribute terms over words: equally over occurrences, then over the words of each.
-
-        Parameters
-        ----------
-        columns : int array of shape (n_terms,)
-            Sorted columns of the terms.
-        occurrences : Occurrences
-            Occurrences of terms with these or other columns.
-
-        Returns
-        -------
-        FoldedTerms
-        """
+        """Distribute the terms of sorted columns over words: equally over their occurrences."""
         found = np.array(occurrences.columns, np.int64)
         rows = np.minimum(np.searchsorted(columns, found), max(len(columns) - 1, 0))
         is_term = columns[rows] == found if len(columns) else np.zeros(len(found), bool)
@@ -118,26 +98,15 @@ class Words:
 
 
 class FoldedTerms:
-    """How the terms of a text are distributed over its words.
-
-    Parameters
-    ----------
-    n_words : int
-        Number of words.
-    rows, words : int arrays of shape (n_entries,)
-        Pairs of a term and a word that it covers, sorted by the word.
-    shares : float64 array of shape (n_entries,)
-        Share of the word; those of a term sum to one.
-    located : tuple of (int array, int array, Occurrences)
-        Positions of the terms' occurrences, the term of each of these, and the occurrences.
-    """
+    """How the terms of a text are distributed over its words."""
 
     def __init__(
         self,
         n_words: int,
-        rows: NDArray[np.int64],
+        rows: NDArray[np.int64],  # pairs of a term and a word that it covers, sorted by the word
         words: NDArray[np.int64],
-        shares: NDArray[np.float64],
+        shares: NDArray[np.float64],  # of the word; those of a term sum to one
+        # Positions of the terms' occurrences, the term of each of these, and the occurrences.
         located: tuple[NDArray[np.intp], NDArray[np.intp], Occurrences],
     ) -> None:
         self._n_words = n_words

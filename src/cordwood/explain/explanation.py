@@ -15,19 +15,11 @@ Floats = NDArray[np.float64]
 
 
 class LocatedTerms(NamedTuple):
-    """Contributions of terms, whose names and spans are looked up only if they are needed.
-
-    Parameters
-    ----------
-    folded : FoldedTerms
-    rows : int array of shape (n_terms,)
-        Positions of the terms in `folded`.
-    contributions : float64 array of shape (n_terms, n_classes)
-    """
+    """Contributions of terms, whose names and spans are looked up only if they are needed."""
 
     folded: FoldedTerms
-    rows: NDArray[np.intp]
-    contributions: Floats
+    rows: NDArray[np.intp]  # positions of the terms in folded
+    contributions: Floats  # (n_terms, n_classes)
 
 
 @dataclass(frozen=True, kw_only=True)

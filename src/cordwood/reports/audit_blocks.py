@@ -1,8 +1,8 @@
 """Blocks of a report: findings of the check of the data, and of its audit."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from cordwood.audit.suspects import DEFINITIONS, Suspect
 from cordwood.reports.blocks import (
     Block,
     DataTable,
@@ -12,8 +12,10 @@ from cordwood.reports.blocks import (
     Samples,
     Steps,
     TableColumn,
+    excerpt,
     percent,
 )
+from cordwood.reports.dataset_summary import AuditSummary, FindingSummary
 from cordwood.reports.svg import shorten
 from cordwood.reports.wording import count
 
@@ -29,10 +31,6 @@ _REVEALING_ADVICE = (
 _CONSEQUENCES = {
     "small classes": "A class with so few samples is hardly predicted, and its score is noise.",
     "spellings": "Each spelling is a class of its own.",
-    "empty texts": "An empty text is predicted by the class frequencies alone.",
-    "contradictory labels": "No model can be right on both.",
-    "duplicates": "Copies in training and test data make scores too good.",
-    "near-duplicates": "Copies in training and test data make scores too good.",
     "leakage": "The score on the test data is too good.",
     "label error": "A model learns from wrong labels, and its scores are too low.",
     "contradictory label": "No model can be right on both.",
@@ -46,25 +44,26 @@ _CONSEQUENCES = {
 }
 
 
-def problem_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def problem_blocks(findings: Sequence[FindingSummary], audit: AuditSummary | None) -> list[Block]:
     """Return the findings of the check, and how many samples of each kind are suspicious."""
-    audit = summary["audit"]
     if audit is None:
-        return findings_blocks(summary["findings"])
-    blocks = findings_blocks(summary["findings"]) if summary["findings"] else []
-    if not audit["counts"]:
+        nothing = Prose("No empty texts, duplicates, odd labels or small classes were found.")
+        return _finding_blocks(findings) or [nothing]
+    blocks = _finding_blocks(findings)
+    if not audit.counts:
         return [*blocks, Prose("The audit found no suspicious samples.")]
-    links = {kind: f"#{_suspect_id(kind)}" for kind in audit["counts"]}
+    links = {kind: f"#{_suspect_id(kind)}" for kind in audit.counts}
     return [*blocks, _count_table(audit, links)]
 
 
-def training_data_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def training_data_blocks(
+    findings: Sequence[FindingSummary], audit: AuditSummary | None
+) -> list[Block]:
     """Return the summary of the audit of the training data in the report of a model."""
-    audit = summary["audit"]
     if audit is None:
         return []
-    blocks = findings_blocks(summary["findings"]) if summary["findings"] else []
-    if audit["counts"]:
+    blocks = _finding_blocks(findings)
+    if audit.counts:
         blocks.append(_count_table(audit, {"label error": "#labels"}))
         blocks.append(
             Prose(
@@ -73,7 +72,7 @@ def training_data_blocks(summary: Mapping[str, Any]) -> list[Block]:
                 "note",
             )
         )
-    words = audit["revealing_words"]
+    words = audit.revealing_words
     if words:
         shown = "" if len(words) <= _MAX_REVEALING else f", the first {_MAX_REVEALING}"
         blocks += [
@@ -84,59 +83,60 @@ def training_data_blocks(summary: Mapping[str, Any]) -> list[Block]:
     return blocks or [Prose("The audit of the training data found nothing suspicious.")]
 
 
-def _count_table(audit: Mapping[str, Any], links: Mapping[str, str]) -> DataTable:
+def _count_table(audit: AuditSummary, links: Mapping[str, str]) -> DataTable:
     rows = [
         [
             Entry(kind, href=links.get(kind, "")),
-            Entry(f"{n:,}", float(n), n / max(audit["counts"].values())),
+            Entry(f"{n:,}", float(n), n / max(audit.counts.values())),
+            Entry(DEFINITIONS.get(kind, "")),
             Entry(_CONSEQUENCES.get(kind, "")),
-            Entry(_describe_first(audit["suspects"].get(kind, []))),
+            Entry(_describe_first(audit.suspects.get(kind, []))),
         ]
-        for kind, n in audit["counts"].items()
+        for kind, n in audit.counts.items()
     ]
     columns = [
         TableColumn("problem"),
         TableColumn("samples", "bar"),
+        TableColumn("rule", "prose"),
         TableColumn("why it matters", "prose"),
         TableColumn("first of them", "prose"),
     ]
     return DataTable(caption="Suspicious samples", columns=columns, rows=rows)
 
 
-def _describe_first(suspects: list[Mapping[str, Any]]) -> str:
+def _describe_first(suspects: Sequence[Suspect]) -> str:
     if not suspects:
         return ""
     first = suspects[0]
-    return f"{first['id']} ({first['label']}): {shorten(first['reason'], _MAX_EXAMPLE)}"
+    return f"{first.id} ({first.label}): {shorten(first.reason, _MAX_EXAMPLE)}"
 
 
-def suspicious_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def suspicious_blocks(audit: AuditSummary | None) -> list[Block]:
     """Return suspicious samples of each kind, with the reasons."""
-    audit = summary["audit"]
     if audit is None:
         return []
     blocks: list[Block] = []
-    if audit["accuracy"] is not None and audit["recipe"]:
+    if audit.accuracy is not None:
         blocks.append(
             Prose(
-                f"{100 * audit['accuracy']:.1f} % of the labels are as the recipe "
-                f"{audit['recipe']} predicts them out of fold."
+                f"{100 * audit.accuracy:.1f} % of the labels are as the model predicts them out "
+                "of fold."
                 + (
-                    " The recipe is often wrong on these data, and so may be the label errors."
-                    if audit["accuracy"] < _MIN_ACCURACY
+                    " The model is often wrong on these data, and so may be the label errors."
+                    if audit.accuracy < _MIN_ACCURACY
                     else ""
                 )
             )
         )
-    for kind, suspects in audit["suspects"].items():
-        n = audit["counts"][kind]
+    for kind, suspects in audit.suspects.items():
+        n = audit.counts[kind]
         first = "" if n == len(suspects) else f", the first {len(suspects)}"
         blocks.append(
             Samples(
                 title=f"{kind} ({n:,}{first})",
                 id=_suspect_id(kind),
                 items=[_suspect_sample(suspect) for suspect in suspects],
-                is_folded=kind != next(iter(audit["suspects"])),
+                is_folded=kind != next(iter(audit.suspects)),
             )
         )
     return blocks
@@ -146,32 +146,32 @@ def _suspect_id(kind: str) -> str:
     return f"suspects-{kind.replace(' ', '-')}"
 
 
-def _suspect_sample(suspect: Mapping[str, Any]) -> Sample:
-    facts = {"id": suspect["id"], "label": suspect["label"], "why": suspect["reason"]}
-    if suspect["suggested_label"] is not None:
-        facts["suggested"] = str(suspect["suggested_label"])
-        if suspect["confidence"] is not None:
-            facts["suggested"] += f" ({100 * suspect['confidence']:.0f} %)"
-    if suspect["related_ids"]:
-        facts["similar samples"] = ", ".join(suspect["related_ids"])
+def _suspect_sample(suspect: Suspect) -> Sample:
+    facts = {"id": suspect.id, "label": suspect.label, "why": suspect.reason}
+    if suspect.suggested_label is not None:
+        facts["suggested"] = str(suspect.suggested_label)
+        if suspect.confidence is not None:
+            facts["suggested"] += f" ({100 * suspect.confidence:.0f} %)"
+    if suspect.related_ids:
+        facts["similar samples"] = ", ".join(suspect.related_ids)
     return Sample(
-        segments=[(suspect["text"], 0.0)],
+        segments=excerpt(suspect.text, False),
         facts={name: str(value) for name, value in facts.items()},
     )
 
 
-def confused_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def confused_blocks(audit: AuditSummary | None) -> list[Block]:
     """Return the pairs of classes that are confused most."""
-    pairs = summary["audit"]["confused_classes"] if summary["audit"] else []
+    pairs = audit.confused_classes if audit else []
     if not pairs:
         return []
     rows = [
         [
-            Entry(f"{pair['labels'][0]} and {pair['labels'][1]}"),
-            Entry(f"{sum(pair['n_errors']):,}", float(sum(pair["n_errors"]))),
-            percent(pair["error_rate"]),
-            Entry(", ".join(pair["words"][0])),
-            Entry(", ".join(pair["words"][1])),
+            Entry(f"{pair.labels[0]} and {pair.labels[1]}"),
+            Entry(f"{sum(pair.n_errors):,}", float(sum(pair.n_errors))),
+            percent(pair.error_rate),
+            Entry(", ".join(pair.words[0])),
+            Entry(", ".join(pair.words[1])),
         ]
         for pair in pairs
     ]
@@ -194,27 +194,26 @@ def confused_blocks(summary: Mapping[str, Any]) -> list[Block]:
     ]
 
 
-def revealing_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def revealing_blocks(audit: AuditSummary | None) -> list[Block]:
     """Return words that occur in one class only for reasons that new texts may not share."""
-    words = summary["audit"]["revealing_words"] if summary["audit"] else []
+    words = audit.revealing_words if audit else []
     if not words:
         return []
     return [Steps(words), Prose(_REVEALING_ADVICE, "advice")]
 
 
-def findings_blocks(findings: list[Mapping[str, Any]]) -> list[Block]:
-    """Return the table of what `check_dataset` has found."""
+def _finding_blocks(findings: Sequence[FindingSummary]) -> list[Block]:
     if not findings:
-        return [Prose("No empty texts, duplicates, odd labels or small classes were found.")]
+        return []
     rows = [
         [
-            Entry(finding["kind"]),
+            Entry(finding.kind),
             Entry(
-                f"{finding['n_samples']:,}" if finding["n_samples"] else "",
-                sort=float(finding["n_samples"]),
+                f"{finding.n_samples:,}" if finding.n_samples else "",
+                sort=float(finding.n_samples),
             ),
-            Entry(finding["message"]),
-            Entry(_CONSEQUENCES.get(finding["kind"], "")),
+            Entry(finding.message),
+            Entry(_CONSEQUENCES.get(finding.kind, "")),
         ]
         for finding in findings
     ]

@@ -12,88 +12,42 @@ ColumnKind = Literal["text", "prose", "number", "bar"]
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a table.
-
-    Parameters
-    ----------
-    text : str
-        Shown text.
-    sort : float or str, optional
-        Value to sort by; by default the text.
-    bar : float, optional
-        Length of a bar, from 0 to 1.
-    strong : bool, default=False
-        Whether the text is emphasized.
-    mark : str, default=""
-        Text of a badge beside the text.
-    href : str, default=""
-        Fragment of the same page that the text links to, such as "#samples-3".
-    """
+    """An entry of a table."""
 
     text: str
-    sort: float | str | None = None
-    bar: float | None = None
+    sort: float | str | None = None  # by default the text
+    bar: float | None = None  # from 0 to 1
     strong: bool = False
-    mark: str = ""
-    href: str = ""
+    mark: str = ""  # badge beside the text
+    href: str = ""  # fragment of the same page, such as "#samples-3"
+
+
+MISSING = Entry("–", sort="")
 
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column of a table.
-
-    Parameters
-    ----------
-    name : str
-        Header.
-    kind : {"text", "prose", "number", "bar"}, default="text"
-        Prose is wide; numbers are aligned to the right; bars have a bar beside the number.
-    help : str, default=""
-        Explanation of the header.
-    """
+    """A column of a table."""
 
     name: str
-    kind: ColumnKind = "text"
+    kind: ColumnKind = "text"  # prose is wide, numbers are aligned to the right
     help: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table.
-
-    Parameters
-    ----------
-    caption : str
-        Title of the table.
-    columns : sequence of TableColumn
-        Columns. The first one names the rows.
-    rows : sequence of sequences of Entry
-        Rows of the same length as `columns`.
-    n_summary_rows : int, default=0
-        Number of rows at the end that summarize the others, and are not sorted.
-    note : str, default=""
-        Sentences below the table.
-    """
+    """A table, whose first column names the rows."""
 
     kind: ClassVar[str] = "table"
     caption: str
     columns: Sequence[TableColumn]
     rows: Sequence[Sequence[Entry]]
-    n_summary_rows: int = 0
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Prose:
-    """A paragraph.
-
-    Parameters
-    ----------
-    text : str
-        Its sentences.
-    role : {"", "note", "advice", "warning"}, default=""
-        Advice and warnings are set apart from the text.
-    """
+    """A paragraph."""
 
     kind: ClassVar[str] = "prose"
     text: str
@@ -102,15 +56,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Steps:
-    """A list of sentences.
-
-    Parameters
-    ----------
-    items : sequence of str
-        The sentences.
-    is_ordered : bool, default=False
-        Whether they are numbered.
-    """
+    """A list of sentences."""
 
     kind: ClassVar[str] = "steps"
     items: Sequence[str]
@@ -119,15 +65,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Tile:
-    """A headline number.
-
-    Parameters
-    ----------
-    name, value : str
-        What it is, and its value.
-    note : str, default=""
-        A few words below, such as an interval.
-    """
+    """A headline number."""
 
     name: str
     value: str
@@ -136,12 +74,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Headline numbers.
-
-    Parameters
-    ----------
-    items : sequence of Tile
-    """
+    """Headline numbers."""
 
     kind: ClassVar[str] = "tiles"
     items: Sequence[Tile]
@@ -149,12 +82,7 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and values.
-
-    Parameters
-    ----------
-    items : mapping of str to str
-    """
+    """Names and values."""
 
     kind: ClassVar[str] = "facts"
     items: Mapping[str, str]
@@ -162,35 +90,18 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A figure.
-
-    Parameters
-    ----------
-    title : str
-        Title above the figure.
-    svg : str
-        Complete ``svg`` element, safe to be included in a page.
-    sentence : str, default=""
-        Result and explanation, below the figure.
-    data : DataTable, optional
-        The numbers of the figure.
-    """
+    """A figure, the sentence with its result, and its numbers."""
 
     kind: ClassVar[str] = "chart"
     title: str
-    svg: str
+    svg: str  # a complete element, safe to be included in a page
     sentence: str = ""
     data: DataTable | None = None
 
 
 @dataclass(frozen=True)
 class Charts:
-    """Figures beside each other.
-
-    Parameters
-    ----------
-    items : sequence of Chart
-    """
+    """Figures beside each other."""
 
     kind: ClassVar[str] = "charts"
     items: Sequence[Chart]
@@ -198,21 +109,7 @@ class Charts:
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
-    """A matrix of counts as a table of colored entries.
-
-    Parameters
-    ----------
-    caption : str
-        Title of the table.
-    corner : str
-        Header of the row names.
-    labels : sequence of str
-        Names of the rows and the columns.
-    entries : sequence of sequences of Entry
-        Texts of the entries; `bar` is the intensity of the color.
-    note : str, default=""
-        Sentences below the table.
-    """
+    """A matrix of counts as a table of entries, whose bar is the intensity of their color."""
 
     kind: ClassVar[str] = "heat_map"
     caption: str
@@ -224,59 +121,27 @@ class HeatMap:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sample with its text.
+    """A sample with its text."""
 
-    Parameters
-    ----------
-    segments : sequence of (str, float)
-        Parts of the text with weights from -1 to 1, which are shown by colors.
-    facts : mapping of str to str
-        What is known about the sample.
-    details : sequence of DataTable, default=()
-        Tables below the text.
-    """
-
-    segments: Sequence[tuple[str, float]]
+    segments: Sequence[tuple[str, float]]  # parts of the text with weights from -1 to 1
     facts: Mapping[str, str]
     details: Sequence[DataTable] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Samples:
-    """Samples under a title.
-
-    Parameters
-    ----------
-    title : str
-        Title, such as the true and the predicted class.
-    items : sequence of Sample
-    id : str, default=""
-        Identifier that entries of tables link to.
-    is_folded : bool, default=False
-        Whether the samples are hidden until the title is selected.
-    note : str, default=""
-        Sentence below the title.
-    """
+    """Samples under a title, which entries of tables link to by its id."""
 
     kind: ClassVar[str] = "samples"
     title: str
     items: Sequence[Sample]
     id: str = ""
     is_folded: bool = False
-    note: str = ""
 
 
 @dataclass(frozen=True)
 class WordList:
-    """Words for and against a class.
-
-    Parameters
-    ----------
-    title : str
-        The class.
-    positive, negative : sequence of (str, float, str)
-        Word, weight from 0 to 1, and an explanation.
-    """
+    """Words for and against a class, each with a weight from 0 to 1 and an explanation."""
 
     title: str
     positive: Sequence[tuple[str, float, str]]
@@ -285,12 +150,7 @@ class WordList:
 
 @dataclass(frozen=True)
 class WordLists:
-    """Words of all classes.
-
-    Parameters
-    ----------
-    items : sequence of WordList
-    """
+    """Words of all classes."""
 
     kind: ClassVar[str] = "words"
     items: Sequence[WordList]
@@ -298,13 +158,7 @@ class WordLists:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks that are hidden until their title is selected.
-
-    Parameters
-    ----------
-    title : str
-    blocks : sequence of Block
-    """
+    """Blocks that are hidden until their title is selected."""
 
     kind: ClassVar[str] = "fold"
     title: str
@@ -328,17 +182,7 @@ Block = (
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page.
-
-    Parameters
-    ----------
-    id : str
-        Identifier in links.
-    title : str
-        Heading.
-    blocks : sequence of Block
-        Content.
-    """
+    """A section of a page."""
 
     id: str
     title: str
@@ -347,19 +191,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A report.
-
-    Parameters
-    ----------
-    title : str
-        Heading of the page.
-    subtitle : str
-        One sentence below it.
-    sections : sequence of Section
-        Sections; those without blocks are omitted.
-    footer : mapping of str to str
-        Versions and the time of writing.
-    """
+    """A report; sections without blocks are omitted."""
 
     title: str
     subtitle: str
@@ -372,21 +204,7 @@ class Page:
 
 
 def text_table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> DataTable:
-    """Return a table without bars; columns whose entries are all numbers are aligned to the right.
-
-    Parameters
-    ----------
-    caption : str
-        Title.
-    columns : sequence of str
-        Headers.
-    rows : sequence of sequences
-        Entries: texts, numbers, or pairs of a text and a number to sort by.
-
-    Returns
-    -------
-    DataTable
-    """
+    """Return a table of texts, numbers, and pairs of a text and a number to sort by."""
     entries = [[_to_entry(value) for value in row] for row in rows]
     kinds: list[ColumnKind] = [
         "number" if rows and all(isinstance(row[i].sort, float) for row in entries) else "text"
@@ -413,4 +231,9 @@ def _to_entry(value: Any) -> Entry:
 
 def percent(value: float | None) -> Entry:
     """Return a share as a percentage with one decimal place, or a dash."""
-    return Entry("–", "") if value is None else Entry(f"{100 * value:.1f} %", value)
+    return MISSING if value is None else Entry(f"{100 * value:.1f} %", value)
+
+
+def excerpt(text: str, is_shortened: bool) -> Sequence[tuple[str, float]]:
+    """Return the segments of a text without colors."""
+    return [(text + ("…" if is_shortened else ""), 0.0)]

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from cordwood.compare.report._label_placement import Box, place_labels, spread_labels
+from cordwood.reports.label_placement import Box, place_labels, spread_labels
 from cordwood.reports.svg import (
     FONT_SIZE,
     N_SERIES,
@@ -29,29 +30,25 @@ _MAX_RIGHT = 170.0
 _ROW = 22.0
 
 
-class Estimate(NamedTuple):
-    """A value with an interval.
+Legend = Sequence[tuple[str, int, str]]
+"""Meaning of marks: class name, number of a marker or -1 for a line, and text."""
 
-    Parameters
-    ----------
-    value, low, high : float
-        The value and the ends of its interval, equal to the value if there is none.
-    """
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval, whose ends are equal to the value if there is none."""
 
     value: float
     low: float
     high: float
 
+    def scale(self, factor: float = 100.0) -> "Estimate":
+        """Return it in another unit, by default in percent."""
+        return Estimate(factor * self.value, factor * self.low, factor * self.high)
+
 
 class LinePoint(NamedTuple):
-    """A point of a line chart.
-
-    Parameters
-    ----------
-    x, y : float
-    low, high : float
-        Ends of the error bar, equal to `y` if there is none.
-    """
+    """A point of a line chart; the ends of its error bar are equal to y if there is none."""
 
     x: float
     y: float
@@ -60,42 +57,29 @@ class LinePoint(NamedTuple):
 
 
 class TimedScore(NamedTuple):
-    """A point of `time_chart`.
-
-    Parameters
-    ----------
-    seconds, score : float
-    is_best : bool
-        Whether no other one is both faster and better.
-    error : float, default=0.0
-        Standard error of the score; 0 if it is unknown.
-    """
+    """A point of `time_chart`."""
 
     seconds: float
     score: float
-    is_best: bool
-    error: float = 0.0
+    is_best: bool  # no other one is both faster and better
+    error: float = 0.0  # standard error of the score; 0 if it is unknown
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Mean probability and accuracy of a bin of samples, with the interval of the accuracy."""
+
+    confidence: float
+    accuracy: float
+    low: float
+    high: float
+    n: int
 
 
 def histogram(
     counts: Sequence[int], edges: Sequence[float], *, title: str, x_label: str, y_label: str
 ) -> str:
-    """Draw a histogram on a logarithmic axis.
-
-    Parameters
-    ----------
-    counts : sequence of int of length n_bins
-        Number of samples in each bin.
-    edges : sequence of float of length n_bins + 1
-        Positive edges of the bins.
-    title, x_label, y_label : str
-        Texts.
-
-    Returns
-    -------
-    str
-        An SVG element.
-    """
+    """Draw a histogram on a logarithmic axis."""
     drawing = Drawing(WIDTH, 220)
     frame = Frame(46, _TOP, WIDTH - 14, 220 - _BOTTOM)
     x = log_scale(edges[0], edges[-1], frame.left, frame.right)
@@ -123,33 +107,15 @@ def interval_chart(
     x_label: str,
     strong: Sequence[str] = (),
     hollow: Sequence[str] = (),
-    legend: Sequence[tuple[str, int, str]] = (),
+    legend: Legend = (),
     low: float | None = None,
     high: float | None = None,
     has_values: bool = False,
 ) -> str:
     """Draw one dot with an interval per row.
 
-    Parameters
-    ----------
-    rows : mapping of str to Estimate
-        Values by name, from top to bottom.
-    title, x_label : str
-        Texts.
-    strong, hollow : sequence of str, default=()
-        Names of the rows with emphasized names, and with hollow dots.
-    legend : sequence of (class name, marker, text), default=()
-        Meaning of the marks.
-    low, high : float, optional
-        Range of the axis; by default that of the intervals.
-    has_values : bool, default=False
-        Whether the value and its interval are written at the end of each row, for intervals that
-        are too short to be seen.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    With `has_values`, the numbers are written at the end of each row, for intervals that are too
+    short to be seen.
     """
     names = {name: shorten(name, _MAX_LABEL) for name in rows}
     # Bold letters are wider.
@@ -192,33 +158,13 @@ def line_chart(
     log_x: bool = False,
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
-    legend: Sequence[tuple[str, int, str]] = (),
+    legend: Legend = (),
     markers: bool = True,
     dashed: Mapping[str, Sequence[LinePoint]] | None = None,
 ) -> str:
     """Draw lines with error bars, and their names at their right ends.
 
-    Parameters
-    ----------
-    series : mapping of str to sequence of LinePoint
-        Points of each line by its name, in ascending order of x.
-    title, x_label, y_label : str
-        Texts.
-    log_x : bool, default=False
-        Whether the x axis is logarithmic.
-    x_range, y_range : (float, float), optional
-        Ranges of the axes; by default those of the points.
-    legend : sequence of (class name, marker, text), default=()
-        Meaning of the marks.
-    markers : bool, default=True
-        Whether points have markers.
-    dashed : mapping of str to sequence of LinePoint, optional
-        Second lines of the same names, drawn thin and dashed.
-
-    Returns
-    -------
-    str
-        An SVG element.
+    Each line may have a second one of the same name in `dashed`, which is drawn thin and dashed.
     """
     names = {name: shorten(name, _MAX_LINE_LABEL) for name in series}
     labelled = len(series) > 1
@@ -258,20 +204,7 @@ def line_chart(
 
 
 def time_chart(points: Mapping[str, TimedScore], *, title: str, x_label: str, y_label: str) -> str:
-    """Draw scores against times on a logarithmic axis.
-
-    Parameters
-    ----------
-    points : mapping of str to TimedScore
-        Points by name. Those that are not the best have hollow markers.
-    title, x_label, y_label : str
-        Texts.
-
-    Returns
-    -------
-    str
-        An SVG element.
-    """
+    """Draw scores against times on a logarithmic axis, with a line through the Pareto front."""
     height = 300.0 + 8 * max(0, len(points) - 8)
     drawing = Drawing(WIDTH, height)
     frame = Frame(46, _TOP, WIDTH - 16, height - _BOTTOM - 44)
@@ -338,24 +271,7 @@ def critical_difference_chart(
     *,
     title: str,
 ) -> str:
-    """Draw average ranks, with bars that join those that are not significantly different.
-
-    Parameters
-    ----------
-    ranks : mapping of str to float
-        Average rank by learner; 1 is best, on the left.
-    critical_difference : float
-        Smallest significant difference of two ranks.
-    groups : sequence of sequences of str
-        Names of learners that are not significantly different from each other.
-    title : str
-        Text for screen readers.
-
-    Returns
-    -------
-    str
-        An SVG element.
-    """
+    """Draw average ranks, with bars that join groups that are not significantly different."""
     n = len(ranks)
     order = sorted(ranks, key=ranks.__getitem__)
     half = math.ceil(n / 2)
@@ -395,41 +311,28 @@ def critical_difference_chart(
     return drawing.render(title, "; ".join(f"{name}: {ranks[name]:.2f}" for name in order))
 
 
-def reliability_chart(bins: Sequence[Mapping[str, float]], *, title: str) -> str:
-    """Draw the share of correct predictions against the mean probability of bins.
-
-    Parameters
-    ----------
-    bins : sequence of mappings
-        With "confidence", "accuracy", "low", "high" (its interval) and "n".
-    title : str
-        Text for screen readers.
-
-    Returns
-    -------
-    str
-        An SVG element.
-    """
+def reliability_chart(bins: Sequence[ReliabilityBin], *, title: str) -> str:
+    """Draw the share of correct predictions against the mean probability of bins."""
     drawing = Drawing(WIDTH, 340)
     frame = Frame(46, _TOP, WIDTH - 16, 230)
-    low = min([0.9, *(b["confidence"] for b in bins), *(b["low"] for b in bins)])
+    low = min([0.9, *(b.confidence for b in bins), *(b.low for b in bins)])
     low = math.floor(10 * low) * 10.0
     x = linear_scale(low, 100, frame.left, frame.right)
     y = linear_scale(low, 100, frame.bottom, frame.top)
     ticks = linear_ticks(low, 100)
     drawing.axes(frame, x, y, ticks, ticks, "probability of the predicted class, %", "correct, %")
     drawing.path([(x(low), y(low)), (x(100), y(100))], "front")
-    largest = max(b["n"] for b in bins)
-    drawing.path([(x(100 * b["confidence"]), y(100 * b["accuracy"])) for b in bins], "line s0")
+    largest = max(b.n for b in bins)
+    drawing.path([(x(100 * b.confidence), y(100 * b.accuracy)) for b in bins], "line s0")
     for b in bins:
-        at = x(100 * b["confidence"])
-        drawing.line(at, y(100 * b["low"]), at, y(100 * b["high"]), "error s0")
+        at = x(100 * b.confidence)
+        drawing.line(at, y(100 * b.low), at, y(100 * b.high), "error s0")
         hint = (
-            f"probability {100 * b['confidence']:.1f} %: {100 * b['accuracy']:.1f} % of "
-            f"{b['n']:,.0f} samples correct"
+            f"probability {100 * b.confidence:.1f} %: {100 * b.accuracy:.1f} % of "
+            f"{b.n:,.0f} samples correct"
         )
-        radius = 2.5 + 3 * math.sqrt(b["n"] / largest)
-        drawing.marker(at, y(100 * b["accuracy"]), 0, "fill s0", hint, radius)
+        radius = 2.5 + 3 * math.sqrt(b.n / largest)
+        drawing.marker(at, y(100 * b.accuracy), 0, "fill s0", hint, radius)
     after = drawing.legend(
         [("front", -1, "perfect calibration"), ("error s0", -1, "95 % interval")], 4, 290
     )
@@ -437,7 +340,7 @@ def reliability_chart(bins: Sequence[Mapping[str, float]], *, title: str) -> str
     drawing.height = drawing.legend(dots, 4, after) - 12
     return drawing.render(
         title,
-        "; ".join(f"{100 * b['confidence']:.0f} %: {100 * b['accuracy']:.0f} %" for b in bins),
+        "; ".join(f"{100 * b.confidence:.0f} %: {100 * b.accuracy:.0f} %" for b in bins),
     )
 
 

@@ -1,62 +1,59 @@
 """Blocks of a report: reliability of probabilities, abstention, learning curve."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from cordwood.reports.blocks import (
-    Block,
-    Chart,
-    Charts,
-    text_table,
+from cordwood.reports.blocks import Block, Chart, Charts, text_table
+from cordwood.reports.charts import (
+    LinePoint,
+    ReliabilityBin,
+    line_chart,
+    reliability_chart,
 )
-from cordwood.reports.charts import LinePoint, line_chart, reliability_chart
+from cordwood.reports.model_records import Abstention, CurveSummary, ModelSummary
 
 _SCORE_NAMES = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss"}
 
 
-def confidence_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def confidence_blocks(summary: ModelSummary) -> list[Block]:
     """Return the reliability diagram and the accuracy of confident predictions."""
-    if not summary["reliability"]:
+    if summary.scores is None or summary.abstention is None:
         return []
-    charts = [_reliability(summary), _abstention_chart(summary)]
+    error = summary.scores.scores.calibration_error.value
+    charts = [_reliability(summary.reliability, error), _abstention_chart(summary.abstention)]
     blocks: list[Block] = [Charts(charts)]
-    thresholds = summary["abstention"]["thresholds"]
-    if thresholds:
-        rows = [
-            [
-                (f"{100 * row['max_error']:.0f} %", row["max_error"]),
-                (f"{row['confidence']:.3f}", row["confidence"]),
-                (f"{100 * row['decided']:.1f} %", row["decided"]),
-                (f"{100 * (1 - row['decided']):.1f} %", 1 - row["decided"]),
-            ]
-            for row in thresholds
-        ]
+    if summary.abstention.thresholds:
         table = text_table(
             "Thresholds that bound the error",
             ["errors at most", "decide from probability", "decided", "left to people"],
-            rows,
+            [
+                [
+                    (f"{100 * row.max_error:.0f} %", row.max_error),
+                    (f"{row.confidence:.3f}", row.confidence),
+                    (f"{100 * row.decided:.1f} %", row.decided),
+                    (f"{100 * (1 - row.decided):.1f} %", 1 - row.decided),
+                ]
+                for row in summary.abstention.thresholds
+            ],
         )
         note = (
             "With a probability of 90 %, the error rate of the decided new samples is below the "
             "bound (learn then test). The option --max-error of cordwood predict applies it."
         )
         blocks.append(replace(table, note=note))
-    sets = summary["prediction_sets"]
-    if sets:
-        rows = [
-            [
-                (f"{100 * row['coverage']:.0f} %", row["coverage"]),
-                (f"{row['mean_size']:.2f}", row["mean_size"]),
-                (f"{100 * row['share_single']:.1f} %", row["share_single"]),
-                row["max_size"],
-            ]
-            for row in sets
-        ]
+    if summary.prediction_sets:
         table = text_table(
             "Prediction sets",
             ["contains the true class", "classes on average", "single class", "largest set"],
-            rows,
+            [
+                [
+                    (f"{100 * row.coverage:.0f} %", row.coverage),
+                    (f"{row.mean_size:.2f}", row.mean_size),
+                    (f"{100 * row.share_single:.1f} %", row.share_single),
+                    row.max_size,
+                ]
+                for row in summary.prediction_sets
+            ],
         )
         note = (
             "A conformal prediction set contains the true class of a new sample with at least this "
@@ -66,11 +63,9 @@ def confidence_blocks(summary: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _reliability(summary: Mapping[str, Any]) -> Chart:
-    bins = summary["reliability"]
+def _reliability(bins: Sequence[ReliabilityBin], error: float) -> Chart:
     title = "Reliability: are probabilities right?"
-    gap = sum(b["n"] * (b["confidence"] - b["accuracy"]) for b in bins) / sum(b["n"] for b in bins)
-    error = summary["scores"]["scores"]["calibration_error"]["value"]
+    gap = sum(b.n * (b.confidence - b.accuracy) for b in bins) / sum(b.n for b in bins)
     direction = (
         "on average neither too high nor too low"
         if abs(gap) < 0.01
@@ -85,10 +80,10 @@ def _reliability(summary: Mapping[str, Any]) -> Chart:
         ["probability, %", "correct, %", "95 % interval", "samples"],
         [
             [
-                100 * b["confidence"],
-                100 * b["accuracy"],
-                f"{100 * b['low']:.1f} to {100 * b['high']:.1f}",
-                int(b["n"]),
+                100 * b.confidence,
+                100 * b.accuracy,
+                f"{100 * b.low:.1f} to {100 * b.high:.1f}",
+                b.n,
             ]
             for b in bins
         ],
@@ -98,15 +93,10 @@ def _reliability(summary: Mapping[str, Any]) -> Chart:
     )
 
 
-def _abstention_chart(summary: Mapping[str, Any]) -> Chart:
-    curve = summary["abstention"]["curve"]
+def _abstention_chart(abstention: Abstention) -> Chart:
+    curve = abstention.curve
     title = "Accuracy if the least certain predictions are left undecided"
-    points = [
-        LinePoint(
-            100 * p["coverage"], 100 * p["accuracy"], 100 * p["accuracy"], 100 * p["accuracy"]
-        )
-        for p in curve
-    ]
+    points = [LinePoint(100 * p.coverage, *[100 * p.accuracy] * 3) for p in curve]
     svg = line_chart(
         {"accuracy": points},
         title=title,
@@ -116,11 +106,11 @@ def _abstention_chart(summary: Mapping[str, Any]) -> Chart:
         y_range=(min(p.y for p in points) - 1, 100),
         markers=False,
     )
-    half = min(curve, key=lambda p: abs(p["coverage"] - 0.5))
+    half = min(curve, key=lambda p: abs(p.coverage - 0.5))
     sentence = (
-        f"On the {100 * half['coverage']:.0f} % of the samples with the highest probabilities, "
-        f"{100 * half['accuracy']:.1f} % of the predictions are correct; on all, "
-        f"{100 * curve[-1]['accuracy']:.1f} %."
+        f"On the {100 * half.coverage:.0f} % of the samples with the highest probabilities, "
+        f"{100 * half.accuracy:.1f} % of the predictions are correct; on all, "
+        f"{100 * curve[-1].accuracy:.1f} %."
     )
     data = text_table(
         title,
@@ -130,28 +120,24 @@ def _abstention_chart(summary: Mapping[str, Any]) -> Chart:
     return Chart(title=title, svg=svg, sentence=sentence, data=data)
 
 
-def curve_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def curve_blocks(curve: CurveSummary | None) -> list[Block]:
     """Return the learning curve with its forecast."""
-    curve = summary["curve"]
     if curve is None:
         return []
-    is_share = curve["scoring"] != "log_loss"
+    is_share = curve.scoring != "log_loss"
     factor, unit = (100, " %") if is_share else (1, "")
-    name = _SCORE_NAMES[curve["scoring"]]
-    doubled, gain = curve["doubled"], curve["gain"]
+    name = _SCORE_NAMES[curve.scoring]
+    now, doubled, gain = (each.scale(factor) for each in (curve.now, curve.doubled, curve.gain))
     measured = []
     rows = []
-    for i, size in enumerate(curve["sizes"]):
-        scores = [factor * repeat[i] for repeat in curve["scores"]]
+    for i, size in enumerate(curve.sizes):
+        scores = [factor * repeat[i] for repeat in curve.scores]
         mean = sum(scores) / len(scores)
         measured.append(LinePoint(size, mean, min(scores), max(scores)))
         rows.append([size, mean, min(scores), max(scores)])
     forecast = [
-        LinePoint(n, *(factor * each[key] for key in ("value", "low", "high")))
-        for n, each in (
-            (curve["n_samples"], curve["now"]),
-            (2 * curve["n_samples"], doubled),
-        )
+        LinePoint(curve.n_samples, now.value, now.low, now.high),
+        LinePoint(2 * curve.n_samples, doubled.value, doubled.low, doubled.high),
     ]
     title = f"Learning curve: {name}"
     svg = line_chart(
@@ -162,16 +148,15 @@ def curve_blocks(summary: Mapping[str, Any]) -> list[Block]:
         log_x=True,
         legend=[
             ("error s0", -1, "range of the repeats"),
-            ("error s1", -1, f"{100 * curve['confidence_level']:.0f} % interval"),
+            ("error s1", -1, f"{100 * curve.confidence_level:.0f} % interval"),
         ],
     )
-    value, low, high = (factor * doubled[key] for key in ("value", "low", "high"))
-    change, least, most = (factor * gain[key] for key in ("value", "low", "high"))
     points = " percentage points" if is_share else ""
     sentence = (
-        f"Twice as many labelled samples ({2 * curve['n_samples']:,}) would change the {name} by "
-        f"{change:+.1f}{points} ({least:+.1f} to {most:+.1f}), to {value:.1f}{unit} ({low:.1f} to "
-        f"{high:.1f}). Method: {curve['method']}."
+        f"Twice as many labelled samples ({2 * curve.n_samples:,}) would change the {name} by "
+        f"{gain.value:+.1f}{points} ({gain.low:+.1f} to {gain.high:+.1f}), to "
+        f"{doubled.value:.1f}{unit} ({doubled.low:.1f} to {doubled.high:.1f}). "
+        f"Method: {curve.method}."
     )
     data = text_table(title, ["training samples", f"mean {name}", "lowest", "highest"], rows)
     return [Chart(title=title, svg=svg, sentence=sentence, data=data)]

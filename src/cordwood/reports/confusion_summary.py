@@ -8,6 +8,14 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from cordwood.reports.model_records import (
+    ConfusedPair,
+    Confusion,
+    ConfusionExample,
+    ConfusionGroup,
+)
+from cordwood.reports.scored_samples import ScoredSamples
+
 _MAX_GROUP = 10
 _MAX_SINGLE_MAP = 12
 _MAX_GROUPS = 8
@@ -16,71 +24,34 @@ _N_EXAMPLES = 3
 _MAX_TEXT = 280
 
 
-def summarize_confusion(
-    proba: NDArray[np.float64],
-    y: NDArray[np.intp],
-    labels: Sequence[str],
-    texts: Sequence[str] | None,
-    ids: Sequence[str],
-) -> dict[str, Any]:
-    """Summarize which classes are predicted as which others.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Predicted probabilities.
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-    labels : sequence of str
-        Names of the classes.
-    texts : sequence of str or None
-        Texts of the samples, for the examples.
-    ids : sequence of str
-        Ids of the samples.
-
-    Returns
-    -------
-    dict
-        "groups" of at most ten classes with their counts, "pairs" of confused classes with
-        examples, and how many errors the groups contain.
-    """
+def summarize_confusion(samples: ScoredSamples, labels: Sequence[str]) -> Confusion:
+    """Summarize which classes are predicted as which others."""
     n_classes = len(labels)
-    predicted = proba.argmax(axis=1)
-    counts = np.bincount(y * n_classes + predicted, minlength=n_classes**2)
+    counts = np.bincount(samples.y * n_classes + samples.predicted, minlength=n_classes**2)
     counts = counts.reshape(n_classes, n_classes)
     errors = counts.copy()
     np.fill_diagonal(errors, 0)
     groups = group_classes(errors)
     shown = groups[:_MAX_GROUPS]
     n_inside = sum(int(errors[np.ix_(group, group)].sum()) for group in shown)
-    return {
-        "n_errors": int(errors.sum()),
-        "n_classes": n_classes,
-        "n_shown_errors": n_inside,
-        "groups": [
-            {"labels": [labels[i] for i in group], "counts": counts[np.ix_(group, group)].tolist()}
+    return Confusion(
+        n_errors=int(errors.sum()),
+        n_classes=n_classes,
+        n_shown_errors=n_inside,
+        groups=[
+            ConfusionGroup([labels[i] for i in group], counts[np.ix_(group, group)].tolist())
             for group in shown
         ],
-        "pairs": _list_pairs(errors, counts, proba, y, labels, texts, ids),
-    }
+        pairs=_list_pairs(errors, counts, samples, labels),
+    )
 
 
 def group_classes(errors: NDArray[np.integer[Any]]) -> list[list[int]]:
-    """Group classes that are confused with each other.
+    """Group classes by the confusion matrix without its diagonal, most errors first.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n_classes, n_classes)
-        Confusion matrix without its diagonal.
+    Groups have at most ten classes, similar ones beside each other. Up to twelve classes are one
+    group; classes that are never confused are in none.
 
-    Returns
-    -------
-    list of list of int
-        Groups of at most ten classes, those with the most errors first, similar classes beside
-        each other. Up to twelve classes are one group; classes that are never confused are in none.
-
-    Examples
-    --------
     >>> errors = np.zeros((14, 14), dtype=int)
     >>> errors[0, 5] = errors[5, 9] = 3
     >>> errors[2, 1] = 1
@@ -124,41 +95,37 @@ def _order_classes(both: NDArray[np.integer[Any]], group: list[int]) -> list[int
 def _list_pairs(
     errors: NDArray[np.integer[Any]],
     counts: NDArray[np.integer[Any]],
-    proba: NDArray[np.float64],
-    y: NDArray[np.intp],
+    samples: ScoredSamples,
     labels: Sequence[str],
-    texts: Sequence[str] | None,
-    ids: Sequence[str],
-) -> list[dict[str, Any]]:
+) -> list[ConfusedPair]:
     """Return the most frequent errors, with the examples that the model is most certain of."""
-    n_classes = len(labels)
-    predicted = proba.argmax(axis=1)
+    n_classes, proba, texts = len(labels), samples.proba, samples.texts
     order = np.argsort(-errors, axis=None, kind="stable")[
         : min(_MAX_PAIRS, int((errors > 0).sum()))
     ]
     pairs = []
     for position in order.tolist():
         true, wrong = divmod(position, n_classes)
-        members = np.flatnonzero((y == true) & (predicted == wrong))
+        members = np.flatnonzero((samples.y == true) & (samples.predicted == wrong))
         strongest = members[np.argsort(-proba[members, wrong], kind="stable")][:_N_EXAMPLES]
         pairs.append(
-            {
-                "true": labels[true],
-                "predicted": labels[wrong],
-                "n": int(errors[true, wrong]),
-                "share": float(errors[true, wrong] / counts[true].sum()),
-                "examples": [
-                    {
-                        "id": ids[i],
-                        "text": texts[i][:_MAX_TEXT],
-                        "is_shortened": len(texts[i]) > _MAX_TEXT,
-                        "probability": float(proba[i, wrong]),
-                        "probability_true": float(proba[i, true]),
-                    }
+            ConfusedPair(
+                true=labels[true],
+                predicted=labels[wrong],
+                n=int(errors[true, wrong]),
+                share=float(errors[true, wrong] / counts[true].sum()),
+                examples=[
+                    ConfusionExample(
+                        id=samples.ids[i],
+                        text=texts[i][:_MAX_TEXT],
+                        is_shortened=len(texts[i]) > _MAX_TEXT,
+                        probability=float(proba[i, wrong]),
+                        probability_true=float(proba[i, true]),
+                    )
                     for i in strongest.tolist()
                 ]
                 if texts is not None
                 else [],
-            }
+            )
         )
     return pairs

@@ -1,14 +1,16 @@
-"""Summary of a data set before any model: from samples to plain values."""
+"""Summary of a data set before any model is trained."""
 
 import math
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.audit.dataset_audit import DatasetAudit, describe_word
-from cordwood.audit.dataset_check import Finding, check_dataset
+from cordwood.audit import ConfusedClasses, DatasetAudit, Finding, Suspect, check_dataset
+from cordwood.audit.dataset_audit import describe_word
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.text.languages import LANGUAGES, detect_language, sample_texts
 
@@ -20,97 +22,166 @@ _MAX_IDS = 20
 _MAX_SUSPECTS = 20
 
 
+@dataclass(frozen=True)
+class ClassSize:
+    """Samples of a class."""
+
+    label: str
+    n_samples: int
+    share: float
+    median_words: float | None
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Numbers of words of the texts."""
+
+    quantiles: Mapping[str, float]  # by percentages from "0" to "100"
+    mean: float
+    n_empty: int
+    edges: Sequence[float]  # of the bins of a histogram, on a logarithmic axis
+    counts: Sequence[int]
+    n_characters: int
+
+
+@dataclass(frozen=True)
+class DetectedLanguage:
+    """A language and how many of a sample of the texts are in it."""
+
+    code: str | None
+    name: str
+    n: int
+    share: float
+
+
+@dataclass(frozen=True)
+class FeatureCounts:
+    """Size of a matrix of features, and the share of values that are not zero."""
+
+    n_features: int
+    density: float
+
+
+@dataclass(frozen=True)
+class FindingSummary:
+    """A finding of `check_dataset`, with the first ids only."""
+
+    kind: str
+    message: str
+    n_samples: int
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True)
+class AuditSummary:
+    """An audit, with the first suspects of each kind only."""
+
+    accuracy: float | None
+    counts: Mapping[str, int]  # number of suspects by kind
+    suspects: Mapping[str, Sequence[Suspect]]
+    confused_classes: Sequence[ConfusedClasses]
+    revealing_words: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """The beginning of a text of a class."""
+
+    label: str
+    id: str
+    text: str
+    is_shortened: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetSummary:
+    """Content of the report of a data set."""
+
+    kind: str = field(default="dataset", init=False)
+    name: str
+    fingerprint: str
+    n_samples: int
+    n_test: int | None
+    n_groups: int | None
+    split: Mapping[str, int]  # number of samples by subset
+    multilabel: bool
+    n_skipped: int
+    skipped: Sequence[str]  # the first of the invalid rows
+    classes: Sequence[ClassSize]  # the largest first
+    lengths: Lengths | None
+    languages: Sequence[DetectedLanguage]  # the most frequent first
+    features: FeatureCounts | None
+    findings: Sequence[FindingSummary]
+    audit: AuditSummary | None
+    examples: Sequence[Example]
+
+
 def summarize_dataset(
     data: Corpus | FeatureMatrix,
     *,
     name: str,
     test: Corpus | FeatureMatrix | None = None,
     audit: DatasetAudit | None = None,
-) -> dict[str, Any]:
-    """Summarize a data set.
-
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        Labelled samples.
-    name : str
-        Name of the data set.
-    test : Corpus or FeatureMatrix, optional
-        Test samples, to be compared with `data`.
-    audit : DatasetAudit, optional
-        Result of `audit_dataset`, which replaces the check of the data.
-
-    Returns
-    -------
-    dict
-        Numbers, texts, lists and dicts.
-    """
+) -> DatasetSummary:
+    """Summarize a data set by the result of `check_dataset`, or by the given audit."""
     check = audit or check_dataset(data, test=test)
-    return {
-        "kind": "dataset",
-        "name": name,
-        "fingerprint": data.fingerprint(),
-        "n_samples": len(data),
-        "n_test": None if test is None else len(test),
-        "n_groups": len(set(data.groups)) if data.groups else None,
-        "split": dict(Counter(data.split or ()).most_common()),
-        "multilabel": data.multilabel,
-        "n_skipped": len(data.skipped),
-        "skipped": list(data.skipped[:3]),
-        "classes": _summarize_classes(data, check.class_counts),
-        "lengths": _summarize_lengths(data) if isinstance(data, Corpus) else None,
-        "languages": _detect_languages(data) if isinstance(data, Corpus) else [],
-        "features": None if isinstance(data, Corpus) else _summarize_features(data),
-        "findings": [finding_to_dict(finding) for finding in check.findings],
-        "audit": None if audit is None else summarize_audit(audit),
-        "examples": (
-            _select_examples(data, list(check.class_counts)) if isinstance(data, Corpus) else []
-        ),
-    }
+    members = _group_by_class(data, check.class_counts)
+    return DatasetSummary(
+        name=name,
+        fingerprint=data.fingerprint(),
+        n_samples=len(data),
+        n_test=None if test is None else len(test),
+        n_groups=len(set(data.groups)) if data.groups else None,
+        split=dict(Counter(data.split or ()).most_common()),
+        multilabel=data.multilabel,
+        n_skipped=len(data.skipped),
+        skipped=data.skipped[:3],
+        classes=_summarize_classes(data, check.class_counts, members),
+        lengths=_summarize_lengths(data) if isinstance(data, Corpus) else None,
+        languages=_detect_languages(data) if isinstance(data, Corpus) else [],
+        features=None if isinstance(data, Corpus) else _summarize_features(data),
+        findings=[summarize_finding(finding) for finding in check.findings],
+        audit=None if audit is None else summarize_audit(audit),
+        examples=_select_examples(data, members) if isinstance(data, Corpus) else [],
+    )
 
 
-def summarize_audit(audit: DatasetAudit, n_suspects: int = _MAX_SUSPECTS) -> dict[str, Any]:
-    """Return an audit as plain values, with the first suspects of each kind only."""
-    found = audit.to_dict()
-    suspects: dict[str, list[Any]] = {kind: [] for kind in audit.counts}
-    for suspect in found["suspects"]:
-        if len(suspects[suspect["kind"]]) < n_suspects:
-            suspects[suspect["kind"]].append(suspect)
-    return {
-        "recipe": audit.recipe,
-        "accuracy": audit.accuracy,
-        "counts": audit.counts,
-        "suspects": suspects,
-        "confused_classes": found["confused_classes"],
-        "revealing_words": [describe_word(word) for word in audit.revealing_words],
-    }
+def summarize_audit(audit: DatasetAudit, n_suspects: int = _MAX_SUSPECTS) -> AuditSummary:
+    """Summarize an audit, with the first suspects of each kind only."""
+    return AuditSummary(
+        accuracy=audit.accuracy,
+        counts=audit.counts,
+        suspects={kind: audit.select(kind)[:n_suspects] for kind in audit.counts},
+        confused_classes=audit.confused_classes,
+        revealing_words=[describe_word(word) for word in audit.revealing_words],
+    )
 
 
-def finding_to_dict(finding: Finding) -> dict[str, Any]:
-    """Return a finding as plain values, with the first ids only."""
-    return {
-        "kind": finding.kind,
-        "message": finding.message,
-        "n_samples": len(finding.ids),
-        "ids": list(finding.ids[:_MAX_IDS]),
-    }
+def summarize_finding(finding: Finding) -> FindingSummary:
+    """Summarize a finding, with the first ids only."""
+    return FindingSummary(finding.kind, finding.message, len(finding.ids), finding.ids[:_MAX_IDS])
 
 
-def _summarize_classes(
-    data: Corpus | FeatureMatrix, counts: dict[str, int]
-) -> list[dict[str, Any]]:
-    lengths = _count_words(data.texts) if isinstance(data, Corpus) else None
-    members: dict[str, list[int]] = {label: [] for label in counts}
+def _group_by_class(data: Corpus | FeatureMatrix, classes: Iterable[str]) -> dict[str, list[int]]:
+    """Return the positions of the samples of each class."""
+    members: dict[str, list[int]] = {label: [] for label in classes}
     for i, label in enumerate(data.labels or ()):
         for each in label if isinstance(label, tuple) else (label,):
             members[str(each)].append(i)
+    return members
+
+
+def _summarize_classes(
+    data: Corpus | FeatureMatrix, counts: Mapping[str, int], members: Mapping[str, list[int]]
+) -> list[ClassSize]:
+    lengths = _count_words(data.texts) if isinstance(data, Corpus) else None
     return [
-        {
-            "label": label,
-            "n_samples": n,
-            "share": n / len(data),
-            "median_words": None if lengths is None else float(np.median(lengths[members[label]])),
-        }
+        ClassSize(
+            label,
+            n,
+            n / len(data),
+            None if lengths is None else float(np.median(lengths[members[label]])),
+        )
         for label, n in counts.items()
     ]
 
@@ -119,7 +190,7 @@ def _count_words(texts: tuple[str, ...]) -> NDArray[np.int64]:
     return np.array([len(text.split()) for text in texts], dtype=np.int64)
 
 
-def _summarize_lengths(data: Corpus) -> dict[str, Any]:
+def _summarize_lengths(data: Corpus) -> Lengths:
     words = _count_words(data.texts)
     longest = int(words.max(initial=1))
     # Empty texts are counted in the first bin, which begins at one word.
@@ -128,59 +199,43 @@ def _summarize_lengths(data: Corpus) -> dict[str, Any]:
         edges = np.array([1.0, 2.0])
     counts, _ = np.histogram(np.maximum(words, 1), edges)
     quantiles = np.quantile(words, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1]).tolist()
-    return {
-        "quantiles": dict(zip(("0", "5", "25", "50", "75", "95", "100"), quantiles, strict=True)),
-        "mean": float(words.mean()),
-        "n_empty": int((words == 0).sum()),
-        "edges": edges.tolist(),
-        "counts": counts.tolist(),
-        "n_characters": sum(map(len, data.texts)),
-    }
+    return Lengths(
+        quantiles=dict(zip(("0", "5", "25", "50", "75", "95", "100"), quantiles, strict=True)),
+        mean=float(words.mean()),
+        n_empty=int((words == 0).sum()),
+        edges=edges.tolist(),
+        counts=counts.tolist(),
+        n_characters=sum(map(len, data.texts)),
+    )
 
 
-def _detect_languages(data: Corpus) -> list[dict[str, Any]]:
-    """Return the detected language of a sample of the texts, the most frequent first."""
+def _detect_languages(data: Corpus) -> list[DetectedLanguage]:
     texts = sample_texts(data.texts)
     found = Counter(detect_language([text]) for text in texts)
     return [
-        {
-            "code": code,
-            "name": "not detected" if code is None else LANGUAGES[code].name,
-            "n": n,
-            "share": n / len(texts),
-        }
+        DetectedLanguage(
+            code, "not detected" if code is None else LANGUAGES[code].name, n, n / len(texts)
+        )
         for code, n in found.most_common()
     ]
 
 
-def _summarize_features(data: FeatureMatrix) -> dict[str, Any]:
+def _summarize_features(data: FeatureMatrix) -> FeatureCounts:
     X = data.X
     n_stored = int(np.count_nonzero(X)) if isinstance(X, np.ndarray) else int(X.nnz)
-    return {
-        "n_features": int(X.shape[1]),
-        "density": n_stored / math.prod(X.shape) if math.prod(X.shape) else 0.0,
-    }
+    size = math.prod(X.shape)
+    return FeatureCounts(int(X.shape[1]), n_stored / size if size else 0.0)
 
 
-def _select_examples(data: Corpus, classes: list[str]) -> list[dict[str, Any]]:
+def _select_examples(data: Corpus, members: Mapping[str, list[int]]) -> list[Example]:
     """Select texts of each class whose length is nearest to the median of the class."""
     lengths = _count_words(data.texts)
-    members: dict[str, list[int]] = {label: [] for label in classes[:_MAX_EXAMPLE_CLASSES]}
-    for i, label in enumerate(data.labels or ()):
-        for each in label if isinstance(label, tuple) else (label,):
-            if str(each) in members:
-                members[str(each)].append(i)
     examples = []
-    for label, indices in members.items():
+    for label, indices in islice(members.items(), _MAX_EXAMPLE_CLASSES):
         distances = np.abs(lengths[indices] - np.median(lengths[indices]))
         nearest = np.argsort(distances, kind="stable")[:_N_EXAMPLES]
         examples += [
-            {
-                "label": label,
-                "id": data.ids[indices[i]],
-                "text": data.texts[indices[i]][:_MAX_TEXT],
-                "is_shortened": len(data.texts[indices[i]]) > _MAX_TEXT,
-            }
-            for i in nearest.tolist()
+            Example(label, data.ids[i], data.texts[i][:_MAX_TEXT], len(data.texts[i]) > _MAX_TEXT)
+            for i in np.array(indices)[nearest].tolist()
         ]
     return examples

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -11,8 +11,17 @@ from numpy.typing import NDArray
 
 from cordwood.audit.audit_dataset import Progress
 from cordwood.exceptions import CordwoodError
+from cordwood.explain.class_words import ClassWord
 from cordwood.explain.explainer import Explainer
 from cordwood.explain.explanation import Explanation
+from cordwood.reports.model_records import (
+    Contribution,
+    ExplainedSample,
+    MemberProbability,
+    SimilarSample,
+    WordsOfClass,
+    WordSummary,
+)
 from cordwood.reports.scored_samples import ScoredSamples, count_training_samples
 from cordwood.text.languages import detect_language
 from cordwood.text.stop_words import get_stop_words, has_stop_words
@@ -30,78 +39,61 @@ _MIN_TEXTS_RATIO = 2000
 
 
 def explain_samples(
-    model: Any, explainer: Explainer, samples: ScoredSamples, labels: list[str], report: Progress
-) -> list[dict[str, Any]]:
-    """Explain predictions that are correct and certain, wrong and certain, and undecided.
-
-    Parameters
-    ----------
-    model : fitted classifier
-    explainer : Explainer
-        Explainer of the model.
-    samples : ScoredSamples
-        Samples with texts.
-    labels : list of str
-        Names of the classes.
-    report : callable
-        Called with "explaining", the number of explained samples and their total.
-
-    Returns
-    -------
-    list of dict
-    """
-    chosen = _choose_explained(samples.proba, samples.y)
+    explainer: Explainer, samples: ScoredSamples, labels: list[str], report: Progress
+) -> list[ExplainedSample]:
+    """Explain predictions that are correct and certain, wrong and certain, and undecided."""
+    chosen = _choose_explained(samples)
     assert samples.texts is not None
     total = sum(map(len, chosen.values()))
     member_probas = explainer.view.member_oof_probas() if samples.source == "oof" else {}
-    found: list[dict[str, Any]] = []
+    found: list[ExplainedSample] = []
     for kind, indices in chosen.items():
         texts: Any = [samples.texts[i][:_MAX_TEXT] for i in indices]
         if explainer.takes_table and samples.data is not None:
             texts = samples.data.select(indices)
         for i, explanation in zip(indices, explainer.explain_each(texts), strict=True):
-            explained = _summarize_explanation(explanation, i, samples, labels, member_probas)
-            found.append({"kind": kind, **explained})
+            found.append(
+                _summarize_explanation(kind, explanation, i, samples, labels, member_probas)
+            )
             report("explaining", len(found), total)
     return found
 
 
 def _summarize_explanation(
+    kind: str,
     explanation: Explanation,
     index: int,
     samples: ScoredSamples,
     labels: list[str],
     member_probas: Mapping[str, NDArray[np.float64]],
-) -> dict[str, Any]:
+) -> ExplainedSample:
     assert samples.texts is not None
-    predicted, label = int(samples.proba[index].argmax()), int(samples.y[index])
+    predicted, label = int(samples.predicted[index]), int(samples.y[index])
     # The final model has been trained on training texts, and does not repeat the errors of
     # out-of-fold predictions: its contributions do not explain them.
     is_explained = samples.source == "test" or predicted == label
-    return {
-        "id": samples.ids[index],
-        "label": labels[label],
-        "is_shortened": len(samples.texts[index]) > _MAX_TEXT,
-        "predicted": labels[predicted],
-        "probability": float(samples.proba[index, predicted]),
-        "output": explanation.output,
-        "segments": _list_segments(explanation, predicted, is_explained),
-        "contributions": _list_contributions(explanation, predicted) if is_explained else [],
-        "member_probabilities": [
-            {
-                "name": name,
-                "predicted": float(proba[index, predicted]),
-                "label": float(proba[index, label]),
-            }
+    return ExplainedSample(
+        kind=kind,
+        id=samples.ids[index],
+        label=labels[label],
+        is_shortened=len(samples.texts[index]) > _MAX_TEXT,
+        predicted=labels[predicted],
+        probability=float(samples.proba[index, predicted]),
+        output=explanation.output,
+        segments=_list_segments(explanation, predicted, is_explained),
+        contributions=_list_contributions(explanation, predicted) if is_explained else [],
+        member_probabilities=[
+            MemberProbability(name, float(proba[index, predicted]), float(proba[index, label]))
             for name, proba in member_probas.items()
         ],
-        "neighbors": _list_neighbors(explanation, index, samples),
-    }
+        neighbors=_list_neighbors(explanation, index, samples),
+    )
 
 
-def _choose_explained(proba: NDArray[np.float64], y: NDArray[np.intp]) -> dict[str, list[int]]:
-    confidence = proba.max(axis=1)
-    is_correct = proba.argmax(axis=1) == y
+def _choose_explained(samples: ScoredSamples) -> dict[str, list[int]]:
+    proba, y = samples.proba, samples.y
+    confidence = proba[np.arange(len(y)), samples.predicted]
+    is_correct = samples.predicted == y
     top = np.sort(proba, axis=1)[:, -2:]
     margin = top[:, -1] - top[:, 0]
     by_confidence = np.argsort(-confidence, kind="stable")
@@ -122,40 +114,34 @@ def _spread(order: NDArray[np.intp], y: NDArray[np.intp]) -> list[int]:
     return [int(order[i]) for i in dict.fromkeys(chosen)][:_N_EXPLAINED]
 
 
-def _list_segments(explanation: Explanation, column: int, is_explained: bool) -> list[list[Any]]:
+def _list_segments(
+    explanation: Explanation, column: int, is_explained: bool
+) -> list[tuple[str, float]]:
     """Return the parts of a text with their contributions to a class, or with zeros."""
     if not is_explained:
-        return [[explanation.text[:_MAX_TEXT], 0.0]]
-    segments: list[list[Any]] = []
+        return [(explanation.text[:_MAX_TEXT], 0.0)]
+    segments: list[tuple[str, float]] = []
     end = 0
     text = explanation.text
     values = explanation.word_contributions[:, column].tolist()
     for (start, stop), value in zip(explanation.spans, values, strict=True):
-        segments += [[text[end:start], 0.0], [text[start:stop], value]]
+        segments += [(text[end:start], 0.0), (text[start:stop], value)]
         end = stop
-    segments.append([text[end:], 0.0])
+    segments.append((text[end:], 0.0))
     # The texts of a table are explained in their whole length.
     starts = accumulate((len(part) for part, _ in segments), initial=0)
     return [
-        [part, value]
+        (part, value)
         for start, (part, value) in zip(starts, segments, strict=False)
         if part and start < _MAX_TEXT
     ]
 
 
-def _list_contributions(explanation: Explanation, column: int) -> list[dict[str, Any]]:
+def _list_contributions(explanation: Explanation, column: int) -> list[Contribution]:
     """Return the baseline and the contributions of the members to the output of a class."""
-    baseline = {
-        "name": "baseline",
-        "value": float(explanation.baseline[column]),
-        "method": "the empty text",
-    }
+    baseline = Contribution("baseline", float(explanation.baseline[column]), "the empty text")
     members = [
-        {
-            "name": member.name,
-            "value": float(member.contributions[column]),
-            "method": member.method,
-        }
+        Contribution(member.name, float(member.contributions[column]), member.method)
         for member in explanation.members
     ]
     return [baseline, *members]
@@ -163,39 +149,28 @@ def _list_contributions(explanation: Explanation, column: int) -> list[dict[str,
 
 def _list_neighbors(
     explanation: Explanation, index: int, samples: ScoredSamples
-) -> list[dict[str, Any]]:
+) -> list[SimilarSample]:
     """Return the nearest training samples, without the explained sample itself."""
     is_training = samples.source != "test"
     neighbors = next((m.neighbors for m in explanation.members if m.neighbors), ())
     others = [each for each in neighbors if not (is_training and each.index == index)]
     return [
-        {
-            "id": samples.ids[each.index] if is_training else f"number {each.index + 1:,}",
-            "label": str(each.label),
-            "similarity": float(each.similarity),
-            "terms": list(each.shared_terms[:_MAX_SHARED_TERMS]),
-        }
+        SimilarSample(
+            samples.ids[each.index] if is_training else f"number {each.index + 1:,}",
+            str(each.label),
+            float(each.similarity),
+            each.shared_terms[:_MAX_SHARED_TERMS],
+        )
         for each in others[:_N_NEIGHBORS]
     ]
 
 
 def find_class_words(
     model: Any, samples: ScoredSamples | None, report: Progress
-) -> dict[str, Any] | None:
+) -> WordSummary | None:
     """Find words for and against each class in test samples, or else in the vocabulary.
 
-    Parameters
-    ----------
-    model : fitted classifier
-        Classifier of texts.
-    samples : ScoredSamples or None
-    report : callable
-        Called with "words of classes", the number of finished parts and their total.
-
-    Returns
-    -------
-    dict or None
-        None if the words cannot be found, e.g. because an encoder has no vocabulary.
+    None if they cannot be found, e.g. because an encoder has no vocabulary.
     """
     texts, language = None, None
     if samples is not None and samples.texts is not None:
@@ -216,7 +191,12 @@ def find_class_words(
     except CordwoodError:
         return None
     stop_words = get_stop_words(language) if language and has_stop_words(language) else frozenset()
-    return _select_class_words(found.to_dict(), stop_words)
+    positive, negative = (
+        _select_words(words, stop_words) for words in (found.positive, found.negative)
+    )
+    rows = zip(found.classes.tolist(), positive, negative, strict=True)
+    classes = [WordsOfClass(str(label), own, other) for label, own, other in rows]
+    return WordSummary(found.output, found.note, classes)
 
 
 def _sample_texts(samples: ScoredSamples) -> list[str]:
@@ -228,34 +208,24 @@ def _sample_texts(samples: ScoredSamples) -> list[str]:
     return [samples.texts[i][:_MAX_TEXT] for i in np.sort(chosen).tolist()]
 
 
-def _select_class_words(words: dict[str, Any], stop_words: Collection[str]) -> dict[str, Any]:
-    """Select the words of each class, and convert its label to a string."""
-    for side in ("for", "against"):
-        n_classes = Counter(word["word"] for row in words["classes"] for word in row[side])
-        rarity = {word: math.log(len(words["classes"]) / n) for word, n in n_classes.items()}
-        for row in words["classes"]:
-            row[side] = _select_words(row[side], stop_words, rarity)
-    for row in words["classes"]:
-        row["label"] = str(row["label"])
-    return words
-
-
 def _select_words(
-    words: list[dict[str, Any]], stop_words: Collection[str], rarity: Mapping[str, float]
-) -> list[dict[str, Any]]:
-    """Select words that mean something to a reader, those with most evidence first.
+    by_class: Sequence[Sequence[ClassWord]], stop_words: Collection[str]
+) -> list[list[ClassWord]]:
+    """Select words of each class that mean something to a reader, those with most evidence first.
 
     A word of one class is evidence against all others, and is uninteresting there: the fewer
     classes have it in their list, the better.
     """
-    legible = [
-        word
-        for word in words
-        if any(letter.isalpha() for letter in word["word"]) and word["word"] not in stop_words
+    n_classes = Counter(word.word for words in by_class for word in words)
+
+    def evidence(word: ClassWord) -> float:
+        rarity = math.log(len(by_class) / n_classes[word.word])
+        return abs(word.contribution) * math.sqrt(word.n_texts or 1) * rarity
+
+    def is_legible(word: ClassWord) -> bool:
+        return any(map(str.isalpha, word.word)) and word.word not in stop_words
+
+    return [
+        sorted(filter(is_legible, words), key=evidence, reverse=True)[:_N_WORDS]
+        for words in by_class
     ]
-
-    def evidence(word: dict[str, Any]) -> float:
-        weight = abs(word["contribution"]) * math.sqrt(word["n_texts"] or 1)
-        return float(weight * rarity[word["word"]])
-
-    return sorted(legible, key=evidence, reverse=True)[:_N_WORDS]

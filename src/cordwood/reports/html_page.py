@@ -1,29 +1,28 @@
-"""Render a report page as one HTML file without references to other files."""
+"""Render a page as HTML and a chart as SVG, in one file without references to other files."""
 
 import base64
 import hashlib
+import re
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from cordwood.reports.blocks import Page
-from cordwood.reports.svg import printable
+from cordwood.reports.blocks import Chart, Page
+from cordwood.reports.svg import printable, shorten
+
+# Of single figures, in pixels of the chart.
+_MARGIN, _TITLE_HEIGHT, _TITLE_LETTER = 12.0, 36.0, 8.5
+_ZOOM = 1.4
 
 
 def render_html(page: Page) -> str:
     """Render a page as HTML.
 
-    Parameters
-    ----------
-    page : Page
-
-    Returns
-    -------
-    str
-        A complete document with its style sheet and its script. All texts are escaped, and the
-        content security policy of the document permits neither requests nor other scripts.
+    All texts are escaped, and the content security policy of the document permits neither requests
+    nor other scripts.
     """
     script = _read("report.js")
     digest = hashlib.sha256(script.encode()).digest()
@@ -33,11 +32,39 @@ def render_html(page: Page) -> str:
         .render(
             page=page,
             sections=page.list_sections(),
-            style=_read("report.css"),
+            style=_read("report.css") + _read("chart.css"),
             script=script,
             script_hash=base64.b64encode(digest).decode(),
         )
     )
+
+
+def render_svg(chart: Chart) -> str:
+    """Render a chart with its title as an SVG file, in the light theme."""
+    found = re.match(r'<svg viewBox="0 0 (\S+) (\S+)"', chart.svg)
+    assert found is not None
+    width, height = float(found[1]), float(found[2])
+    frame = (-_MARGIN, -_TITLE_HEIGHT, width + 2 * _MARGIN, height + _TITLE_HEIGHT + _MARGIN)
+    left, top, *size = (f"{value:g}" for value in frame)
+    title = escape(printable(shorten(chart.title, int(width / _TITLE_LETTER))))
+    inner = chart.svg.replace("<svg ", f'<svg width="{width:g}" height="{height:g}" ', 1)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {size[0]} {size[1]}" '
+        f'width="{_ZOOM * frame[2]:g}" height="{_ZOOM * frame[3]:g}" font-family="sans-serif">\n'
+        f"<style>{_svg_style()}</style>\n"
+        f'<rect x="{left}" y="{top}" width="{size[0]}" height="{size[1]}" fill="#fff"/>\n'
+        f'<text y="-14" class="title">{title}</text>\n'
+        f"{inner}\n</svg>\n"
+    )
+
+
+@cache
+def _svg_style() -> str:
+    # CSS variables are known to browsers only, not to programs that convert or edit SVG.
+    light_theme = _read("report.css").split("}", 1)[0]
+    colors = dict(re.findall(r"--(\w+): (#\w+)", light_theme))
+    return re.sub(r"var\(--(\w+)\)", lambda name: colors[name[1]], _read("chart.css"))
 
 
 @cache

@@ -1,8 +1,8 @@
 """Render a report page as Markdown."""
 
+import re
 from collections.abc import Iterator, Sequence
 
-from cordwood.compare.report.rendering import escape_markdown
 from cordwood.reports.blocks import (
     Block,
     Chart,
@@ -24,17 +24,7 @@ _MAX_TEXT = 300
 
 
 def render_markdown(page: Page) -> str:
-    """Render a page as Markdown.
-
-    Parameters
-    ----------
-    page : Page
-
-    Returns
-    -------
-    str
-        Figures are replaced by their data and their sentence.
-    """
+    """Render a page as Markdown, with the data and the sentence of each figure instead of it."""
     lines = [f"# {_text(page.title)}", _text(page.subtitle)]
     for section in page.list_sections():
         lines.append(f"## {_text(section.title)}")
@@ -75,7 +65,6 @@ def _render(block: Block) -> Iterator[str]:
             yield _text(block.note)
         case Samples():
             yield f"**{_text(block.title)}**"
-            yield _text(block.note)
             yield "\n".join(
                 f"- {'; '.join(f'{n}: {v}' for n, v in map(_pair, item.facts.items()))}: "
                 f"{_text(shorten(''.join(text for text, _ in item.segments), _MAX_TEXT))}"
@@ -139,3 +128,8 @@ def _pair(item: tuple[str, str]) -> tuple[str, str]:
 
 def _text(text: str) -> str:
     return escape_markdown(printable(text))
+
+
+def escape_markdown(text: str) -> str:
+    """Escape the special characters of Markdown, and put the text on one line."""
+    return re.sub(r"([\\|*`<\[])", r"\\\1", " ".join(text.split()))

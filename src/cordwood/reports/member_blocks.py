@@ -1,10 +1,10 @@
 """Blocks of a report: the members of a stack."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cordwood.compare.report.rendering import format_seconds
 from cordwood.reports.blocks import (
+    MISSING,
     Block,
     ColumnKind,
     DataTable,
@@ -12,6 +12,8 @@ from cordwood.reports.blocks import (
     HeatMap,
     TableColumn,
 )
+from cordwood.reports.model_records import MemberSummary, StackSummary
+from cordwood.reports.wording import format_seconds
 
 _OOF_SOURCES = {
     "oob": "out-of-bag",
@@ -21,23 +23,24 @@ _OOF_SOURCES = {
 }
 
 
-def member_blocks(summary: Mapping[str, Any]) -> list[Block]:
-    """Return the members with their weights, scores, times and diversity."""
-    found = summary["members"]
+def member_blocks(found: StackSummary | None) -> list[Block]:
+    """Return the members of a stack with their weights, scores, times and diversity."""
     if found is None:
         return []
-    rows = found["members"]
-    columns = [column for column in _COLUMNS if any(row[column.key] is not None for row in rows)]
-    largest = max((abs(row["weight"]) for row in rows if row["weight"] is not None), default=0.0)
+    rows = found.members
+    columns = [
+        column for column in _COLUMNS if any(getattr(row, column.key) is not None for row in rows)
+    ]
+    largest = max((abs(row.weight) for row in rows if row.weight is not None), default=0.0)
     entries = [
         [
-            Entry(row["name"], mark="dropped" if row["is_pruned"] else ""),
-            *(_to_entry(column, row[column.key], largest) for column in columns),
+            Entry(row.name, mark="dropped" if row.is_pruned else ""),
+            *(_to_entry(column, getattr(row, column.key), largest) for column in columns),
         ]
         for row in rows
     ]
     table = DataTable(
-        caption=f"Members, combined by {found['combiner']}",
+        caption=f"Members, combined by {found.combiner}",
         columns=[
             TableColumn("member"),
             *(TableColumn(column.name, column.kind, column.help) for column in columns),
@@ -45,26 +48,11 @@ def member_blocks(summary: Mapping[str, Any]) -> list[Block]:
         rows=entries,
         note=_explain(rows, columns),
     )
-    return [table, *([_diversity(found)] if found["disagreement"] else [])]
+    return [table, *([_diversity(found.names, found.disagreement)] if found.disagreement else [])]
 
 
 class _Column(NamedTuple):
-    """A column of the table of members.
-
-    Parameters
-    ----------
-    key : str
-        Entry of the summary of a member.
-    name : str
-        Header.
-    format : callable
-        Converts a value to a text.
-    kind : {"number", "bar", "text"}, default="number"
-    help : str, default=""
-        Explanation of the header.
-    note : str, default=""
-        Sentence below the table.
-    """
+    """A column of the table of members."""
 
     key: str
     name: str
@@ -127,20 +115,19 @@ _COLUMNS = (
 
 def _to_entry(column: _Column, value: Any, largest: float) -> Entry:
     if value is None:
-        return Entry("–", "")
+        return MISSING
     bar = abs(value) / (largest or 1.0) if column.kind == "bar" else None
     return Entry(column.format(value), value, bar)
 
 
-def _explain(rows: Sequence[Mapping[str, Any]], columns: Sequence[_Column]) -> str:
+def _explain(rows: Sequence[MemberSummary], columns: Sequence[_Column]) -> str:
     notes = [column.note for column in columns if column.note]
-    if any(row["is_pruned"] for row in rows):
+    if any(row.is_pruned for row in rows):
         notes.append("Dropped: members that hardly improved the log loss of the stack.")
     return " ".join(notes)
 
 
-def _diversity(found: Mapping[str, Any]) -> HeatMap:
-    matrix = found["disagreement"]
+def _diversity(names: Sequence[str], matrix: Sequence[Sequence[float]]) -> HeatMap:
     largest = max(max(row) for row in matrix) or 1.0
     entries = [
         [
@@ -152,7 +139,7 @@ def _diversity(found: Mapping[str, Any]) -> HeatMap:
     return HeatMap(
         caption="Diversity: samples that exactly one of two members predicts correctly, %",
         corner="",
-        labels=found["names"],
+        labels=names,
         entries=entries,
         note="The more two members disagree, the more a combination of them can gain.",
     )

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from cordwood.reports.audit_blocks import training_data_blocks
 from cordwood.reports.blocks import (
+    MISSING,
     Block,
     Chart,
     Charts,
@@ -27,6 +27,7 @@ from cordwood.reports.charts import Estimate, interval_chart
 from cordwood.reports.confidence_blocks import confidence_blocks, curve_blocks
 from cordwood.reports.confusion_blocks import confusion_blocks
 from cordwood.reports.member_blocks import member_blocks
+from cordwood.reports.model_records import ModelSummary, ScoreSummary
 from cordwood.reports.next_steps import list_next_steps
 from cordwood.reports.sample_blocks import explained_blocks, suspect_blocks, word_blocks
 from cordwood.reports.wording import count, join_names
@@ -37,59 +38,47 @@ _SOURCES = {
     "test": "predictions of samples that are not the training data",
     "training": "predictions of the training samples by the model that was trained on them",
 }
-_INTERVAL = ("value", "low", "high")
 _MAX_LABEL = 40
 _EXPECTED = "expected"
 
 
-def layout_model(summary: Mapping[str, Any], footer: Mapping[str, str]) -> Page:
-    """Lay out the summary of a model as a page.
-
-    Parameters
-    ----------
-    summary : mapping
-        Result of `summarize_model`.
-    footer : mapping of str to str
-        Versions and the time of writing.
-
-    Returns
-    -------
-    Page
-    """
+def layout_model(summary: ModelSummary, footer: Mapping[str, str]) -> Page:
+    """Lay out the summary of a model as a page."""
+    audit = training_data_blocks(summary.findings, summary.audit)
     return Page(
-        title=f"Model {summary['name']}",
+        title=f"Model {summary.name}",
         subtitle=_subtitle(summary),
         sections=[
             Section("overview", "How good it is", _overview(summary)),
             Section("next", "What to do next", _next_steps(summary)),
             Section("classes", "Where it is weak", _classes(summary)),
-            Section("confusion", "What it confuses", confusion_blocks(summary)),
+            Section("confusion", "What it confuses", confusion_blocks(summary.confusion)),
             Section("confidence", "How far to trust its probabilities", confidence_blocks(summary)),
-            Section("curve", "What more data would bring", curve_blocks(summary)),
+            Section("curve", "What more data would bring", curve_blocks(summary.curve)),
             Section("labels", "Labels to check", suspect_blocks(summary)),
             Section("explained", "Explained predictions", explained_blocks(summary)),
-            Section("words", "Words of the classes", word_blocks(summary)),
-            Section("members", "Members of the stack", member_blocks(summary)),
-            Section("data", "Audit of the training data", training_data_blocks(summary)),
+            Section("words", "Words of the classes", word_blocks(summary.words)),
+            Section("members", "Members of the stack", member_blocks(summary.members)),
+            Section("data", "Audit of the training data", audit),
             Section("card", "How it was made", _card(summary)),
         ],
         footer=footer,
     )
 
 
-def _subtitle(summary: Mapping[str, Any]) -> str:
-    provenance = summary["provenance"]
-    parts = [f"A classifier of {len(summary['classes']):,} classes"]
-    if provenance["recipe"]:
-        parts.append(f"recipe {provenance['recipe']}")
-    if provenance["n_train"]:
-        parts.append(f"trained on {provenance['n_train']:,} samples")
+def _subtitle(summary: ModelSummary) -> str:
+    provenance = summary.provenance
+    parts = [f"A classifier of {len(summary.classes):,} classes"]
+    if provenance.recipe:
+        parts.append(f"recipe {provenance.recipe}")
+    if provenance.n_train:
+        parts.append(f"trained on {provenance.n_train:,} samples")
     return ", ".join(parts) + "."
 
 
-def _overview(summary: Mapping[str, Any]) -> list[Block]:
-    scored = summary["scores"]
-    if scored is None:
+def _overview(summary: ModelSummary) -> list[Block]:
+    scored = summary.scores
+    if scored is None or summary.source is None:
         return [
             Prose(
                 "There are no scores: the model has no out-of-fold predictions. Give labelled data "
@@ -97,15 +86,15 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
                 "warning",
             )
         ]
-    scores = scored["scores"]
+    scores = scored.scores
     tiles = [
-        _score_tile("accuracy", scores["accuracy"], 100, " %"),
-        _score_tile("macro F1", scores["macro_f1"], 100, " %"),
-        _score_tile("log loss", scores["log_loss"], 1, ""),
-        _score_tile("calibration error", scores["calibration_error"], 100, " %"),
+        _score_tile("accuracy", scores.accuracy, 100, " %"),
+        _score_tile("macro F1", scores.macro_f1, 100, " %"),
+        _score_tile("log loss", scores.log_loss, 1, ""),
+        _score_tile("calibration error", scores.calibration_error, 100, " %"),
     ]
     blocks: list[Block] = []
-    if summary["source"] == "training":
+    if summary.source == "training":
         blocks.append(
             Prose(
                 "These scores are too good: the model was trained on these samples, and it has no "
@@ -115,9 +104,10 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
         )
     blocks.append(Tiles(tiles))
     blocks.append(Prose(_compare_with_baselines(scored)))
-    if scored["expected"] is not None:
-        blocks.append(Prose(_compare_with_expected(scored)))
-    if scored["baselines"]:
+    if scored.expected is not None:
+        sentence = _compare_with_expected(scores.accuracy, scored.expected.accuracy)
+        blocks.append(Prose(sentence))
+    if scored.baselines:
         blocks.append(
             Charts(
                 [
@@ -126,17 +116,20 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
                 ]
             )
         )
-    unit = "samples" if scored["n_groups"] is None else f"{scored['n_groups']:,} groups"
+    samples = count(scored.n_samples, "sample")
+    if summary.data is not None:
+        samples = f"{summary.data}, {samples}"
+    unit = "samples" if scored.n_groups is None else f"{scored.n_groups:,} groups"
     blocks.append(
         Prose(
-            f"Scores are from {_SOURCES[summary['source']]} ({_name_samples(summary)}). "
-            f"Intervals are {100 * scored['confidence_level']:.0f} % confidence intervals, by "
+            f"Scores are from {_SOURCES[summary.source]} ({samples}). "
+            f"Intervals are {100 * scored.confidence_level:.0f} % confidence intervals, by "
             f"bootstrap over {unit}. Macro F1 is the mean F1 of the classes; the calibration error "
             "is the mean difference of probability and accuracy.",
             "note",
         )
     )
-    if not summary["by_class"]:
+    if not summary.by_class:
         blocks.append(
             Prose(
                 "There are no out-of-fold predictions of single samples, which a model file omits "
@@ -145,7 +138,7 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
                 "note",
             )
         )
-    if summary["has_tuned_decision"]:
+    if summary.has_tuned_decision:
         blocks.append(
             Prose(
                 "The model does not always predict the most probable class: its decision is tuned. "
@@ -154,10 +147,10 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
                 "warning",
             )
         )
-    if summary["n_unseen"]:
+    if summary.n_unseen:
         blocks.append(
             Prose(
-                f"{summary['n_unseen']:,} further samples have labels that the model does not "
+                f"{summary.n_unseen:,} further samples have labels that the model does not "
                 "know; they are not in the scores.",
                 "warning",
             )
@@ -165,25 +158,22 @@ def _overview(summary: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def _name_samples(summary: Mapping[str, Any]) -> str:
-    n_samples = count(summary["scores"]["n_samples"], "sample")
-    return n_samples if summary["data"] is None else f"{summary['data']}, {n_samples}"
-
-
-def _score_tile(name: str, score: Mapping[str, float], factor: float, unit: str) -> Tile:
+def _score_tile(name: str, score: Estimate, factor: float, unit: str) -> Tile:
     digits = 1 if factor == 100 else 3
-    value, low, high = (factor * score[key] for key in _INTERVAL)
+    scaled = score.scale(factor)
     return Tile(
-        name, f"{value:.{digits}f}{unit}", f"95 % interval {low:.{digits}f} to {high:.{digits}f}"
+        name,
+        f"{scaled.value:.{digits}f}{unit}",
+        f"95 % interval {scaled.low:.{digits}f} to {scaled.high:.{digits}f}",
     )
 
 
-def _compare_with_baselines(scored: Mapping[str, Any]) -> str:
-    accuracy = scored["scores"]["accuracy"]["value"]
-    if not scored["baselines"]:
+def _compare_with_baselines(scored: ScoreSummary) -> str:
+    accuracy = scored.scores.accuracy.value
+    if not scored.baselines:
         return f"Of 100 samples, {100 * accuracy:.0f} are classified correctly."
-    best = max(scored["baselines"], key=lambda name: scored["baselines"][name]["accuracy"]["value"])
-    baseline = scored["baselines"][best]["accuracy"]["value"]
+    best = max(scored.baselines, key=lambda name: scored.baselines[name].accuracy.value)
+    baseline = scored.baselines[best].accuracy.value
     sentence = (
         f"Of 100 samples, {100 * accuracy:.0f} are classified correctly; the best baseline "
         f"({best}) classifies {100 * baseline:.0f} correctly."
@@ -194,17 +184,16 @@ def _compare_with_baselines(scored: Mapping[str, Any]) -> str:
     return sentence + f" The model makes {fewer:.0f} % fewer errors."
 
 
-def _compare_with_expected(scored: Mapping[str, Any]) -> str:
+def _compare_with_expected(found: Estimate, expected: Estimate) -> str:
     """Compare the accuracy on test samples with the one from out-of-fold predictions."""
-    found, expected = scored["scores"]["accuracy"], scored["expected"]["accuracy"]
-    value, low, high = (100 * expected[key] for key in _INTERVAL)
+    scaled = expected.scale()
     sentence = (
-        f"From the out-of-fold predictions of the training samples, an accuracy of {value:.1f} % "
-        f"({low:.1f} to {high:.1f} %) was expected"
+        "From the out-of-fold predictions of the training samples, an accuracy of "
+        f"{scaled.value:.1f} % ({scaled.low:.1f} to {scaled.high:.1f} %) was expected"
     )
-    difference = found["value"] - expected["value"]
+    difference = found.value - expected.value
     # The samples are independent, so that the squares of the half widths add up.
-    half_width = math.hypot(*((each["high"] - each["low"]) / 2 for each in (found, expected)))
+    half_width = math.hypot(*((each.high - each.low) / 2 for each in (found, expected)))
     if abs(difference) <= half_width:
         return f"{sentence}; the difference is not significant."
     if difference > 0:
@@ -215,13 +204,12 @@ def _compare_with_expected(scored: Mapping[str, Any]) -> str:
     )
 
 
-def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
-    model, expected = "this model", {}
-    if scored["expected"] is not None:
-        expected = {_EXPECTED: scored["expected"]}
+def _baseline_chart(scored: ScoreSummary, metric: str, name: str) -> Chart:
+    model = "this model"
+    expected = {} if scored.expected is None else {_EXPECTED: scored.expected}
     rows = {
-        each: Estimate(*(100 * values[metric][key] for key in _INTERVAL))
-        for each, values in {model: scored["scores"], **expected, **scored["baselines"]}.items()
+        each: getattr(values, metric).scale()
+        for each, values in {model: scored.scores, **expected, **scored.baselines}.items()
     }
     title = f"{name} beside baselines"
     svg = interval_chart(
@@ -229,7 +217,7 @@ def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
         title=title,
         x_label=f"{name}, %",
         strong=[model],
-        hollow=[*expected, *scored["baselines"]],
+        hollow=[*expected, *scored.baselines],
         legend=[
             ("fill s0", 0, model),
             ("hollow s0", 0, "for comparison" if expected else "baseline"),
@@ -239,35 +227,37 @@ def _baseline_chart(scored: Mapping[str, Any], metric: str, name: str) -> Chart:
         high=100,
         has_values=True,
     )
-    table = [[each, *row] for each, row in rows.items()]
+    table = [[each, row.value, row.low, row.high] for each, row in rows.items()]
     data = text_table(title, ["classifier", f"{name}, %", "low", "high"], table)
     return Chart(title=title, svg=svg, data=data)
 
 
-def _next_steps(summary: Mapping[str, Any]) -> list[Block]:
+def _next_steps(summary: ModelSummary) -> list[Block]:
     steps = list_next_steps(summary)
     return [Steps(steps, is_ordered=True)] if steps else []
 
 
-def _classes(summary: Mapping[str, Any]) -> list[Block]:
-    rows = summary["by_class"]
+def _classes(summary: ModelSummary) -> list[Block]:
+    rows = summary.by_class
+    if summary.scores is None:
+        return []
     if not rows:
-        return [] if summary["scores"] is None else [_class_f1_table(summary["scores"]["class_f1"])]
-    most = max(row["n_missed"] for row in rows) or 1
-    intervals = summary["scores"]["class_f1"]
-    n_errors = sum(row["n_missed"] for row in rows)
+        return [_class_f1_table(summary.scores.class_f1)]
+    most = max(row.n_missed for row in rows) or 1
+    intervals = summary.scores.class_f1
+    n_errors = sum(row.n_missed for row in rows)
     entries = [
         [
-            Entry(row["label"]),
-            Entry(f"{row['n_missed']:,}", float(row["n_missed"]), row["n_missed"] / most),
-            Entry(f"{row['n_samples']:,}", float(row["n_samples"])),
-            percent(row["recall"]),
-            percent(row["precision"]),
-            percent(row["f1"]),
-            _f1_interval(intervals[row["label"]]),
+            Entry(row.label),
+            Entry(f"{row.n_missed:,}", float(row.n_missed), row.n_missed / most),
+            Entry(f"{row.n_samples:,}", float(row.n_samples)),
+            percent(row.recall),
+            percent(row.precision),
+            percent(row.f1),
+            _f1_interval(intervals[row.label]),
             Entry(
-                f"{row['confused_with']} ({row['n_confused']:,})" if row["confused_with"] else "",
-                row["confused_with"] or "",
+                f"{row.confused_with} ({row.n_confused:,})" if row.confused_with else "",
+                row.confused_with or "",
             ),
         ]
         for row in rows
@@ -283,13 +273,13 @@ def _classes(summary: Mapping[str, Any]) -> list[Block]:
         TableColumn("mostly predicted as"),
     ]
     worst = rows[: max(1, min(3, len(rows) - 1))]
-    share = sum(row["n_missed"] for row in worst) / n_errors if n_errors else 0.0
-    weakest = min(rows, key=lambda row: row["f1"])
+    share = sum(row.n_missed for row in worst) / n_errors if n_errors else 0.0
+    weakest = min(rows, key=lambda row: row.f1)
     note = (
-        f"{join_names([row['label'] for row in worst])} {'has' if len(worst) == 1 else 'have'} "
+        f"{join_names([row.label for row in worst])} {'has' if len(worst) == 1 else 'have'} "
         f"{100 * share:.0f} % of all {n_errors:,} errors. "
-        f"The lowest F1 is that of {weakest['label']}: {100 * weakest['f1']:.1f} % on "
-        f"{weakest['n_samples']:,} samples."
+        f"The lowest F1 is that of {weakest.label}: {100 * weakest.f1:.1f} % on "
+        f"{weakest.n_samples:,} samples."
         if n_errors
         else "There are no errors."
     )
@@ -299,7 +289,7 @@ def _classes(summary: Mapping[str, Any]) -> list[Block]:
     ]
 
 
-def _class_f1_table(intervals: Mapping[str, Mapping[str, float] | None]) -> DataTable:
+def _class_f1_table(intervals: Mapping[str, Estimate | None]) -> DataTable:
     """Return the F1 of the classes, if their errors are not known."""
     return DataTable(
         caption="F1 by class, lowest first",
@@ -311,7 +301,7 @@ def _class_f1_table(intervals: Mapping[str, Mapping[str, float] | None]) -> Data
         rows=[
             [
                 Entry(label),
-                Entry("–", "") if interval is None else percent(interval["value"]),
+                percent(None if interval is None else interval.value),
                 _f1_interval(interval),
             ]
             for label, interval in intervals.items()
@@ -319,35 +309,35 @@ def _class_f1_table(intervals: Mapping[str, Mapping[str, float] | None]) -> Data
     )
 
 
-def _f1_interval(interval: Mapping[str, float] | None) -> Entry:
+def _f1_interval(interval: Estimate | None) -> Entry:
     if interval is None:
-        return Entry("–", "")
-    low, high = 100 * interval["low"], 100 * interval["high"]
-    return Entry(f"{low:.1f} to {high:.1f}", interval["low"])
+        return MISSING
+    low, high = 100 * interval.low, 100 * interval.high
+    return Entry(f"{low:.1f} to {high:.1f}", interval.low)
 
 
-def _card(summary: Mapping[str, Any]) -> list[Block]:
-    provenance = summary["provenance"]
+def _card(summary: ModelSummary) -> list[Block]:
+    provenance = summary.provenance
     facts = {
-        "model": provenance["name"],
-        "recipe": provenance["recipe"],
-        "classifier": provenance["classifier"],
-        "training data": provenance["data"],
-        "training samples": f"{provenance['n_train']:,}" if provenance["n_train"] else None,
-        "classes": ", ".join(summary["classes"][:_MAX_LABEL])
-        + (" …" if len(summary["classes"]) > _MAX_LABEL else ""),
+        "model": provenance.name,
+        "recipe": provenance.recipe,
+        "classifier": provenance.classifier,
+        "training data": provenance.data,
+        "training samples": f"{provenance.n_train:,}" if provenance.n_train else None,
+        "classes": ", ".join(summary.classes[:_MAX_LABEL])
+        + (" …" if len(summary.classes) > _MAX_LABEL else ""),
         "columns": "; ".join(
             f"{name}: {', '.join(value) if isinstance(value, list) else value}"
-            for name, value in provenance["columns"].items()
+            for name, value in provenance.columns.items()
         ),
-        "created": provenance["created"],
-        "fingerprint of the training data": provenance["fingerprint"],
-        "versions": ", ".join(f"{name} {v}" for name, v in provenance["versions"].items()),
-        **provenance["training"],
+        "created": provenance.created,
+        "fingerprint of the training data": provenance.fingerprint,
+        "versions": ", ".join(f"{name} {v}" for name, v in provenance.versions.items()),
+        **provenance.training,
     }
     blocks: list[Block] = [Facts({name: str(value) for name, value in facts.items() if value})]
-    if provenance["params"]:
-        params = list(provenance["params"].items())
+    if provenance.params:
+        params = list(provenance.params.items())
         blocks.append(
             Fold(
                 f"{len(params)} parameters",

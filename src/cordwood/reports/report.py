@@ -1,37 +1,29 @@
-"""Reports as HTML, Markdown and JSON: of data sets, comparisons and models."""
+"""Reports as HTML, Markdown and JSON, and those of data sets and models."""
 
 import html
 import json
 import math
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any, Generic, Protocol, TypeVar
 
 from cordwood._base import atomic
 from cordwood.audit.audit_dataset import Progress
 from cordwood.audit.dataset_audit import DatasetAudit
-from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.exceptions import CordwoodError, DataError
-from cordwood.metrics.learning_curve import LearningCurveEstimate
-from cordwood.metrics.scores import Evaluation
-from cordwood.persist import ModelCard
+from cordwood.exceptions import CordwoodError
 from cordwood.reports.blocks import Page
-from cordwood.reports.comparison_page import layout_comparison
-from cordwood.reports.comparison_summary import summarize_comparison
 from cordwood.reports.dataset_page import layout_dataset
-from cordwood.reports.dataset_summary import summarize_dataset
+from cordwood.reports.dataset_summary import DatasetSummary, summarize_dataset
 from cordwood.reports.html_page import render_html
 from cordwood.reports.markdown_page import render_markdown
 from cordwood.reports.model_page import layout_model
+from cordwood.reports.model_records import ModelSummary
 from cordwood.reports.model_summary import Provenance, summarize_model
 
 SUFFIXES = (".html", ".md", ".json")
@@ -39,23 +31,30 @@ SUFFIXES = (".html", ".md", ".json")
 
 _FRAME_HEIGHT = 700
 
-_LAYOUTS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, str]], Page]] = {
-    "dataset": layout_dataset,
-    "comparison": layout_comparison,
-    "model": layout_model,
-}
+
+class Summary(Protocol):
+    """Content of a report: a dataclass of numbers, texts, lists, dicts and further dataclasses."""
+
+    @property
+    def kind(self) -> str:
+        """What the report is about."""
 
 
-@dataclass(frozen=True)
-class Report:
+S = TypeVar("S", bound=Summary)
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Generic[S]):
     """A report of a model, a comparison or a data set.
 
     Notebooks show it as a page.
 
     Parameters
     ----------
-    summary : dict
-        Content of the report as numbers, texts, lists and dicts.
+    summary : dataclass
+        Content of the report.
+    layout : callable
+        Lays out the summary and a footer as a page.
 
     Examples
     --------
@@ -66,7 +65,8 @@ class Report:
     # Data set pets
     """
 
-    summary: Mapping[str, Any]
+    summary: S
+    layout: Callable[[S, Mapping[str, str]], Page]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content as built-in types that `json.dumps` accepts.
@@ -74,8 +74,10 @@ class Report:
         Returns
         -------
         dict
+            Numbers that are infinite or NaN, which JSON does not have, are None.
         """
-        return dict(self.summary)
+        found: dict[str, Any] = _to_plain(self.summary)
+        return found
 
     def to_html(self) -> str:
         """Return the report as one HTML page without references to other files.
@@ -101,10 +103,9 @@ class Report:
         Returns
         -------
         str
-            Infinite numbers are null, which JSON does not have.
+            The JSON of `to_dict`.
         """
-        content = _replace_infinite(self.to_dict())
-        return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report to a file.
@@ -121,7 +122,7 @@ class Report:
             file.write(content)
 
     def _page(self) -> Page:
-        return _LAYOUTS[self.summary["kind"]](self.summary, _make_footer())
+        return self.layout(self.summary, _make_footer())
 
     def _repr_html_(self) -> str:
         # A frame of its own, so that neither styles nor anchors affect the notebook.
@@ -132,7 +133,7 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        return f"<Report of a {self.summary['kind']}; save it with .save('report.html')>"
+        return f"<Report of a {self.summary.kind}; save it with .save('report.html')>"
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
@@ -149,7 +150,7 @@ def dataset_report(
     name: str = "samples",
     test: Corpus | FeatureMatrix | None = None,
     audit: DatasetAudit | None = None,
-) -> Report:
+) -> Report[DatasetSummary]:
     """Report lengths, classes, languages, duplicates and odd labels of a data set.
 
     Parameters
@@ -172,127 +173,34 @@ def dataset_report(
     --------
     cordwood.check_dataset : The findings as a record.
     """
-    return Report(summarize_dataset(data, name=name, test=test, audit=audit))
-
-
-def comparison_report(
-    comparison: Comparison,
-    curves: Mapping[str, Curves] | None = None,
-    *,
-    name: str = "comparison",
-    notes: Iterable[str] = (),
-) -> Report:
-    """Report a comparison of learners: scores with ties, ranks, times and learning curves.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Result of `cordwood.compare.stats.comparison.compare`.
-    curves : mapping of str to mapping, optional
-        Learning curves by metric, as `cordwood.compare.stats.comparison.learning_curves` returns
-        them.
-    name : str, default="comparison"
-        Name of the comparison, for the title.
-    notes : iterable of str, default=()
-        Sentences for the overview, such as the number of failed trials.
-
-    Returns
-    -------
-    Report
-    """
-    return Report(summarize_comparison(comparison, curves or {}, name=name, notes=list(notes)))
+    return Report(summarize_dataset(data, name=name, test=test, audit=audit), layout_dataset)
 
 
 def model_report(
     model: Any,
-    data: Corpus | FeatureMatrix | Iterable[str] | None = None,
-    labels: ArrayLike | None = None,
-    *,
-    name: str = "model",
-    card: ModelCard | None = None,
-    data_name: str | None = None,
-    audit: DatasetAudit | None = None,
-    evaluation: Evaluation | None = None,
-    curve: LearningCurveEstimate | None = None,
+    data: Corpus | FeatureMatrix | None,
+    provenance: Provenance,
     progress: Progress | None = None,
-) -> Report:
-    """Report how good a model is, where it is weak and why, and what to do next.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Model returned by `cordwood.train` or `cordwood.load`.
-    data : Corpus, FeatureMatrix or iterable of str, optional
-        Labelled samples. For the training data of a model with out-of-fold predictions, the scores
-        are out-of-fold; other samples are predicted. Without samples, the report shows no texts,
-        and scores only if the model has out-of-fold predictions, or `evaluation_`.
-    labels : array-like of shape (n_samples,), optional
-        Label of each text, if `data` are texts.
-    name : str, default="model"
-        Name of the model, for the title.
-    card : ModelCard, optional
-        Metadata of the model file, as returned by `cordwood.persist.read_model_card`.
-    data_name : str, optional
-        Name of `data`.
-    audit : DatasetAudit, optional
-        Result of `cordwood.audit.audit_dataset` for the training data. By default, training
-        data are audited without another model.
-    evaluation : Evaluation, optional
-        Result of `cordwood.metrics.oof_evaluation` for the model, with baselines. By default,
-        `evaluation_` of the model, which has baselines if `cordwood train` has computed them.
-    curve : LearningCurveEstimate, optional
-        Result of `cordwood.metrics.estimate_learning_curve`, to show what more training samples
-        would bring.
-    progress : callable, optional
-        Called with the name of a step, the number of finished parts and their total or None.
-
-    Returns
-    -------
-    Report
-
-    Examples
-    --------
-    >>> from cordwood import recipes
-    >>> texts, labels = ["so good", "good", "so bad", "bad"], ["+", "+", "-", "-"]
-    >>> model = recipes.make("nb").fit(texts, labels)
-    >>> report = model_report(model, ["good film", "bad film", "bad"], ["+", "-", "+"])
-    >>> round(report.summary["scores"]["scores"]["accuracy"]["value"], 3)
-    0.667
-    """
-    samples = _to_dataset(data, labels)
-    provenance = Provenance(
-        name=name,
-        card=card,
-        data=data_name,
-        audit=audit,
-        evaluation=evaluation,
-        curve=curve,
-    )
-    return Report(summarize_model(model, samples, provenance, progress))
+) -> Report[ModelSummary]:
+    """Report a `TextClassifier`; see its method `report`."""
+    return Report(summarize_model(model, data, provenance, progress), layout_model)
 
 
-def _to_dataset(data: Any, labels: ArrayLike | None) -> Corpus | FeatureMatrix | None:
-    if data is None or isinstance(data, Corpus | FeatureMatrix):
-        if labels is not None:
-            raise TypeError("labels requires texts; a Corpus or FeatureMatrix contains its labels")
-        return data
-    if labels is None:
-        raise TypeError("labels is missing; give one label per text")
-    texts = tuple(data)
-    names = [str(label) for label in np.asarray(labels).tolist()]
-    if len(names) != len(texts):
-        raise DataError(f"labels has {len(names)} entries for {len(texts)} texts")
-    ids = [str(i + 1) for i in range(len(texts))]
-    return Corpus(texts=texts, ids=tuple(ids), labels=tuple(names))
-
-
-def _replace_infinite(value: Any) -> Any:
-    """Replace infinite numbers, such as the log-odds of a probability of one, by None."""
+def _to_plain(value: Any) -> Any:
+    """Convert dataclasses to dicts and tuples to lists, whatever contains them."""
+    if is_dataclass(value):
+        # `for_` is the field "for", which is a keyword of Python.
+        return {
+            field.name.rstrip("_"): _to_plain(getattr(value, field.name)) for field in fields(value)
+        }
     if isinstance(value, Mapping):
-        return {name: _replace_infinite(each) for name, each in value.items()}
+        return {name: _to_plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_replace_infinite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [_to_plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    # Labels may be any objects.
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def _make_footer() -> dict[str, str]:

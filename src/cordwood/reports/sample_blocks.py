@@ -1,8 +1,6 @@
 """Blocks of a report: suspicious labels, explained predictions, words of classes."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from cordwood.explain import ClassWord
 from cordwood.reports.blocks import (
     Block,
     Prose,
@@ -10,33 +8,35 @@ from cordwood.reports.blocks import (
     Samples,
     WordList,
     WordLists,
+    excerpt,
     text_table,
 )
+from cordwood.reports.model_records import ExplainedSample, ModelSummary, WordSummary
 
 _N_OPEN_SUSPECTS = 8
 _MIN_SHOWN = 0.03
 
 
-def suspect_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def suspect_blocks(summary: ModelSummary) -> list[Block]:
     """Return the samples whose label is improbable."""
-    suspects = summary["suspects"]
-    if suspects is None or not suspects["n"] or summary["source"] == "training":
+    suspects = summary.suspects
+    if suspects is None or not suspects.n or summary.source == "training":
         return []
     samples = [
         Sample(
-            segments=[(row["text"] + ("…" if row["is_shortened"] else ""), 0.0)],
+            segments=excerpt(row.text, row.is_shortened),
             facts={
-                "id": row["id"],
-                "label": f"{row['label']} ({100 * row['self_confidence']:.1f} %)",
-                "suggested": f"{row['suggested']} ({100 * row['confidence']:.1f} %)",
+                "id": row.id,
+                "label": f"{row.label} ({100 * row.self_confidence:.1f} %)",
+                "suggested": f"{row.suggested} ({100 * row.confidence:.1f} %)",
             },
         )
-        for row in suspects["samples"]
+        for row in suspects.samples
     ]
     shown = samples[:_N_OPEN_SUSPECTS]
     blocks: list[Block] = [
         Prose(
-            f"{suspects['n']:,} labels are probably wrong, by confident learning: another class is "
+            f"{suspects.n:,} labels are probably wrong, by confident learning: another class is "
             "predicted with at least the mean probability of that class over its own samples. "
             "Either the label is a mistake, or the sample is a hard one."
         ),
@@ -48,23 +48,23 @@ def suspect_blocks(summary: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
-def explained_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def explained_blocks(summary: ModelSummary) -> list[Block]:
     """Return explained predictions: correct, wrong and undecided ones."""
-    if not summary["explained"]:
+    if not summary.explained:
         return []
     note = (
         "Words on blue argue for the predicted class, underlined words on orange against it; the "
         "stronger the color, the larger the contribution."
     )
-    if summary["source"] != "test":
+    if summary.source != "test":
         note += (
             " Words are colored where the prediction is correct: the final model has been trained "
             "on these texts, so that it does not repeat the errors of the out-of-fold predictions. "
             "Errors are explained by the similar training samples."
         )
-    by_kind: dict[str, list[Mapping[str, Any]]] = {}
-    for row in summary["explained"]:
-        by_kind.setdefault(row["kind"], []).append(row)
+    by_kind: dict[str, list[ExplainedSample]] = {}
+    for row in summary.explained:
+        by_kind.setdefault(row.kind, []).append(row)
     samples = [
         Samples(title=kind[0].upper() + kind[1:], items=[_explained_sample(row) for row in rows])
         for kind, rows in by_kind.items()
@@ -72,83 +72,81 @@ def explained_blocks(summary: Mapping[str, Any]) -> list[Block]:
     return [Prose(note, "note"), *samples]
 
 
-def _explained_sample(row: Mapping[str, Any]) -> Sample:
-    largest = max((abs(value) for _, value in row["segments"]), default=0.0) or 1.0
+def _explained_sample(row: ExplainedSample) -> Sample:
+    largest = max((abs(value) for _, value in row.segments), default=0.0) or 1.0
     # Faint colors of tiny contributions only distract.
     segments = [
         (text, value / largest if abs(value) >= _MIN_SHOWN * largest else 0.0)
-        for text, value in row["segments"]
+        for text, value in row.segments
     ]
-    if row["is_shortened"]:
+    if row.is_shortened:
         segments.append(("…", 0.0))
     details = []
-    if row["contributions"]:
+    if row.contributions:
         details.append(
             text_table(
-                f"Members: contributions to the {row['output'].replace('_', '-')} of "
-                f"{row['predicted']}",
+                f"Members: contributions to the {row.output.replace('_', '-')} of {row.predicted}",
                 ["member", "contribution", "method"],
                 [
-                    [each["name"], (f"{each['value']:+.3f}", each["value"]), each["method"]]
-                    for each in row["contributions"]
+                    [each.name, (f"{each.value:+.3f}", each.value), each.method]
+                    for each in row.contributions
                 ],
             )
         )
-    if row["member_probabilities"]:
+    if row.member_probabilities:
         details.append(
             text_table(
                 "Members: out-of-fold probabilities, %",
-                ["member", row["predicted"], f"{row['label']} (label)"],
+                ["member", row.predicted, f"{row.label} (label)"],
                 [
-                    [each["name"], 100 * each["predicted"], 100 * each["label"]]
-                    for each in row["member_probabilities"]
+                    [each.name, 100 * each.predicted, 100 * each.label]
+                    for each in row.member_probabilities
                 ],
             )
         )
-    if row["neighbors"]:
+    if row.neighbors:
         details.append(
             text_table(
                 "Most similar training samples",
                 ["sample", "label", "similarity", "shared terms"],
                 [
-                    [each["id"], each["label"], each["similarity"], ", ".join(each["terms"])]
-                    for each in row["neighbors"]
+                    [each.id, each.label, each.similarity, ", ".join(each.terms)]
+                    for each in row.neighbors
                 ],
             )
         )
     return Sample(
         segments=segments,
         facts={
-            "id": row["id"],
-            "label": row["label"],
-            "predicted": f"{row['predicted']} ({100 * row['probability']:.0f} %)",
+            "id": row.id,
+            "label": row.label,
+            "predicted": f"{row.predicted} ({100 * row.probability:.0f} %)",
         },
         details=details,
     )
 
 
-def word_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def word_blocks(words: WordSummary | None) -> list[Block]:
     """Return the words for and against each class."""
-    words = summary["words"]
-    if not words:
+    if words is None:
         return []
     items = []
-    for row in words["classes"]:
-        if not row["for"] and not row["against"]:
+    for row in words.classes:
+        if not row.for_ and not row.against:
             continue
-        largest = max((abs(w["contribution"]) for w in (*row["for"], *row["against"])), default=1.0)
+        largest = max((abs(w.contribution) for w in (*row.for_, *row.against)), default=1.0)
         items.append(
             WordList(
-                str(row["label"]),
-                [_weigh(word, largest) for word in row["for"]],
-                [_weigh(word, largest) for word in row["against"]],
+                row.label,
+                [_weigh(word, largest) for word in row.for_],
+                [_weigh(word, largest) for word in row.against],
             )
         )
-    note = words["note"][0].upper() + words["note"][1:] + "."
+    note = words.note[0].upper() + words.note[1:] + "."
     return [WordLists(items), Prose(note, "note")] if items else []
 
 
-def _weigh(word: Mapping[str, Any], largest: float) -> tuple[str, float, str]:
-    n_texts = "" if word["n_texts"] is None else f", in {word['n_texts']:,} texts"
-    hint = f"{word['contribution']:+.3f}{n_texts}"
-    return word["word"], abs(word["contribution"]) / (largest or 1.0), hint
+def _weigh(word: ClassWord, largest: float) -> tuple[str, float, str]:
+    n_texts = "" if word.n_texts is None else f", in {word.n_texts:,} texts"
+    hint = f"{word.contribution:+.3f}{n_texts}"
+    return word.word, abs(word.contribution) / (largest or 1.0), hint

@@ -11,50 +11,41 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.oof.records import OOFPredictions
 from cordwood.persist import ModelCard
+from cordwood.reports.model_records import Source
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSamples:
-    """Labelled samples with predicted probabilities.
+    """Labelled samples with predicted probabilities."""
 
-    Parameters
-    ----------
-    source : {"oof", "test", "training"}
-        Out-of-fold predictions of the training samples; predictions of other samples; or
-        predictions of training samples by the model that was trained on them.
-    proba : ndarray of shape (n_samples, n_classes)
-    y : int ndarray of shape (n_samples,)
-        Codes of the true classes.
-    texts : sequence of str, optional
-    ids : sequence of str
-    data : Corpus, FeatureMatrix or None, default=None
-        The samples.
-    groups : int ndarray of shape (n_samples,), optional
-    n_unseen : int, default=0
-        Number of further samples, whose class is unknown to the model.
-    """
-
-    source: str
-    proba: NDArray[np.float64]
-    y: NDArray[np.intp]
+    source: Source
+    proba: NDArray[np.float64]  # of shape (n_samples, n_classes)
+    y: NDArray[np.intp]  # codes of the true classes
+    predicted: NDArray[np.intp]  # codes of the classes that the model decides for
     texts: Sequence[str] | None
     ids: Sequence[str]
     data: Corpus | FeatureMatrix | None = None
     groups: NDArray[np.intp] | None = None
-    n_unseen: int = 0
+    n_unseen: int = 0  # further samples, whose class is unknown to the model
 
 
 def score_samples(
     model: Any, data: Corpus | FeatureMatrix | None, card: ModelCard | None
 ) -> ScoredSamples | None:
     """Return out-of-fold predictions if the model has them for the data, else predict the data."""
-    oof = model.oof_
+    oof, decide = model.oof_, model.decision_.apply
     if data is None:
         if oof is None:
             return None
         ids = [str(i + 1) for i in range(len(oof.y))]
         return ScoredSamples(
-            source="oof", proba=oof.proba, y=oof.y, texts=None, ids=ids, groups=oof.groups
+            source="oof",
+            proba=oof.proba,
+            y=oof.y,
+            predicted=decide(oof.proba),
+            texts=None,
+            ids=ids,
+            groups=oof.groups,
         )
     if data.labels is None:
         raise DataError("the samples have no labels; a report of a model needs labelled samples")
@@ -62,8 +53,9 @@ def score_samples(
     y = np.array([codes.get(str(label), -1) for label in data.labels], dtype=np.intp)
     texts = data.texts if isinstance(data, Corpus) else None
     has_fingerprint = card is not None and card.fingerprint is not None
+    columns = () if model.columns_ is None else model.columns_.names
     is_training = (
-        data.fingerprint() == card.fingerprint
+        data.fingerprint(columns) == card.fingerprint
         if card is not None and has_fingerprint
         else oof is not None and np.array_equal(y, oof.y)
     )
@@ -72,6 +64,7 @@ def score_samples(
             source="oof",
             proba=oof.proba,
             y=y,
+            predicted=decide(oof.proba),
             texts=texts,
             ids=data.ids,
             data=data,
@@ -84,10 +77,12 @@ def score_samples(
     groups = None
     if selected.groups is not None:
         groups = np.unique(selected.groups, return_inverse=True)[1].astype(np.intp)
+    proba = model.predict_proba(selected)
     return ScoredSamples(
         source="training" if is_training else "test",
-        proba=model.predict_proba(selected),
+        proba=proba,
         y=y[known],
+        predicted=decide(proba),
         texts=selected.texts if isinstance(selected, Corpus) else None,
         ids=selected.ids,
         data=selected,

@@ -1,8 +1,8 @@
 """Drawing of charts as SVG text: scales, axes and marks.
 
-Colors and fonts come from the style sheet of the page by class names, so that figures follow its
-light and dark themes. Hand-written, because matplotlib is an optional dependency, and its SVG has
-fixed colors and is ten times as large.
+Colors and fonts come from a style sheet by class names, so that figures follow the light and dark
+themes of their page. Hand-written, because the SVG of matplotlib has fixed colors, is ten times as
+large, and is another dependency.
 """
 
 import math
@@ -24,25 +24,14 @@ Scale = Callable[[float], float]
 
 
 class Ticks(NamedTuple):
-    """Positions on an axis.
-
-    Parameters
-    ----------
-    values : tuple of float
-    labels : tuple of str
-    """
+    """Positions on an axis."""
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
 
 
 class Frame(NamedTuple):
-    """Area of a chart between its axes, in pixels.
-
-    Parameters
-    ----------
-    left, top, right, bottom : float
-    """
+    """Area of a chart between its axes, in pixels."""
 
     left: float
     top: float
@@ -51,13 +40,7 @@ class Frame(NamedTuple):
 
 
 class Drawing:
-    """An SVG element that is drawn from its marks.
-
-    Parameters
-    ----------
-    width, height : float
-        Size in pixels, at which texts have their nominal size.
-    """
+    """An SVG element that is drawn from its marks; texts have their nominal size at its width."""
 
     def __init__(self, width: float, height: float) -> None:
         self.width = width
@@ -74,11 +57,6 @@ class Drawing:
         """Draw a line through points."""
         joined = "L".join(f"{_px(x)},{_px(y)}" for x, y in points)
         self._parts.append(f'<path d="M{joined}" class="{css}"/>')
-
-    def area(self, points: Sequence[tuple[float, float]], css: str) -> None:
-        """Draw a filled polygon."""
-        joined = "L".join(f"{_px(x)},{_px(y)}" for x, y in points)
-        self._parts.append(f'<path d="M{joined}Z" class="{css}"/>')
 
     def rect(
         self, x: float, y: float, width: float, height: float, css: str, title: str = ""
@@ -104,14 +82,11 @@ class Drawing:
             _with_title(f'<polygon points="{joined}" class="{css}"', "polygon", title)
         )
 
-    def text(
-        self, x: float, y: float, text: str, *, anchor: str = "start", css: str = "", turn: int = 0
-    ) -> None:
+    def text(self, x: float, y: float, text: str, *, anchor: str = "start", css: str = "") -> None:
         """Draw a text whose baseline starts, ends or has its middle at (x, y)."""
-        rotation = f' transform="rotate({turn} {_px(x)} {_px(y)})"' if turn else ""
         name = f' class="{css}"' if css else ""
         self._parts.append(
-            f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}"{name}{rotation}>'
+            f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}"{name}>'
             f"{escape(printable(text))}</text>"
         )
 
@@ -178,11 +153,9 @@ def log_scale(low: float, high: float, start: float, end: float) -> Scale:
     return lambda value: inner(math.log(value))
 
 
-def linear_ticks(low: float, high: float, n: int = 5, suffix: str = "") -> Ticks:
+def linear_ticks(low: float, high: float, n: int = 5) -> Ticks:
     """Choose at most about n round values in a range.
 
-    Examples
-    --------
     >>> linear_ticks(0, 100).labels
     ('0', '20', '40', '60', '80', '100')
     >>> linear_ticks(0.912, 0.948, 4).labels
@@ -190,28 +163,25 @@ def linear_ticks(low: float, high: float, n: int = 5, suffix: str = "") -> Ticks
     """
     span = high - low
     if not span > 0:
-        return Ticks((low,), (f"{low:g}{suffix}",))
+        return Ticks((low,), (f"{low:g}",))
     magnitude = 10.0 ** math.floor(math.log10(span / n))
     step = next(m * magnitude for m in (1, 2, 5, 10) if m * magnitude * (n + 1) >= span)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     values = tuple(i * step for i in range(first, last + 1))
-    return Ticks(values, tuple(f"{value:,.{digits}f}{suffix}" for value in values))
+    return Ticks(values, tuple(f"{value:,.{digits}f}" for value in values))
 
 
 def log_ticks(low: float, high: float) -> Ticks:
     """Choose powers of ten in a range, and their double and fivefold if there are few.
 
-    Examples
-    --------
     >>> log_ticks(1, 2000).labels
     ('1', '10', '100', '1,000')
     >>> log_ticks(0.5, 20).labels
     ('0.5', '1', '2', '5', '10', '20')
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    # Powers of two for a range of less than two decades, of ten for more.
     factors = (1, 2, 5) if math.log10(high / low) < 2 else (1,)
     values = [f * 10.0**e for e in range(first, last + 1) for f in factors]
     inside = tuple(v for v in values if low * 0.999 <= v <= high * 1.001)
@@ -229,8 +199,6 @@ def text_width(text: str) -> float:
 def shorten(text: str, length: int) -> str:
     """Put a text on one line of at most `length` characters.
 
-    Examples
-    --------
     >>> shorten("a  long name", 8)
     'a long …'
     """
@@ -241,8 +209,6 @@ def shorten(text: str, length: int) -> str:
 def printable(text: str) -> str:
     """Replace characters that neither HTML nor XML may contain.
 
-    Examples
-    --------
     >>> printable("a" + chr(0) + "b" + chr(0xD800))
     'a�b�'
     """

@@ -1,5 +1,6 @@
-"""Phrases of reports: lists of names, and numbers with their nouns."""
+"""Phrases of reports: lists of names, numbers with their nouns, and times."""
 
+import math
 from collections.abc import Sequence
 
 
@@ -8,8 +9,6 @@ def join_names(names: Sequence[str], n: int | None = None) -> str:
 
     Names that contain what joins them are quoted.
 
-    Examples
-    --------
     >>> join_names(["a", "b", "c"]), join_names(["a", "b", "c"], 1)
     ('a, b and c', 'a and 2 more')
     >>> join_names(["rf, 10 trees", "svm"])
@@ -25,9 +24,22 @@ def join_names(names: Sequence[str], n: int | None = None) -> str:
 def count(n: int, noun: str, plural: str | None = None) -> str:
     """Format a number with its noun.
 
-    Examples
-    --------
     >>> count(1, "fold"), count(2000, "class", "classes")
     ('1 fold', '2,000 classes')
     """
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Format seconds with about two significant digits, without exponent; NaN as a dash.
+
+    >>> [format_seconds(seconds) for seconds in (123.4, 1.234, 0.001)]
+    ['123', '1.2', '<0.01']
+    """
+    if math.isnan(seconds):
+        return "–"
+    if seconds >= 10:
+        return f"{seconds:.0f}"
+    if seconds < 0.01:
+        return "<0.01"
+    return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"

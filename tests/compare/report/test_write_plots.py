@@ -1,7 +1,5 @@
 import pytest
 
-pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
-
 from cordwood.compare.report.write_plots import write_plots
 from cordwood.compare.stats.comparison import compare, learning_curves
 

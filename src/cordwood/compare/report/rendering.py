@@ -7,12 +7,13 @@ show in their own ways. CSV and JSON contain all numbers in full precision.
 import csv
 import io
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cordwood.compare.stats.comparison import Cell, Comparison, CpuSeconds
+from cordwood.reports.markdown_page import escape_markdown
+from cordwood.reports.wording import format_seconds
 
 _METRIC_NAMES = {
     "micro_f1": "micro-F1",
@@ -40,15 +41,7 @@ _LATEX_ESCAPES = {
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell of a table.
-
-    Parameters
-    ----------
-    text : str
-        Its content.
-    bold : bool, default=False
-        Whether it is the best of its data set, or tied with the best.
-    """
+    """A cell of a table, bold for the best learner of a data set and those tied with it."""
 
     text: str
     bold: bool = False
@@ -56,63 +49,31 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of strings.
-
-    Parameters
-    ----------
-    title : str
-        Title of the table.
-    header : tuple of str
-        Names of the columns.
-    rows : tuple of tuples of TableCell
-        Rows of the same length as the header.
-    n_summary_rows : int, default=0
-        Number of rows at the end that summarize the others.
-    n_index_columns : int, default=1
-        Number of columns at the start that contain names, not values.
-    """
+    """A table of strings."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
-    n_summary_rows: int = 0
-    n_index_columns: int = 1
+    n_summary_rows: int = 0  # rows at the end that summarize the others
+    n_index_columns: int = 1  # columns at the start that contain names
 
 
 def metric_name(metric: str) -> str:
     """Return the display name of a metric.
 
-    Parameters
-    ----------
-    metric : str
-        Name of the metric in records.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> metric_name("micro_f1")
     'micro-F1'
     """
     return _METRIC_NAMES.get(metric, metric)
 
 
+def describe_test(test: str, alpha: float) -> str:
+    """Return the name of a significance test with its level."""
+    return f"{_TEST_NAMES[test]} with Bonferroni's correction, significance level {100 * alpha:g} %"
+
+
 def make_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """Lay out a comparison as tables.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-
-    Returns
-    -------
-    tuple of Table
-        For one data set a single table with one row per learner; for several data sets one table
-        per metric with one row per data set, and a table of times.
-    """
+    """Lay out a comparison as tables: one of one data set, else one per metric and one of times."""
     if len(comparison.datasets) == 1:
         return (_make_dataset_table(comparison),)
     metric_tables = [_make_metric_table(comparison, metric) for metric in comparison.metrics]
@@ -120,24 +81,12 @@ def make_tables(comparison: Comparison) -> tuple[Table, ...]:
 
 
 def explain_tables(comparison: Comparison) -> str:
-    """Explain numbers and markup of the tables of a comparison.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-
-    Returns
-    -------
-    str
-        A few sentences.
-    """
+    """Explain numbers and markup of the tables of a comparison."""
     cells = comparison.cells.values()
     sentences = [
         "Scores are percentages: mean ± standard deviation over the folds.",
         "Bold: the best learner of a data set and those that do not differ from it significantly "
-        f"({_TEST_NAMES[comparison.test]} with Bonferroni's correction, significance level "
-        f"{100 * comparison.alpha:g} %).",
+        f"({describe_test(comparison.test, comparison.alpha)}).",
     ]
     if any(cell.mark == "undecided" for cell in cells):
         n_folds = max(cell.n for cell in cells if cell.mark == "undecided")
@@ -157,18 +106,7 @@ def explain_tables(comparison: Comparison) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """Render a comparison as Markdown tables with an explanation.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-
-    Returns
-    -------
-    str
-        Ends with a line break.
-    """
+    """Render a comparison as Markdown tables with an explanation."""
     blocks = [
         f"{escape_markdown(table.title)}:\n\n{format_markdown_table(table)}"
         for table in make_tables(comparison)
@@ -179,17 +117,6 @@ def to_markdown(comparison: Comparison) -> str:
 def format_markdown_table(table: Table) -> str:
     """Format a table as Markdown, without its title.
 
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> row = (TableCell("rf"), TableCell("9", bold=True))
     >>> print(format_markdown_table(Table("", ("learner", "score"), (row,))))
     | learner | score |
@@ -208,18 +135,7 @@ def format_markdown_table(table: Table) -> str:
 
 
 def to_latex(comparison: Comparison) -> str:
-    r"""Render a comparison as LaTeX tables; the document needs ``\usepackage{booktabs}``.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-
-    Returns
-    -------
-    str
-        Ends with a line break.
-    """
+    r"""Render a comparison as LaTeX tables; the document needs ``\usepackage{booktabs}``."""
     note = explain_tables(comparison)
     return "\n".join(_format_latex_table(table, note) for table in make_tables(comparison))
 
@@ -227,18 +143,6 @@ def to_latex(comparison: Comparison) -> str:
 def to_csv(comparison: Comparison) -> str:
     """Render a comparison as CSV, with one line per metric, data set and learner.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-
-    Returns
-    -------
-    str
-        Scores are between 0 and 1, in full precision; unknown values are empty.
-
-    Examples
-    --------
     >>> from cordwood.compare.stats.comparison import compare
     >>> trial = {"dataset": "d", "learner": "rf", "repeat": 0, "fold": 0, "train_fraction": 1.0}
     >>> record = {"key": "a", "trial": trial, "scores": {"micro_f1": 0.8}}
@@ -258,18 +162,7 @@ def to_csv(comparison: Comparison) -> str:
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """Convert a comparison to JSON-serializable lists, dicts, numbers and strings.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison.
-
-    Returns
-    -------
-    dict
-        Unknown values are None.
-    """
+    """Convert a comparison to JSON-serializable lists, dicts, numbers and strings."""
     return {
         "metrics": list(comparison.metrics),
         "datasets": list(comparison.datasets),
@@ -367,18 +260,7 @@ def _make_time_table(comparison: Comparison) -> Table:
 
 
 def format_score(cell: Cell) -> TableCell:
-    """Format mean and standard deviation, and the number of finished trials if some are missing.
-
-    Parameters
-    ----------
-    cell : Cell
-        Score of a learner on a data set.
-
-    Returns
-    -------
-    TableCell
-        Bold for the best learner and those tied with it.
-    """
+    """Format mean and standard deviation, and the number of finished trials if some are missing."""
     text = _format_number(100 * cell.mean)
     if not math.isnan(cell.sd):
         text += f" ± {_format_number(100 * cell.sd)}"
@@ -400,47 +282,6 @@ def _format_times(seconds: CpuSeconds) -> str:
     if math.isnan(seconds.fit):
         return _MISSING
     return f"{format_seconds(seconds.fit)} / {format_seconds(seconds.predict)}"
-
-
-def format_seconds(seconds: float) -> str:
-    """Format seconds with about two significant digits, without exponent.
-
-    Parameters
-    ----------
-    seconds : float
-        NaN if unknown.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> [format_seconds(seconds) for seconds in (123.4, 1.234, 0.001)]
-    ['123', '1.2', '<0.01']
-    """
-    if math.isnan(seconds):
-        return _MISSING
-    if seconds >= 10:
-        return f"{seconds:.0f}"
-    if seconds < 0.01:
-        return "<0.01"
-    return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
-
-
-def escape_markdown(text: str) -> str:
-    """Escape the special characters of Markdown, and put the text on one line.
-
-    Parameters
-    ----------
-    text : str
-        Plain text.
-
-    Returns
-    -------
-    str
-    """
-    return re.sub(r"([\\|*`<\[])", r"\\\1", " ".join(text.split()))
 
 
 def _format_latex_table(table: Table, note: str) -> str:

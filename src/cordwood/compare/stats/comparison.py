@@ -53,27 +53,16 @@ Published = Mapping[tuple[str, str], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Cell:
-    """Score of one learner on one data set, by one metric.
-
-    Parameters
-    ----------
-    mean, sd : float
-        Mean and standard deviation over the finished trials; NaN if there are too few.
-    n, n_planned, n_failed : int
-        Numbers of finished, planned and failed trials.
-    mark : {"best", "tied", "undecided", ""}
-        "best": highest mean on the data set; "tied": not significantly different from the best, by
-        a test that could have detected a difference; "undecided": not significantly different, but
-        with too few folds to detect a difference; "": significantly worse, or trials are missing.
-    published : float or None
-        The published score, if there is one.
-    """
+    """Score of one learner on one data set, by one metric: mean and deviation over n trials."""
 
     mean: float
-    sd: float
-    n: int
+    sd: float  # NaN with one trial
+    n: int  # finished trials
     n_planned: int
     n_failed: int
+    # "best": highest mean on the data set; "tied": not significantly different from the best, by a
+    # test that could have detected a difference; "undecided": not significantly different, but with
+    # too few folds to detect a difference; "": significantly worse, or trials are missing.
     mark: Mark
     published: float | None
 
@@ -85,14 +74,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CpuSeconds:
-    """CPU seconds of one learner on one data set, as means over the finished trials.
-
-    Parameters
-    ----------
-    tune, fit, predict : float
-        For tuning, for fitting with the tuned parameters, and for prediction; NaN without finished
-        trials.
-    """
+    """CPU seconds of one learner on one data set: means over the finished trials, NaN without."""
 
     tune: float
     fit: float
@@ -101,70 +83,31 @@ class CpuSeconds:
 
 @dataclass(frozen=True)
 class LearnerSummary:
-    """Scores of one learner over all data sets, by one metric.
-
-    Parameters
-    ----------
-    mean, rank : float
-        Mean score and average rank, 1 being the best, over `datasets`; NaN without any.
-    datasets : tuple of str
-        Data sets that are complete for every learner that is complete on any; empty for a learner
-        that is complete on none.
-    """
+    """Mean score and average rank of one learner over data sets, by one metric; NaN without any."""
 
     mean: float
-    rank: float
+    rank: float  # 1 is the best
+    # Those that are complete for every learner that is complete on any.
     datasets: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Comparison of learners on data sets.
-
-    Parameters
-    ----------
-    metrics, datasets, learners : tuple of str
-        Names, in the order of the plan.
-    cells : mapping of (metric, dataset, learner) to Cell
-        Scores.
-    cpu_seconds : mapping of (dataset, learner) to CpuSeconds
-        Times.
-    summaries : mapping of (metric, learner) to LearnerSummary
-        Means and average ranks over the data sets.
-    test : {"paired_t", "corrected_t", "wilcoxon"}
-        Test by which ties were determined, with Bonferroni's correction.
-    alpha : float
-        Its significance level.
-    rounds : mapping of (metric, dataset, learner) to RoundCurve
-        Scores by boosting rounds, for the learners that have them.
-    n_words : mapping of (dataset, learner) to float
-        Mean number of distinct words of the rules, for rule-based learners.
-    """
+    """Comparison of learners on data sets, in the order of the plan."""
 
     metrics: tuple[str, ...]
     datasets: tuple[str, ...]
     learners: tuple[str, ...]
-    cells: Mapping[tuple[str, str, str], Cell]
-    cpu_seconds: Mapping[tuple[str, str], CpuSeconds]
-    summaries: Mapping[tuple[str, str], LearnerSummary]
-    test: TestName
+    cells: Mapping[tuple[str, str, str], Cell]  # by metric, data set and learner
+    cpu_seconds: Mapping[tuple[str, str], CpuSeconds]  # by data set and learner
+    summaries: Mapping[tuple[str, str], LearnerSummary]  # by metric and learner
+    test: TestName  # of ties, with Bonferroni's correction
     alpha: float
-    rounds: Mapping[tuple[str, str, str], RoundCurve]
-    n_words: Mapping[tuple[str, str], float]
+    rounds: Mapping[tuple[str, str, str], RoundCurve]  # of learners with boosting rounds
+    n_words: Mapping[tuple[str, str], float]  # mean number of distinct words of rules
 
     def scores(self, metric: str) -> NDArray[np.float64]:
-        """Return the mean scores, as input for `cordwood.compare.stats.ranks`.
-
-        Parameters
-        ----------
-        metric : str
-            One of `metrics`.
-
-        Returns
-        -------
-        ndarray of shape (n_datasets, n_learners)
-            NaN if a learner is not complete on a data set.
-        """
+        """Return mean scores of shape (n_datasets, n_learners); NaN if trials are missing."""
         rows = [
             [self.cells[metric, dataset, learner] for learner in self.learners]
             for dataset in self.datasets
@@ -183,36 +126,9 @@ def compare(
 ) -> Comparison:
     """Compare learners by the records of a ledger, for the largest training set size.
 
-    Parameters
-    ----------
-    records : iterable of mapping
-        Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, trial), optional
-        The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
-        a record are missing. By default, the trials of the records.
-    metrics : sequence of str, optional
-        Names of scores in the records; by default `CATEGORY_METRICS` if every trial has a
-        category, `MULTILABEL_METRICS` if every finished trial has several labels per sample, and
-        otherwise `METRICS`.
-    test : {"paired_t", "corrected_t", "wilcoxon"}, default="paired_t"
-        Test of each learner against the best on each data set: paired t-test, t-test corrected
-        for overlapping training sets, or Wilcoxon signed-rank test.
-    alpha : float, default=0.05
-        Significance level.
-    published : mapping of (dataset, learner) to mapping of metric to float, optional
-        Published scores to show beside the measured ones.
+    The last record of a key counts. Of the planned trials, those without a record are missing, and
+    records of other keys are ignored; by default, the trials of the records are the plan.
 
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    DataError
-        If there are no trials, or different trials of the same learner, data set and fold.
-
-    Examples
-    --------
     >>> def record(learner, fold, score):
     ...     trial = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold}
     ...     trial["train_fraction"] = 1.0
@@ -273,24 +189,7 @@ def _choose_metrics(index: ResultIndex) -> tuple[str, ...]:
 def learning_curves(
     records: Iterable[Record], planned: Planned | None = None, *, metric: str = "micro_f1"
 ) -> Curves:
-    """Compute learning curves from the records of a ledger.
-
-    Parameters
-    ----------
-    records : iterable of mapping
-        Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, trial), optional
-        The trials of the plan as plain JSON. Records of other keys are ignored, and trials without
-        a record are missing. By default, the trials of the records.
-    metric : str, default="micro_f1"
-        Name of a score in the records.
-
-    Returns
-    -------
-    dict of (dataset, learner) to LearningCurve
-        In the order of the plan; by number of training samples of the category if the plan limits
-        these, and otherwise by fraction of the training samples.
-    """
+    """Compute learning curves by data set and learner; for the arguments see `compare`."""
     index = build_index(records, planned)
     check_metrics([metric], index)
     has_limit = any("max_positives" in trial for trial in index.trials.values())

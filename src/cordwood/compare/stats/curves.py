@@ -8,39 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 By = Literal["train_fraction", "max_positives"]
+"""Sizes of training sets: fractions of the samples, or numbers of those of the category."""
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Scores for one training set size.
-
-    Parameters
-    ----------
-    train_size : float
-        Fraction of the training samples, in (0, 1], or number of those of the category.
-    mean, sd : float
-        Mean and standard deviation over the folds; NaN if there are too few.
-    n : int
-        Number of folds with a score.
-    """
+    """Mean and standard deviation of scores for one training set size; NaN with too few folds."""
 
     train_size: float
     mean: float
     sd: float
-    n: int
+    n: int  # folds with a score
 
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Scores of a learner by training set size.
-
-    Parameters
-    ----------
-    points : tuple of CurvePoint
-        In ascending order of the training set size.
-    by : {"train_fraction", "max_positives"}, default="train_fraction"
-        Whether sizes are fractions of the training samples or numbers of those of the category.
-    """
+    """Scores of a learner by training set size, in ascending order."""
 
     points: tuple[CurvePoint, ...]
     by: By = "train_fraction"
@@ -48,15 +31,7 @@ class LearningCurve:
 
 @dataclass(frozen=True)
 class RoundCurve:
-    """Scores of a learner by number of boosting rounds, as means over the folds.
-
-    Parameters
-    ----------
-    rounds : tuple of int
-        In ascending order.
-    train, test : tuple of float
-        Scores of the training and of the test samples.
-    """
+    """Scores of a learner by number of boosting rounds, as means over the folds."""
 
     rounds: tuple[int, ...]
     train: tuple[float, ...]
@@ -66,23 +41,8 @@ class RoundCurve:
 def learning_curve(
     train_sizes: Sequence[float], scores: ArrayLike, by: By = "train_fraction"
 ) -> LearningCurve:
-    """Compute mean and standard deviation for each training set size.
+    """Compute a curve from scores of shape (n_sizes, n_folds), in which NaN is missing.
 
-    Parameters
-    ----------
-    train_sizes : sequence of float
-        Distinct training set sizes, in any order.
-    scores : array-like of shape (n_sizes, n_folds)
-        NaN for missing scores.
-    by : {"train_fraction", "max_positives"}, default="train_fraction"
-        Whether sizes are fractions of the training samples or numbers of those of the category.
-
-    Returns
-    -------
-    LearningCurve
-
-    Examples
-    --------
     >>> curve = learning_curve([0.5, 1.0], [[0.7, 0.8], [0.8, 0.9]])
     >>> [(point.train_size, round(point.mean, 2)) for point in curve.points]
     [(0.5, 0.75), (1.0, 0.85)]

@@ -22,37 +22,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Nemenyi:
-    """Result of the Nemenyi test of all pairs of learners.
+    """Result of the Nemenyi test of all pairs of learners."""
 
-    Parameters
-    ----------
-    ranks : ndarray of shape (n_learners,)
-        Average rank of each learner; 1 is best.
-    critical_difference : float
-        Learners whose average ranks differ by at least this much are significantly different.
-    p_values : ndarray of shape (n_learners, n_learners)
-        Adjusted p-value of each pair; 1 on the diagonal.
-    n_datasets : int
-        Number of data sets with a score of every learner.
-    """
-
-    ranks: Floats
-    critical_difference: float
-    p_values: Floats
-    n_datasets: int
+    ranks: Floats  # average ranks of shape (n_learners,); 1 is the best
+    critical_difference: float  # of significantly different ranks
+    n_datasets: int  # data sets with a score of every learner
 
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Return the maximal groups of learners that are not significantly different.
+        """Return the maximal groups of learners that are not significantly different, by rank.
 
-        Returns
-        -------
-        tuple of tuple of int
-            Groups of at least two learners, each ordered by rank; the best group first.
-
-        Examples
-        --------
         >>> ranks = np.array([1.0, 3.1, 2.0])
-        >>> Nemenyi(ranks, 1.2, np.ones((3, 3)), 9).groups()
+        >>> Nemenyi(ranks, 1.2, 9).groups()
         ((0, 2), (2, 1))
         """
         order = np.argsort(self.ranks, kind="stable")
@@ -68,20 +48,8 @@ class Nemenyi:
 
 
 def average_ranks(scores: ArrayLike) -> Floats:
-    """Rank the learners on each data set, 1 being the best, and average over the data sets.
+    """Rank the learners on each data set, 1 being the highest score, and average the ranks.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_learners)
-        Higher is better; equal scores share their mean rank.
-
-    Returns
-    -------
-    ndarray of shape (n_learners,)
-        NaN if no data set has a score of every learner.
-
-    Examples
-    --------
     >>> average_ranks([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]).tolist()
     [1.0, 2.25, 2.75]
     """
@@ -90,28 +58,10 @@ def average_ranks(scores: ArrayLike) -> Floats:
 
 
 def nemenyi(scores: ArrayLike, alpha: float = 0.05) -> Nemenyi:
-    """Nemenyi test: compare all pairs of learners over the data sets.
+    """Nemenyi test: compare all pairs of learners by scores of shape (n_datasets, n_learners).
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_learners)
-        Higher is better.
-    alpha : float, default=0.05
-        Significance level of the critical difference.
+    The critical difference is NaN with fewer than two learners or without a complete data set.
 
-    Returns
-    -------
-    Nemenyi
-        With fewer than two learners, or without a complete data set, critical difference and
-        p-values are NaN.
-
-    Notes
-    -----
-    The critical difference of k learners on n data sets is q sqrt(k (k + 1) / (6 n)), where q is
-    the `alpha` quantile of the studentized range with k groups, divided by sqrt(2).
-
-    Examples
-    --------
     >>> result = nemenyi([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4], [0.9, 0.7, 0.8], [0.8, 0.6, 0.7]])
     >>> round(result.critical_difference, 2), result.groups()
     (1.66, ((0, 1, 2),))
@@ -119,18 +69,13 @@ def nemenyi(scores: ArrayLike, alpha: float = 0.05) -> Nemenyi:
     ranks = average_ranks(scores)
     n, k = _rank(scores).shape
     if n < 1 or k < 2:
-        return Nemenyi(ranks, math.nan, np.full((k, k), np.nan), n)
-    # The studentized range is in units of the standard error of one average rank; that of the
-    # difference of two is larger by sqrt(2).
+        return Nemenyi(ranks, math.nan, n)
+    # The critical difference of k learners on n data sets is q sqrt(k (k + 1) / (6 n)), where q is
+    # the alpha quantile of the studentized range with k groups, divided by sqrt(2): the range is in
+    # units of the standard error of one average rank; that of the difference of two is larger.
     standard_error = math.sqrt(k * (k + 1) / (6 * n)) / math.sqrt(2)
-    distances = np.abs(ranks[:, None] - ranks[None, :]) / standard_error
-    p_values = np.ones((k, k))
-    # Each p-value is a slow numerical integral: compute those above the diagonal only.
-    upper = np.triu_indices(k, 1)
-    p_values[upper] = stats.studentized_range.sf(distances[upper], k, np.inf)
-    p_values.T[upper] = p_values[upper]
     quantile = float(stats.studentized_range.isf(alpha, k, np.inf))
-    return Nemenyi(ranks, quantile * standard_error, np.clip(p_values, 0.0, 1.0), n)
+    return Nemenyi(ranks, quantile * standard_error, n)
 
 
 def _rank(scores: ArrayLike) -> Floats:

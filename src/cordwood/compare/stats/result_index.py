@@ -14,34 +14,16 @@ Planned = Iterable[tuple[str, Mapping[str, Any]]]
 
 
 class ResultKey(NamedTuple):
-    """Identifies a trial of a comparison.
-
-    Parameters
-    ----------
-    dataset, learner : str
-        Names in the plan.
-    train_size : float
-        Fraction of the training samples, or number of those of the category.
-    fold : tuple of (int, int)
-        Repeat and fold.
-    """
+    """Identifies a trial of a comparison."""
 
     dataset: str
     learner: str
-    train_size: float
-    fold: tuple[int, int]
+    train_size: float  # fraction of the training samples, or number of those of the category
+    fold: tuple[int, int]  # repeat and fold
 
 
 class ResultIndex(NamedTuple):
-    """The planned trials and their records.
-
-    Parameters
-    ----------
-    trials : dict of ResultKey to mapping
-        All planned trials, as plain JSON.
-    records : dict of ResultKey to mapping
-        The records of those that have one.
-    """
+    """The planned trials as plain JSON, and the records of those that have one."""
 
     trials: dict[ResultKey, Mapping[str, Any]]
     records: dict[ResultKey, Record]
@@ -70,24 +52,7 @@ class ResultIndex(NamedTuple):
 
 
 def build_index(records: Iterable[Record], planned: Planned | None) -> ResultIndex:
-    """Index trials and records; see `cordwood.compare.stats.comparison.compare`.
-
-    Parameters
-    ----------
-    records : iterable of mapping
-        Lines of the ledger; the last record of a key is used.
-    planned : iterable of (key, trial) or None
-        The trials of the plan; None for the trials of the records.
-
-    Returns
-    -------
-    ResultIndex
-
-    Raises
-    ------
-    DataError
-        If there are no trials, or different trials of the same learner, data set and fold.
-    """
+    """Index trials and records; see `cordwood.compare.stats.comparison.compare`."""
     latest = {record["key"]: record for record in records}
     if planned is None:
         planned = [(key, record["trial"]) for key, record in latest.items()]

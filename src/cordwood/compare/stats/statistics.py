@@ -26,29 +26,15 @@ With normal differences, one learner wins practically every fold at this effect 
 
 @dataclass(frozen=True)
 class PairedTestResult:
-    """Result of a two-sided test on paired scores.
+    """Result of a two-sided test on paired scores; NaN if there are too few pairs."""
 
-    Parameters
-    ----------
-    difference : float
-        Mean of the differences, first minus second; NaN without pairs.
-    statistic : float
-        t statistic, or the smaller of the two sums of signed ranks.
-    p_value : float
-        NaN if there are too few pairs for a test.
-    n : int
-        Number of pairs without a missing score.
-    min_p_value : float
-        Smallest p-value that a test with this number of pairs can be expected to give: for signed
-        ranks the exact minimum, ``2 / 2**n``, and for t-tests the p-value of a mean difference of
-        four standard deviations. If it is not below the significance level, the test cannot
-        distinguish a tie from a difference. NaN if there are too few pairs for a test.
-    """
-
-    difference: float
-    statistic: float
+    difference: float  # mean of first minus second
+    statistic: float  # t, or the smaller of the two sums of signed ranks
     p_value: float
-    n: int
+    n: int  # pairs without a missing score
+    # Smallest p-value that a test with this number of pairs can be expected to give: for signed
+    # ranks the exact minimum, and for t-tests that of a difference of four standard deviations. If
+    # it is not below the significance level, the test cannot distinguish a tie from a difference.
     min_p_value: float
 
 
@@ -62,24 +48,6 @@ def paired_t_test(a: ArrayLike, b: ArrayLike) -> PairedTestResult:
     The training sets of the folds of a cross-validation overlap, which makes this test too
     liberal; `corrected_resampled_t_test` takes the overlap into account.
 
-    Parameters
-    ----------
-    a, b : array-like of shape (n_folds,)
-        Scores of the two learners. Pairs with a NaN are ignored.
-
-    Returns
-    -------
-    PairedTestResult
-        With fewer than two pairs, the p-value is NaN. If all differences are equal, it is 1 if
-        they are zero, and otherwise 0 with an infinite statistic.
-
-    See Also
-    --------
-    corrected_resampled_t_test : Corrects for overlapping training sets.
-    wilcoxon : Does not assume normal differences.
-
-    Examples
-    --------
     >>> result = paired_t_test([0.81, 0.79, 0.83, 0.80], [0.78, 0.77, 0.82, 0.76])
     >>> round(result.statistic, 3), round(result.p_value, 3)
     (3.873, 0.03)
@@ -92,36 +60,16 @@ def corrected_resampled_t_test(
 ) -> PairedTestResult:
     """Test differences over resampled splits of one data set, whose training sets overlap.
 
-    Parameters
-    ----------
-    differences : array-like of shape (n_splits,)
-        Score of one learner minus the score of the other. NaN are ignored.
-    n_train, n_test : float
-        Number of training and test samples; means if the splits differ.
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52 (2003).
 
-    Returns
-    -------
-    PairedTestResult
-        Degenerate cases as in `paired_t_test`.
-
-    Notes
-    -----
-    The variance of the mean of n differences with variance s² is estimated by
-    (1/n + n_test/n_train) s² [1]_.
-
-    References
-    ----------
-    .. [1] C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52
-       (2003).
-
-    Examples
-    --------
     >>> result = corrected_resampled_t_test([0.03, 0.02, 0.01, 0.04], n_train=75, n_test=25)
     >>> round(result.statistic, 3), round(result.p_value, 3)
     (2.535, 0.085)
     """
     if not (n_train > 0 and n_test > 0):
         raise ValueError(f"n_train and n_test must be positive; got {n_train} and {n_test}.")
+    # They estimate the variance of the mean of n differences with variance s² by
+    # (1/n + n_test/n_train) s².
     return _t_test(_differences(differences, 0.0), overlap=n_test / n_train)
 
 
@@ -132,18 +80,6 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTestResult:
     pairs the p-value is exact, also with ties, for which `scipy.stats.wilcoxon` has only an
     approximation; beyond, it is the normal approximation with the variance corrected for ties.
 
-    Parameters
-    ----------
-    a, b : array-like of shape (n_pairs,)
-        Scores of the two learners. Pairs with a NaN are ignored.
-
-    Returns
-    -------
-    PairedTestResult
-        If all pairs are equal, the p-value is 1; without any pair, it is NaN.
-
-    Examples
-    --------
     >>> result = wilcoxon([0.9, 0.8, 0.7, 0.9, 0.6], [0.8, 0.6, 0.4, 0.5, 0.1])
     >>> result.p_value, result.min_p_value
     (0.0625, 0.0625)
@@ -159,55 +95,27 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> PairedTestResult:
     return PairedTestResult(float(differences.mean()), statistic, p_value, n, 2.0 ** (1 - n))
 
 
-def bonferroni(p_values: ArrayLike, n_tests: int | None = None) -> Floats:
-    """Adjust p-values for multiple tests by Bonferroni's method.
+def bonferroni(p_values: ArrayLike) -> Floats:
+    """Adjust p-values for multiple tests by Bonferroni's method; NaN are not counted.
 
-    Parameters
-    ----------
-    p_values : array-like
-        NaN stays NaN.
-    n_tests : int, optional
-        Number of tests; by default the number of p-values that are not NaN.
-
-    Returns
-    -------
-    ndarray
-        The p-values times `n_tests`, at most 1.
-
-    Examples
-    --------
     >>> bonferroni([0.01, 0.4, 0.02]).tolist()
     [0.03, 1.0, 0.06]
     """
     p = np.asarray(p_values, dtype=np.float64)
-    if n_tests is None:
-        n_tests = int(np.count_nonzero(~np.isnan(p)))
-    return np.minimum(p * n_tests, 1.0)
+    return np.minimum(p * np.count_nonzero(~np.isnan(p)), 1.0)
 
 
 @dataclass(frozen=True)
 class BestAndTies:
-    """The best learner on a data set, and its comparison with each other learner.
+    """The best learner on a data set, and its comparison with each other learner."""
 
-    Parameters
-    ----------
-    best : int or None
-        Index of the learner with the highest mean, the first of equals; None without scores.
-    tied : ndarray of shape (n_learners,) of bool
-        Whether a learner is the best one, has the same scores, or is not significantly different
-        from it by a test that could have detected a difference.
-    undecided : ndarray of shape (n_learners,) of bool
-        Whether a learner is not significantly different from the best one, but there are too few
-        folds for the test to detect a difference.
-    p_values : ndarray of shape (n_learners,)
-        Against the best learner, adjusted for the number of tests; NaN for the best learner and
-        where no test is possible.
-    """
-
-    best: int | None
+    best: int | None  # the first of equals; None without scores
+    # Of shape (n_learners,): the best one, and those that have the same scores or are not
+    # significantly different from it by a test that could have detected a difference.
     tied: NDArray[np.bool_]
+    # Of shape (n_learners,): there are too few folds for the test to detect a difference.
     undecided: NDArray[np.bool_]
-    p_values: Floats
+    p_values: Floats  # of shape (n_learners,), adjusted; NaN for the best one
 
 
 def best_and_ties(
@@ -220,22 +128,6 @@ def best_and_ties(
     smallest p-value that the test can be expected to give, see `PairedTestResult.min_p_value`,
     must be below `alpha` after the correction.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_folds, n_learners)
-        Higher is better. A fold without any score is ignored. A learner that lacks the score of
-        another fold is excluded: it is neither best, tied nor undecided.
-    test : callable, default=paired_t_test
-        Takes two arrays of scores and returns a `PairedTestResult`.
-    alpha : float, default=0.05
-        Significance level.
-
-    Returns
-    -------
-    BestAndTies
-
-    Examples
-    --------
     >>> scores = [[0.9, 0.89, 0.5], [0.8, 0.82, 0.4], [0.7, 0.68, 0.3]]
     >>> best_and_ties(scores).tied.tolist()
     [True, True, False]
@@ -272,21 +164,8 @@ def best_and_ties(
 
 
 def round_off(values: Floats, scores: Floats) -> Floats:
-    """Round values so that those that differ only by rounding errors are equal.
+    """Round values so that those that differ only by rounding errors of the scores are equal.
 
-    Parameters
-    ----------
-    values : ndarray
-        Differences or means of scores.
-    scores : ndarray
-        The scores from which they were computed; the largest one determines the precision.
-
-    Returns
-    -------
-    ndarray
-
-    Examples
-    --------
     >>> differences = np.array([0.3 - 0.2, 0.2 - 0.1])
     >>> differences.tolist(), round_off(differences, np.array([0.3, 0.2, 0.1])).tolist()
     ([0.09999999999999998, 0.1], [0.1, 0.1])

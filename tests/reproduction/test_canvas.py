@@ -3,29 +3,21 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install cordwood[plots]")
+pytest.importorskip("matplotlib", reason="the plots of the papers need matplotlib")
 
 
-from cordwood.compare.report._figure import (
-    bounding_boxes,
-    measure_axes,
-    new_figure,
-    save,
-    step_line,
-)
-from cordwood.compare.report.plots import plot_round_curves
-from cordwood.compare.stats.curves import RoundCurve
 from cordwood.exceptions import CordwoodError
+from reproduction.canvas import bounding_boxes, measure_axes, new_figure, save, step_line
+from reproduction.extra_trees_share import ShareScore, draw_shares
 
 
-def draw_rounds():
-    curve = RoundCurve((1, 4), train=(0.6, 0.8), test=(0.5, 0.8))
-    return plot_round_curves({"ada": curve, "lp": curve})
+def draw():
+    return draw_shares({"set": [ShareScore(0.0, 5, 0.6, 0.5), ShareScore(1.0, 5, 0.8, 0.7)]})
 
 
 def test_equal_figures_give_equal_files(tmp_path):
     for name in ("one.svg", "two.SVG"):
-        save(draw_rounds(), tmp_path / name)
+        save(draw(), tmp_path / name)
     content = (tmp_path / "one.svg").read_bytes()
     assert content == (tmp_path / "two.SVG").read_bytes()
     assert ET.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
@@ -33,7 +25,7 @@ def test_equal_figures_give_equal_files(tmp_path):
 
 def test_other_formats_raise(tmp_path):
     with pytest.raises(CordwoodError, match="plot.png: plots are written as SVG"):
-        save(draw_rounds(), tmp_path / "plot.png")
+        save(draw(), tmp_path / "plot.png")
     assert not list(tmp_path.iterdir())
 
 

@@ -26,13 +26,7 @@ _DISTANCES = (1.0, 2.0, 3.0, 4.5, 6.0)  # multiples of the smallest distance
 
 
 class Box(NamedTuple):
-    """A rectangle.
-
-    Parameters
-    ----------
-    left, bottom, right, top : float
-        Coordinates of its sides.
-    """
+    """A rectangle, by the coordinates of its sides."""
 
     left: float
     bottom: float
@@ -52,23 +46,10 @@ class Box(NamedTuple):
 
 
 def spread_labels(heights: ArrayLike, gap: float, low: float, high: float) -> NDArray[np.float64]:
-    """Move labels apart vertically, with the least sum of squared displacements.
+    """Move labels of ascending heights apart, with the least sum of squared displacements.
 
-    Parameters
-    ----------
-    heights : array-like of shape (n,)
-        Preferred heights in ascending order.
-    gap : float
-        Minimum distance between two labels.
-    low, high : float
-        Range of the heights; exceeded beyond `high` if there are too many labels.
+    Too many labels for the range exceed it beyond `high`.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
     >>> spread_labels([1.0, 1.0, 8.0], gap=2.0, low=-5.0, high=10.0).tolist()
     [0.0, 2.0, 8.0]
     """
@@ -88,26 +69,9 @@ def place_labels(
 ) -> list[Box]:
     """Choose a position for the label of each marker, greedily by the least overlap.
 
-    Parameters
-    ----------
-    markers : sequence of (x, y)
-        Positions of the markers.
-    sizes : sequence of (width, height)
-        Sizes of their labels.
-    frame : Box
-        Area that labels should not exceed.
-    distance : float
-        Smallest distance between a marker and its label; markers have half of it as radius.
-    obstacles : sequence of Box, default=()
-        Other areas that labels should not overlap.
+    Labels should stay in the frame, beside the obstacles, and at least `distance` from their
+    marker, whose radius is half of that.
 
-    Returns
-    -------
-    list of Box
-        Position of each label.
-
-    Examples
-    --------
     >>> place_labels([(0, 0)], [(4, 2)], Box(-9, -9, 9, 9), distance=1)
     [Box(left=1.0, bottom=-1.0, right=5.0, top=1.0)]
     """

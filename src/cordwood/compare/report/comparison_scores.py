@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from cordwood.compare.report.rendering import format_seconds
+from cordwood.compare.report.comparison_summary import ComparisonSummary
+from cordwood.compare.report.rendering import describe_test, format_score
+from cordwood.compare.stats.comparison import Cell
 from cordwood.reports.blocks import (
+    MISSING,
     Block,
     Chart,
     Charts,
@@ -17,41 +19,34 @@ from cordwood.reports.blocks import (
     text_table,
 )
 from cordwood.reports.charts import Estimate, interval_chart
-from cordwood.reports.wording import count, join_names
+from cordwood.reports.wording import count, format_seconds, join_names
 
-_TEST_NAMES = {
-    "paired_t": "paired t-test",
-    "corrected_t": "corrected resampled t-test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-}
-_MARKS = {"best": "best", "tied": "tied", "undecided": "undecided", "": ""}
 _MAX_NAMES = 4
-_MISSING = "–"
 
 
-def score_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def score_blocks(summary: ComparisonSummary) -> list[Block]:
     """Return one table per metric, and the result of the tests on each data set."""
     blocks: list[Block] = []
-    for metric, name in summary["metrics"].items():
+    for metric, name in summary.metrics.items():
         blocks.append(_score_table(summary, metric, name))
-        if len(summary["datasets"]) > 1:
+        if len(summary.datasets) > 1:
             blocks.append(
-                Steps([describe_dataset(summary, metric, each) for each in summary["datasets"]])
+                Steps([describe_dataset(summary, metric, each) for each in summary.datasets])
             )
     return blocks
 
 
-def _score_table(summary: Mapping[str, Any], metric: str, name: str) -> DataTable:
-    scores, means = summary["scores"][metric], summary["means"][metric]
-    several = len(summary["datasets"]) > 1
-    n_common = max(row["n_datasets"] for row in means.values())
+def _score_table(summary: ComparisonSummary, metric: str, name: str) -> DataTable:
+    scores, means = summary.scores[metric], summary.means[metric]
+    several = len(summary.datasets) > 1
+    n_common = max(row.n_datasets for row in means.values())
     published = [
         dataset
-        for dataset in summary["datasets"]
-        if any(cell["published"] is not None for cell in scores[dataset].values())
+        for dataset in summary.datasets
+        if any(cell.published is not None for cell in scores[dataset].values())
     ]
     columns = [TableColumn("learner")]
-    for dataset in summary["datasets"]:
+    for dataset in summary.datasets:
         columns.append(TableColumn(dataset, "number"))
         if dataset in published:
             columns.append(TableColumn(f"{dataset}, published", "number"))
@@ -66,16 +61,16 @@ def _score_table(summary: Mapping[str, Any], metric: str, name: str) -> DataTabl
     rows = []
     for learner in _order_learners(summary, metric):
         row = [Entry(learner)]
-        for dataset in summary["datasets"]:
+        for dataset in summary.datasets:
             cell = scores[dataset][learner]
             row.append(_score_entry(cell))
             if dataset in published:
-                row.append(_number(cell["published"], 100))
+                row.append(_number(cell.published, 100))
         if n_common and several:
-            row += [_number(means[learner]["mean"], 100), _number(means[learner]["rank"])]
+            row += [_number(means[learner].mean, 100), _number(means[learner].rank)]
         elif not several:
-            times = summary["seconds"][summary["datasets"][0]][learner]
-            row += [_seconds(times["fit"]), _seconds(times["predict"])]
+            times = summary.seconds[summary.datasets[0]][learner]
+            row += [_seconds(times.fit), _seconds(times.predict)]
         rows.append(row)
     return DataTable(
         caption=f"{name}, %: mean ± standard deviation over the folds",
@@ -85,41 +80,41 @@ def _score_table(summary: Mapping[str, Any], metric: str, name: str) -> DataTabl
     )
 
 
-def _order_learners(summary: Mapping[str, Any], metric: str) -> list[str]:
+def _order_learners(summary: ComparisonSummary, metric: str) -> list[str]:
     """Return the learners from the best to the worst mean score, incomplete ones last."""
-    means = summary["means"][metric]
+    means = summary.means[metric]
     return sorted(
-        summary["learners"],
-        key=lambda name: -math.inf if means[name]["mean"] is None else means[name]["mean"],
+        summary.learners,
+        key=lambda name: -math.inf if math.isnan(means[name].mean) else means[name].mean,
         reverse=True,
     )
 
 
-def _explain_marks(summary: Mapping[str, Any]) -> str:
+def _explain_marks(summary: ComparisonSummary) -> str:
     cells = [
         cell
-        for by_dataset in summary["scores"].values()
+        for by_dataset in summary.scores.values()
         for by_learner in by_dataset.values()
         for cell in by_learner.values()
     ]
     sentences = [
         "Bold: the best learner of a data set, and those tied with it, which do not differ from it "
-        f"significantly ({name_test(summary)})."
+        f"significantly ({describe_test(summary.test, summary.alpha)})."
     ]
-    if any(cell["mark"] == "undecided" for cell in cells):
+    if any(cell.mark == "undecided" for cell in cells):
         sentences.append(
             "Undecided: not significantly different, but there are too few folds for the test to "
             "find a difference."
         )
-    if any(cell["n"] < cell["n_planned"] for cell in cells):
+    if any(cell.n < cell.n_planned for cell in cells):
         sentences.append(
             "(3 of 5): number of finished folds; such a learner is excluded from ties, means and "
             "ranks."
         )
     n_common = max(
-        row["n_datasets"] for by_learner in summary["means"].values() for row in by_learner.values()
+        row.n_datasets for by_learner in summary.means.values() for row in by_learner.values()
     )
-    n_datasets = len(summary["datasets"])
+    n_datasets = len(summary.datasets)
     if not n_common:
         sentences.append(
             "There are no means and ranks, because no data set is complete for all learners."
@@ -131,24 +126,24 @@ def _explain_marks(summary: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def describe_dataset(summary: Mapping[str, Any], metric: str, dataset: str) -> str:
+def describe_dataset(summary: ComparisonSummary, metric: str, dataset: str) -> str:
     """Return the result of the significance tests on one data set as a sentence."""
-    cells = summary["scores"][metric][dataset]
-    name = summary["metrics"][metric]
+    cells = summary.scores[metric][dataset]
+    name = summary.metrics[metric]
     by_mark: dict[str, list[str]] = {"best": [], "tied": [], "undecided": [], "": []}
     for learner, cell in cells.items():
-        if cell["mark"] or cell["n"] == cell["n_planned"]:
-            by_mark[cell["mark"]].append(learner)
+        if cell.mark or cell.n == cell.n_planned:
+            by_mark[cell.mark].append(learner)
     if not by_mark["best"]:
         return f"{dataset}: no learner has finished all folds."
     (best,) = by_mark["best"]
-    parts = [f"{dataset}: {best} has the highest {name} ({100 * cells[best]['mean']:.2f} %)"]
+    parts = [f"{dataset}: {best} has the highest {name} ({100 * cells[best].mean:.2f} %)"]
     if by_mark["tied"]:
         parts.append(
             f"{join_names(by_mark['tied'], _MAX_NAMES)} {differ(by_mark['tied'], 'not ')} from it"
         )
     if by_mark["undecided"]:
-        n = cells[best]["n"]
+        n = cells[best].n
         parts.append(
             f"{count(n, 'fold')} {'is' if n == 1 else 'are'} too few to distinguish "
             f"{join_names(by_mark['undecided'], _MAX_NAMES)} from it"
@@ -159,7 +154,7 @@ def describe_dataset(summary: Mapping[str, Any], metric: str, dataset: str) -> s
         parts.append(f"{which} {'is' if len(worse) == 1 else 'are'} significantly worse")
     elif not by_mark["undecided"] and len(cells) > 1:
         parts.append("no learner is significantly worse")
-    n_missing = sum(cell["n"] < cell["n_planned"] for cell in cells.values())
+    n_missing = sum(cell.n < cell.n_planned for cell in cells.values())
     if n_missing:
         parts.append(f"{count(n_missing, 'learner')} with missing folds not compared")
     return "; ".join(parts) + "."
@@ -171,13 +166,13 @@ def differ(names: Sequence[str], negation: str) -> str:
     return f"{auxiliary} {negation}differ significantly"
 
 
-def interval_blocks(summary: Mapping[str, Any]) -> list[Block]:
+def interval_blocks(summary: ComparisonSummary) -> list[Block]:
     """Return one figure of means with error bars per metric and data set."""
     blocks: list[Block] = []
-    for metric, name in summary["metrics"].items():
+    for metric, name in summary.metrics.items():
         charts = [
             chart
-            for dataset in summary["datasets"]
+            for dataset in summary.datasets
             if (chart := _interval_chart(summary, metric, name, dataset)) is not None
         ]
         if charts:
@@ -196,23 +191,19 @@ def interval_blocks(summary: Mapping[str, Any]) -> list[Block]:
 
 
 def _interval_chart(
-    summary: Mapping[str, Any], metric: str, name: str, dataset: str
+    summary: ComparisonSummary, metric: str, name: str, dataset: str
 ) -> Chart | None:
-    cells = {
-        learner: cell
-        for learner, cell in summary["scores"][metric][dataset].items()
-        if cell["mean"] is not None
-    }
+    cells = {learner: cell for learner, cell in summary.scores[metric][dataset].items() if cell.n}
     if not cells:
         return None
-    order = sorted(cells, key=lambda learner: -cells[learner]["mean"])
+    order = sorted(cells, key=lambda learner: -cells[learner].mean)
     rows = {}
     for learner in order:
         cell = cells[learner]
-        error = 100 * (cell["sd"] or 0.0) / math.sqrt(cell["n"])
-        mean = 100 * cell["mean"]
+        error = 100 * finite(cell.sd) / math.sqrt(cell.n)
+        mean = 100 * cell.mean
         rows[learner] = Estimate(mean, mean - error, mean + error)
-    tied = [learner for learner in order if cells[learner]["mark"] in ("best", "tied")]
+    tied = [learner for learner in order if cells[learner].mark in ("best", "tied")]
     has_errors = any(row.high > row.low for row in rows.values())
     title = f"{dataset}: {name}"
     svg = interval_chart(
@@ -231,7 +222,7 @@ def _interval_chart(
         title,
         ["learner", "mean, %", "standard error", "folds"],
         [
-            [learner, row.value, row.high - row.value, cells[learner]["n"]]
+            [learner, row.value, row.high - row.value, cells[learner].n]
             for learner, row in rows.items()
         ],
     )
@@ -257,34 +248,23 @@ def _describe_intervals(rows: Mapping[str, Estimate], tied: Sequence[str]) -> st
     return sentence
 
 
-def name_test(summary: Mapping[str, Any]) -> str:
-    """Return the name of the significance test with its level."""
-    return (
-        f"{_TEST_NAMES[summary['test']]} with Bonferroni's correction, significance level "
-        f"{100 * summary['alpha']:g} %"
-    )
-
-
-def _score_entry(cell: Mapping[str, Any]) -> Entry:
-    if cell["mean"] is None:
-        return Entry(_MISSING, sort="")
-    text = f"{100 * cell['mean']:.2f}"
-    if cell["sd"] is not None:
-        text += f" ± {100 * cell['sd']:.2f}"
-    if cell["n"] < cell["n_planned"]:
-        failed = f", {cell['n_failed']} failed" if cell["n_failed"] else ""
-        text += f" ({cell['n']} of {cell['n_planned']}{failed})"
-    return Entry(
-        text,
-        sort=cell["mean"],
-        strong=cell["mark"] in ("best", "tied"),
-        mark=_MARKS[cell["mark"]],
-    )
+def _score_entry(cell: Cell) -> Entry:
+    if not cell.n:
+        return MISSING
+    formatted = format_score(cell)
+    return Entry(formatted.text, sort=cell.mean, strong=formatted.bold, mark=cell.mark)
 
 
 def _number(value: float | None, factor: float = 1.0) -> Entry:
-    return Entry(_MISSING, sort="") if value is None else Entry(f"{factor * value:.2f}", sort=value)
+    if value is None or math.isnan(value):
+        return MISSING
+    return Entry(f"{factor * value:.2f}", sort=value)
 
 
-def _seconds(value: float | None) -> Entry:
-    return Entry(_MISSING, sort="") if value is None else Entry(format_seconds(value), sort=value)
+def _seconds(value: float) -> Entry:
+    return MISSING if math.isnan(value) else Entry(format_seconds(value), sort=value)
+
+
+def finite(value: float) -> float:
+    """Return a standard deviation, or 0 if it is not known."""
+    return 0.0 if math.isnan(value) else value

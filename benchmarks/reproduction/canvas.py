@@ -1,6 +1,6 @@
 """Helpers for matplotlib figures: style, measurements in pixels, reproducible SVG files.
 
-Requires matplotlib, which the extra ``plots`` installs.
+Requires matplotlib, which the dependency group ``bench`` installs.
 """
 
 import os
@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from cordwood._base import atomic
-from cordwood.compare.report._label_placement import Box
 from cordwood.exceptions import CordwoodError
+from cordwood.reports.label_placement import Box
 
 # The Okabe-Ito palette for color-blind readers, without yellow, which is hard to see on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cordwood.compare.report._label_placement import Box, place_labels, spread_labels
+from cordwood.reports.label_placement import Box, place_labels, spread_labels
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=9).map(sorted))
