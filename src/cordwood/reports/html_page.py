@@ -43,20 +43,20 @@ def render_svg(chart: Chart) -> str:
     """Render a chart with its title as an SVG file, in the light theme."""
     found = re.match(r'<svg viewBox="0 0 (\S+) (\S+)"', chart.svg)
     assert found is not None
-    width, height = float(found[1]), float(found[2])
-    frame = (-_MARGIN, -_TITLE_HEIGHT, width + 2 * _MARGIN, height + _TITLE_HEIGHT + _MARGIN)
-    left, top, *size = (f"{value:g}" for value in frame)
+    width, height = float(found[1]) + 2 * _MARGIN, float(found[2]) + _TITLE_HEIGHT + _MARGIN
     title = escape(printable(shorten(chart.title, int(width / _TITLE_LETTER))))
-    inner = chart.svg.replace("<svg ", f'<svg width="{width:g}" height="{height:g}" ', 1)
-    return (
-        '<?xml version="1.0" encoding="utf-8"?>\n'
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left} {top} {size[0]} {size[1]}" '
-        f'width="{_ZOOM * frame[2]:g}" height="{_ZOOM * frame[3]:g}" font-family="sans-serif">\n'
-        f"<style>{_svg_style()}</style>\n"
-        f'<rect x="{left}" y="{top}" width="{size[0]}" height="{size[1]}" fill="#fff"/>\n'
-        f'<text y="-14" class="title">{title}</text>\n'
-        f"{inner}\n</svg>\n"
-    )
+    # The chart keeps its place: title and margins have negative coordinates.
+    inner = chart.svg.replace("<svg ", f'<svg width="{found[1]}" height="{found[2]}" ', 1)
+    return f"""<?xml version="1.0" encoding="utf-8"?>
+<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" \
+width="{_ZOOM * width:g}" height="{_ZOOM * height:g}" \
+viewBox="{-_MARGIN:g} {-_TITLE_HEIGHT:g} {width:g} {height:g}">
+<style>{_svg_style()}</style>
+<rect x="{-_MARGIN:g}" y="{-_TITLE_HEIGHT:g}" width="100%" height="100%" fill="#fff"/>
+<text y="-14" class="title">{title}</text>
+{inner}
+</svg>
+"""
 
 
 @cache

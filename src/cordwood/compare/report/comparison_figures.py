@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from cordwood.compare.report.comparison_scores import differ, finite
+from cordwood.compare.report.comparison_scores import describe_ties, finite
 from cordwood.compare.report.comparison_summary import (
     ComparisonSummary,
     DatasetCurves,
@@ -20,8 +20,6 @@ from cordwood.reports.charts import (
     time_chart,
 )
 from cordwood.reports.wording import format_seconds, join_names
-
-_MAX_NAMES = 4
 
 
 def draw_ranks(summary: ComparisonSummary, metric: str) -> Chart | None:
@@ -66,7 +64,7 @@ def _describe_ranks(found: RankSummary, alpha: float) -> str:
     if others:
         sentences.append(
             f"{order[0]} has the best average rank, {ranks[order[0]]:.2f}; "
-            f"{join_names(others, _MAX_NAMES)} {differ(others, 'not ')} from it."
+            f"{describe_ties(others)} from it."
         )
     else:
         sentences.append(

@@ -139,9 +139,7 @@ def describe_dataset(summary: ComparisonSummary, metric: str, dataset: str) -> s
     (best,) = by_mark["best"]
     parts = [f"{dataset}: {best} has the highest {name} ({100 * cells[best].mean:.2f} %)"]
     if by_mark["tied"]:
-        parts.append(
-            f"{join_names(by_mark['tied'], _MAX_NAMES)} {differ(by_mark['tied'], 'not ')} from it"
-        )
+        parts.append(f"{describe_ties(by_mark['tied'])} from it")
     if by_mark["undecided"]:
         n = cells[best].n
         parts.append(
@@ -160,10 +158,10 @@ def describe_dataset(summary: ComparisonSummary, metric: str, dataset: str) -> s
     return "; ".join(parts) + "."
 
 
-def differ(names: Sequence[str], negation: str) -> str:
-    """Return whether learners differ significantly, as a predicate of a sentence."""
+def describe_ties(names: Sequence[str]) -> str:
+    """Return that learners do not differ significantly, as the beginning of a sentence."""
     auxiliary = "does" if len(names) == 1 else "do"
-    return f"{auxiliary} {negation}differ significantly"
+    return f"{join_names(names, _MAX_NAMES)} {auxiliary} not differ significantly"
 
 
 def interval_blocks(summary: ComparisonSummary) -> list[Block]:
