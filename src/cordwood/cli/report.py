@@ -25,6 +25,7 @@ from cordwood.reports import Report, dataset_report, model_report
 from cordwood.reports.dataset_summary import DatasetSummary
 from cordwood.reports.hub_card import to_hub_card
 from cordwood.reports.model_records import ModelSummary
+from cordwood.reports.model_summary import Provenance
 from cordwood.reports.report import check_format
 
 MODEL_SUFFIX = ".cordwood"
@@ -76,13 +77,13 @@ def write_model_report(
 ) -> Report[ModelSummary]:
     """Make the report of a model in the file `path` with progress bars, and write it to `target`.
 
-    `facts` are further arguments of `model_report`.
+    `facts` are further fields of `Provenance`.
     """
     # Model files do not contain n_jobs.
     all_cores = parallel_config("threading", n_jobs=-1)
     with console.bars() as bars, all_cores, model_errors(path):
         progress = None if bars is None else bars.update
-        made = model_report(model, samples, name=path.stem, progress=progress, **facts)
+        made = model_report(model, samples, Provenance(name=path.stem, **facts), progress)
     made.save(target)
     show_written(console, target)
     return made
@@ -118,7 +119,7 @@ def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
         path,
         args.output,
         card=card,
-        data_name=args.data,
+        data=args.data,
         curve=curve,
     )
     evaluation = model.evaluation_

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +26,7 @@ from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.cli.outputs import check_target
+from cordwood.cli.report import check_report_target, write_model_report
 from cordwood.cli.table_columns import list_features, read_table
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -104,7 +104,10 @@ def train(args: Train) -> None:
         show_expected_scores(console, model.evaluation_, is_tuned=is_tuned)
     console.field("wrote", f"{target} ({target.stat().st_size / 1e6:,.2f} MB)")
     if args.report is not None:
-        _write_report(console, model, data, target, args.report)
+        card = persist.read_model_card(target)
+        write_model_report(
+            console, model, data.samples, target, args.report, card=card, data=source.name
+        )
     console.field("next", f"cordwood predict {target} NEW-DATA")
     console.print_json(_to_record(args, model, data, cost, target, has_scores=has_scores))
 
@@ -115,18 +118,13 @@ def _check_options(args: Train, target: Path) -> None:
     _check_savable(args.recipe)
     check_target(target, inputs=args.data)
     if args.report is not None:
-        _import_reports().check_report_target(args.report, inputs=args.data)
+        check_report_target(args.report, inputs=args.data)
     if args.language is not None:
         check_language(args.language)
     check_decision(args)
     settings = parse_settings(args.set)
     given = {name: settings[name] for name in ("encoder", "lexicon") if name in settings}
     _check_pretrained(replace(args, **given))
-
-
-def _import_reports() -> Any:
-    """Import reports only if they are needed, because they import the comparisons."""
-    return import_module("cordwood.cli.report")
 
 
 def _read(console: Console, args: Train, source: Source) -> _Data:
@@ -214,20 +212,6 @@ def _format_members(members: Sequence[MemberRecord]) -> str:
     )
     dropped = ", ".join(each.name for each in members if each.is_pruned)
     return f"{kept}; dropped for little effect on the log loss: {dropped}" if dropped else kept
-
-
-def _write_report(
-    console: Console, model: TextClassifier, data: _Data, target: Path, path: Path
-) -> None:
-    _import_reports().write_model_report(
-        console,
-        model,
-        data.samples,
-        target,
-        path,
-        card=persist.read_model_card(target),
-        data_name=data.source.name,
-    )
 
 
 def _to_record(
