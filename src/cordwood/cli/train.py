@@ -201,8 +201,8 @@ def _format_members(members: Sequence[MemberRecord]) -> str:
 
     Examples
     --------
-    >>> nbsvm = MemberRecord("nbsvm", 1.432, False, "cv")
-    >>> _format_members([nbsvm, nbsvm._replace(name="nb", is_pruned=True)])
+    >>> weights = {"nbsvm": 1.432, "knn": 0.004, "nb": None}
+    >>> _format_members([MemberRecord(k, w, w is None, "cv") for k, w in weights.items()])
     'nbsvm (weight 1.43); dropped for little effect on the log loss: nb'
     """
     kept = ", ".join(

@@ -271,7 +271,9 @@ def _without_records(model: Any, *, has_groups: bool) -> Any:
     """Clone a model, without what takes time and does not affect probabilities."""
     fresh = clone(model)
     params = fresh.get_params()
-    changed = {name: False for name in params if name.split("__")[-1] == "check_leakage"}
+    changed: dict[str, Any] = {
+        name: False for name in params if name.split("__")[-1] == "check_leakage"
+    }
     if {"oof", "decision"} <= params.keys():  # a TextClassifier
         changed["decision"] = None
         # Without out-of-fold predictions, it rejects groups that its estimator does not use.
