@@ -112,6 +112,7 @@ def test_optimized_decisions_are_stored_and_applied(command):
         (("--cost", "none.csv"), 2, "--optimize cost and --cost FILE require each other"),
         (("--positive", "spam"), 2, "--positive requires --optimize"),
         (("--class-weight", "balanced"), 1, "recipe 'knn' cannot use sample weights"),
+        (("--optimize", "f1", "--positive", "eggs"), 1, "--positive 'eggs' is not a class"),
         (("--cost", "none.csv", "--optimize", "cost"), 1, "cannot read the cost matrix"),
     ],
 )
@@ -136,6 +137,13 @@ def test_an_optimized_decision_has_scores_and_confidence(command):
     assert found["scores"]["scores"]["accuracy"]["value"] == scores["accuracy"]["value"]
     members = json.loads(command("explain", "mails.cordwood", "--text", "offer", "--json").out)
     assert len(members["explanations"][0]["members"]) == 4
+
+
+def test_decisions_are_checked_before_the_training(command, monkeypatch):
+    monkeypatch.setattr("cordwood.classifier.text_classifier.build_model", None)
+    write_csv("news.csv", [(text, labels[0]) for text, labels in make_samples()])
+    err = command("train", "news.csv", "--optimize", "f1", code=1).err
+    assert "--optimize f1 requires two classes; got 3" in err
 
 
 def test_options_of_one_label_are_errors_for_several(command):

@@ -183,6 +183,35 @@ def check_decision(decision: Any) -> Decision | None:
     )
 
 
+def check_classes(decision: Decision | None, classes: NDArray[Any], *, is_multilabel: bool) -> None:
+    """Raise, before anything is fitted, if a decision does not apply to the classes."""
+    if decision is None:
+        return
+    objective = "threshold" if decision.optimize is None else f"optimize={decision.optimize!r}"
+    if is_multilabel:
+        if decision.optimize in ("precision", "cost") or decision.pos_label is not None:
+            name = objective if decision.pos_label is None else "pos_label"
+            raise CordwoodError(f"{name} requires one label per sample; omit it")
+        return
+    if decision.min_labels is not None:
+        raise CordwoodError("min_labels requires several labels per sample; omit it")
+    is_threshold = decision.optimize in ("f1", "precision") or decision.threshold is not None
+    if is_threshold and len(classes) > 2:
+        raise CordwoodError(
+            f"{objective} requires two classes; got {len(classes)}, so use 'macro_f1' or 'cost'"
+        )
+    if decision.pos_label is not None:
+        if not is_threshold and decision.optimize is None:
+            raise CordwoodError("pos_label requires optimize or threshold; omit it")
+        if is_threshold and decision.pos_label not in classes.tolist():
+            known = ", ".join(map(repr, classes.tolist()))
+            raise CordwoodError(
+                f"pos_label {decision.pos_label!r} is not a class; classes: {known}"
+            )
+    if decision.optimize == "cost":
+        _check_costs(decision, len(classes))
+
+
 def tune_decision(
     decision: Decision | None, oof: OOFPredictions, sample_weight: Floats | None
 ) -> TunedDecision:
@@ -191,11 +220,7 @@ def tune_decision(
     weights = np.ones(len(oof)) if sample_weight is None else sample_weight
     if oof.is_multilabel:
         return _tune_labels(decision, oof, weights)
-    if decision.min_labels is not None:
-        raise CordwoodError("min_labels requires several labels per sample; omit it")
     if decision.optimize is None and decision.threshold is None:
-        if decision.pos_label is not None:
-            raise CordwoodError("pos_label requires optimize or threshold; omit it")
         return TunedDecision()
     if decision.optimize == "cost":
         costs = _check_costs(decision, len(oof.classes))
@@ -211,19 +236,11 @@ def tune_decision(
 def _tune_threshold(decision: Decision, oof: OOFPredictions, weights: Floats) -> TunedDecision:
     """Choose the threshold of the positive class of two."""
     classes = oof.classes.tolist()
-    if len(classes) > 2:
-        what = "threshold" if decision.optimize is None else f"optimize={decision.optimize!r}"
-        raise CordwoodError(
-            f"{what} requires two classes; got {len(classes)}, so use 'macro_f1' or 'cost'"
-        )
     if decision.pos_label is None:
         counts = np.bincount(oof.y, minlength=2)
         positive = int(len(counts) - 1 - counts[::-1].argmin())  # of equal classes, the second
-    elif decision.pos_label in classes:
-        positive = classes.index(decision.pos_label)
     else:
-        known = ", ".join(map(repr, classes))
-        raise CordwoodError(f"pos_label {decision.pos_label!r} is not a class; classes: {known}")
+        positive = classes.index(decision.pos_label)
     proba, is_positive = oof.proba[:, positive], oof.y == positive
     score: float | None = None
     if decision.threshold is not None:
@@ -249,9 +266,6 @@ def _tune_threshold(decision: Decision, oof: OOFPredictions, weights: Floats) ->
 
 def _tune_labels(decision: Decision, oof: OOFPredictions, weights: Floats) -> TunedDecision:
     """Choose the thresholds of several labels per sample."""
-    if decision.optimize in ("precision", "cost") or decision.pos_label is not None:
-        name = "pos_label" if decision.pos_label is not None else f"optimize={decision.optimize!r}"
-        raise CordwoodError(f"{name} requires one label per sample; omit it")
     Y = np.asarray(oof.y, bool)
     n_labels = Y.shape[1]
     if decision.threshold is None:

@@ -1,6 +1,8 @@
 """Options of decisions: what `train` optimizes, and what `predict` leaves undecided."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -47,6 +49,16 @@ def check_decision(args: Train) -> None:
             "--optimize must be f1, macro_f1, cost, or precision=P with P between 0 and 1; got "
             f"{args.optimize}"
         )
+
+
+@contextmanager
+def decision_errors() -> Iterator[None]:
+    """Name the options in errors of a decision that does not apply to the data."""
+    try:
+        yield
+    except CordwoodError as error:
+        message = re.sub(r"optimize='(\w+)'", r"--optimize \1", str(error))
+        raise type(error)(message.replace("pos_label", "--positive")) from error
 
 
 def make_rule(args: Predict, model: TextClassifier) -> ConfidenceRule:

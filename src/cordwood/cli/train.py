@@ -19,7 +19,7 @@ from cordwood.audit.dataset_check import Finding
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console, count
-from cordwood.cli.decisions import check_decision, make_decision
+from cordwood.cli.decisions import check_decision, decision_errors, make_decision
 from cordwood.cli.expected_scores import add_baselines, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
@@ -150,7 +150,7 @@ def _fit(
     console: Console, args: Train, model: TextClassifier, samples: Corpus | FeatureMatrix
 ) -> _Cost:
     start, memory = time.perf_counter(), PeakMemory()
-    with console.progress("training"):
+    with console.progress("training"), decision_errors():
         model.fit(samples, groups=samples.groups if args.group else None)
     seconds = time.perf_counter() - start
     return _Cost(seconds, effective_n_jobs(model.n_jobs), memory.read())
