@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -203,6 +203,8 @@ def estimate_learning_curve(
     >>> curve.sizes
     (143, 258, 459, 804, 1437)
     """
+    if any(isinstance(each, set | frozenset) or np.ndim(each) for each in cast(Any, y)):
+        raise ValueError("A learning curve requires one label per sample.")
     labels = np.asarray(y)
     if scoring not in SCORINGS:
         raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}; got {scoring!r}.")
