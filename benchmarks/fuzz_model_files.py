@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from cordwood.api import train
+from cordwood.confidence.out_of_scope import fit_scope, scope_p_values
 from sklearn.pipeline import Pipeline
 
 from cordwood import persist, recipes
-from cordwood.api import train
-from cordwood.confidence.out_of_scope import fit_scope, scope_p_values
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError, ModelFileError
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
