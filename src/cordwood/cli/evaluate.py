@@ -1,6 +1,5 @@
 """`cordwood evaluate`: evaluate a model on labelled samples."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,9 @@ from cordwood.cli.commands import Evaluate
 from cordwood.cli.console import Console, count
 from cordwood.cli.expected_scores import summarize_scores
 from cordwood.cli.inputs import Source
-from cordwood.cli.models import load_model, model_errors
+from cordwood.cli.models import load_model, model_errors, read_labelled
 from cordwood.cli.show_scores import show_scores
-from cordwood.cli.table_columns import join_texts, list_features
+from cordwood.cli.table_columns import list_features
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
@@ -28,15 +27,8 @@ def evaluate(args: Evaluate) -> None:
         raise typer.BadParameter("--group has no effect: evaluate neither splits nor fits; omit it")
     source = Source(data=args.data, options=args, subset=args.subset)
     model, card = load_model(args.model)
-    roles = model.columns_
-    source = source.with_columns(card.columns)
-    if roles is not None:
-        source = replace(source, extra_columns=roles.names)
-    samples = source.read(console, two_classes=False)
-    if roles is not None and isinstance(samples, Corpus):
-        samples = join_texts(samples, roles)
-    source.show(console, samples)
-    overlap = _find_overlap(samples, card, roles)
+    samples = read_labelled(console, source, model, card)
+    overlap = _find_overlap(samples, card, model.columns_)
     if args.strict and overlap.message:
         raise DataError(f"{overlap.message}; use other samples, or evaluate without --strict")
     # Model files do not contain n_jobs.

@@ -1,7 +1,7 @@
 """`cordwood explain`: explain predictions, or the words of each class."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,9 @@ from cordwood.cli.commands import Explain
 from cordwood.cli.console import Console, count
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
-from cordwood.cli.models import load_model
+from cordwood.cli.models import load_model, match_source
 from cordwood.cli.options import LabelledReadOptions, ReadOptions
 from cordwood.cli.outputs import check_target
-from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.explain import (
@@ -29,6 +28,7 @@ from cordwood.explain import (
     MemberExplanation,
 )
 from cordwood.explain.html import render_page
+from cordwood.persist import ModelCard
 
 _BATCH_SIZE = 100
 _MAX_NEIGHBORS = 3
@@ -56,11 +56,11 @@ def explain(args: Explain) -> None:
         return
     texts: Sequence[str] | Corpus
     if model.columns_ is not None:
-        texts = _read_rows(args, console, card, model.columns_)
+        texts = _read_rows(args, console, model, card)
     elif args.data is None:
         texts = list(args.text or ())
     else:
-        texts = _read(args, console, card, args.limit)
+        texts = _read(args, console, model, card, args.limit)
     explainer = model.make_explainer()
     with console.progress("explaining") as progress:
         found = []
@@ -88,9 +88,11 @@ def _find_labels(model: TextClassifier, given: Sequence[str] | None) -> list[Any
     return [known[label] for label in given or ()]
 
 
-def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list[str]:
+def _read(
+    args: Explain, console: Console, model: TextClassifier, card: ModelCard, limit: int | None
+) -> list[str]:
     """Read the first texts of DATA."""
-    source = Source(data=str(args.data), options=args).with_columns(card.columns)
+    source = match_source(Source(data=str(args.data), options=args), model, card)
     texts: list[str] = []
     with console.progress(f"reading {args.data}") as progress:
         for batch in iter_batches(source.open(progress), _BATCH_SIZE):
@@ -102,7 +104,7 @@ def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list
     return list(islice(texts, limit))
 
 
-def _read_labelled(args: Explain, console: Console, card: Any) -> Corpus:
+def _read_labelled(args: Explain, console: Console, card: ModelCard) -> Corpus:
     """Read all texts of DATA and their labels."""
     # In `Explain`, `label` are the classes to explain; the column of the labels is the model's.
     given = {each.name: getattr(args, each.name) for each in fields(ReadOptions)}
@@ -113,13 +115,13 @@ def _read_labelled(args: Explain, console: Console, card: Any) -> Corpus:
     return samples
 
 
-def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -> Corpus:
+def _read_rows(args: Explain, console: Console, model: TextClassifier, card: ModelCard) -> Corpus:
     """Read the first rows of a table."""
     if args.data is None:
         raise typer.BadParameter("the model needs the columns of a table; give DATA")
-    source = Source(data=str(args.data), options=args).with_columns(card.columns)
+    source = match_source(Source(data=str(args.data), options=args), model, card)
     with console.progress(f"reading {args.data}") as progress:
-        samples = replace(source, extra_columns=roles.names).open(progress)
+        samples = source.open(progress)
         batch = next(iter_batches(samples, args.limit or _BATCH_SIZE))
     if not isinstance(batch, Corpus):
         raise DataError(f"{args.data}: the model needs a table with columns")
@@ -127,7 +129,7 @@ def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -
 
 
 def _explain_classes(
-    args: Explain, console: Console, model: TextClassifier, card: Any, labels: list[Any]
+    args: Explain, console: Console, model: TextClassifier, card: ModelCard, labels: list[Any]
 ) -> None:
     texts: Any = None
     true_labels = None
@@ -135,7 +137,7 @@ def _explain_classes(
         texts = _read_labelled(args, console, card)
         true_labels = texts.labels
     elif args.data is not None:
-        texts = _read(args, console, card, None)
+        texts = _read(args, console, model, card, None)
     with console.progress("explaining") as progress:
         found = model.explain_classes(texts, true_labels, n_words=args.top, progress=progress)
     console.print(found.note)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Audit, Curve, Train
 from cordwood.cli.console import Console
 from cordwood.cli.encoder_option import find_encoder
+from cordwood.cli.inputs import Source
 from cordwood.cli.options import parse_settings
+from cordwood.cli.table_columns import join_texts
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, ModelFileError
@@ -65,6 +68,26 @@ def load_model(path: Path) -> tuple[TextClassifier, ModelCard]:
             "`cordwood train` or TextClassifier.save"
         )
     return model, card
+
+
+def match_source(source: Source, model: TextClassifier, card: ModelCard) -> Source:
+    """Return a source that reads the columns of a model, unless others were given."""
+    source = source.with_columns(card.columns)
+    if model.columns_ is None:
+        return source
+    return replace(source, extra_columns=model.columns_.names)
+
+
+def read_labelled(
+    console: Console, source: Source, model: TextClassifier, card: ModelCard
+) -> Corpus | FeatureMatrix:
+    """Read and show labelled samples with the columns of a model."""
+    source = match_source(source, model, card)
+    samples = source.read(console, two_classes=False)
+    if model.columns_ is not None and isinstance(samples, Corpus):
+        samples = join_texts(samples, model.columns_)
+    source.show(console, samples)
+    return samples
 
 
 @contextmanager

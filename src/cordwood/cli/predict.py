@@ -5,7 +5,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from cordwood.cli.console import Console, count
 from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
-from cordwood.cli.models import load_model, model_errors
+from cordwood.cli.models import load_model, match_source, model_errors
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.confidence.rule import ConfidenceRule
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -54,9 +53,7 @@ def predict(args: Predict) -> None:
             samples = _make_corpus(args.text or ())
         else:
             extra: Any = "all" if args.keep_columns else ()
-            source = source.with_columns(card.columns)
-            if model.columns_ is not None:
-                source = replace(source, extra_columns=model.columns_.names)
+            source = match_source(source, model, card)
             samples = source.open(progress, extra_columns=extra)
         counts, n_samples = _write_predictions(args, model, rule, samples, target)
     seconds = time.perf_counter() - start

@@ -2,7 +2,6 @@
 
 import zipfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,9 @@ from cordwood.cli.console import Console
 from cordwood.cli.curve import estimate_curve
 from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
-from cordwood.cli.models import load_model, model_errors
+from cordwood.cli.models import load_model, model_errors, read_labelled
 from cordwood.cli.outputs import check_target
-from cordwood.cli.table_columns import join_texts
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.persist import ModelCard
 from cordwood.reports import Report, dataset_report, model_report
 from cordwood.reports.dataset_summary import DatasetSummary
 from cordwood.reports.hub_card import to_hub_card
@@ -98,15 +95,15 @@ def show_written(console: Console, path: Path) -> None:
 def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
     path = Path(args.model)
     model, card = load_model(path)
-    samples = None if args.data is None else _read(console, args, model, card)
-    is_training = False
-    if samples is not None:
+    samples, is_training, curve = None, False, None
+    if args.data is not None:
+        source = Source(data=args.data, options=args, subset=args.subset)
+        samples = read_labelled(console, source, model, card)
         names = () if model.columns_ is None else model.columns_.names
         is_training = samples.fingerprint(names) == card.fingerprint
     if is_training:
         how = "too good" if model.evaluation_ is None else "out-of-fold"
         console.field("data", f"the training data; the scores are {how}")
-    curve = None
     if args.curve:
         if samples is None or not is_training:
             raise typer.BadParameter("--curve requires the training data as DATA")
@@ -129,22 +126,6 @@ def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
     if evaluation is not None:
         show_summary(console, evaluation)
     return made
-
-
-def _read(
-    console: Console, args: MakeReport, model: TextClassifier, card: ModelCard
-) -> Corpus | FeatureMatrix:
-    """Read the columns of the model."""
-    source = Source(data=str(args.data), options=args, subset=args.subset)
-    source = source.with_columns(card.columns)
-    roles = model.columns_
-    if roles is not None:
-        source = replace(source, extra_columns=roles.names)
-    samples = source.read(console, two_classes=False)
-    if roles is not None and isinstance(samples, Corpus):
-        samples = join_texts(samples, roles)
-    source.show(console, samples)
-    return samples
 
 
 def _report_data(console: Console, args: MakeReport) -> Report[DatasetSummary]:
