@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -90,18 +90,19 @@ def train(args: Train) -> None:
     cost = _fit(console, args, model, data.samples)
     save = partial(_save, args, model, data, cost, target)
     save()
-    if has_scores and args.baseline and model.evaluation_ is not None:
+    if has_scores and args.baseline:
         # After the model has been saved: nothing is lost if this is interrupted.
         add_baselines(console, model, data.samples)
         save()
+    evaluation = model.evaluation_ if has_scores else None
     _show(console, args, model, cost)
     if data.samples.weights is not None:
         remark = "; the expected scores are not weighted" if has_scores else ""
         console.field("weights", f"used in training{remark}")
-    if has_scores and model.evaluation_ is not None:
+    if evaluation is not None:
         # Costs need no tuning.
         is_tuned = model.decision_.optimize not in (None, "cost")
-        show_expected_scores(console, model.evaluation_, is_tuned=is_tuned)
+        show_expected_scores(console, evaluation, is_tuned=is_tuned)
     console.field("wrote", f"{target} ({target.stat().st_size / 1e6:,.2f} MB)")
     if args.report is not None:
         card = persist.read_model_card(target)
@@ -109,7 +110,8 @@ def train(args: Train) -> None:
             console, model, data.samples, target, args.report, card=card, data=source.name
         )
     console.field("next", f"cordwood predict {target} NEW-DATA")
-    console.print_json(_to_record(args, model, data, cost, target, has_scores=has_scores))
+    scores = None if evaluation is None else evaluation.to_dict()
+    console.print_json({**_to_record(args, model, data, cost, target), "scores": scores})
 
 
 def _check_options(args: Train, target: Path) -> None:
@@ -182,8 +184,7 @@ def _show(console: Console, args: Train, model: TextClassifier, cost: _Cost) -> 
     if weights is not None and recipes.find(args.recipe).members:
         console.field("members", _format_members(model.members_))
     elif weights is not None and not model.view.is_multilabel:
-        [weight] = weights.values()
-        temperature = 1 / max(weight, 1e-9)
+        temperature = 1 / max(weights[args.recipe], 1e-9)
         console.field("adjusted", f"probabilities, by a temperature of {temperature:.2f}")
     if args.optimize is not None:
         console.field("decision", model.decision_.describe())
@@ -215,16 +216,10 @@ def _format_members(members: Sequence[MemberRecord]) -> str:
 
 
 def _to_record(
-    args: Train,
-    model: TextClassifier,
-    data: _Data,
-    cost: _Cost,
-    target: Path,
-    *,
-    has_scores: bool,
-) -> Mapping[str, Any]:
-    """Return what --json prints."""
-    vectorizer, evaluation = model.view.vectorizer, model.evaluation_ if has_scores else None
+    args: Train, model: TextClassifier, data: _Data, cost: _Cost, target: Path
+) -> dict[str, Any]:
+    """Return what --json prints beside the scores."""
+    vectorizer = model.view.vectorizer
     return {
         "data": data.source.record,
         "subset": args.subset,
@@ -240,7 +235,6 @@ def _to_record(
         "vectorizer": None if vectorizer is None else vectorizer.preset_reason_,
         "n_jobs": cost.n_jobs,
         "seconds": round(cost.seconds, 3),
-        "scores": None if evaluation is None else evaluation.to_dict(),
         "model": str(target),
         "bytes": target.stat().st_size,
     }
