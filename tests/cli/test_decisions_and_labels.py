@@ -111,14 +111,14 @@ def test_optimized_decisions_are_stored_and_applied(command):
         (("--optimize", "cost"), 2, "--optimize cost and --cost FILE require each other"),
         (("--cost", "none.csv"), 2, "--optimize cost and --cost FILE require each other"),
         (("--positive", "spam"), 2, "--positive requires --optimize"),
-        (("--class-weight", "balanced"), 1, "recipe 'knn' cannot use sample weights"),
+        (("--class-weight", "balanced"), 1, "recipe 'lazy_rf' cannot use sample weights"),
         (("--optimize", "f1", "--positive", "eggs"), 1, "--positive 'eggs' is not a class"),
         (("--cost", "none.csv", "--optimize", "cost"), 1, "cannot read the cost matrix"),
     ],
 )
 def test_errors_name_the_option(options, code, message, command):
     write_mails()
-    err = command("train", "mails.csv", "--recipe", "knn", *options, code=code).err
+    err = command("train", "mails.csv", "--recipe", "lazy_rf", *options, code=code).err
     assert message in err and err.count("\n") == 1
 
 

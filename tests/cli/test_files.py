@@ -204,11 +204,12 @@ def test_weights_are_used_to_fit_and_to_score(command):
     found = load("model.cordwood").predict_proba(corpus.texts)
     assert found == pytest.approx(expected.predict_proba(corpus.texts), abs=1e-3)
     # Members of a stack that cannot use weights are left out.
-    train(command, "rows.csv", "--weight", "w", "--encoder", "none", recipe="quick")
-    assert {member.name for member in load("model.cordwood").members_} == {"nbsvm", "rf"}
+    train(command, "rows.csv", "--weight", "w", recipe="stack_forests")
+    names = {member.name for member in load("model.cordwood").members_}
+    assert names == {"boosted_rf", "boosted_et"}
     train(command, "rows.csv", "--weight", "w")
-    assert "recipe 'knn' cannot use sample weights" in (
-        train(command, "rows.csv", "--weight", "w", recipe="knn", code=1).err
+    assert "recipe 'lazy_rf' cannot use sample weights" in (
+        train(command, "rows.csv", "--weight", "w", recipe="lazy_rf", code=1).err
     )
     pd.DataFrame(ROWS).assign(w=0).to_csv("zero.csv", index=False)
     assert "all sample weights are 0" in train(command, "zero.csv", "--weight", "w", code=1).err

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from cordwood._base.wording import count
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Curve
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
@@ -26,7 +27,7 @@ def curve(args: Curve) -> None:
     check_jobs(args.jobs)
     if args.language is not None:
         check_language(args.language)
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
     if samples.multilabel:
@@ -34,7 +35,7 @@ def curve(args: Curve) -> None:
             "the samples have a list of labels each; a learning curve requires one label per sample"
         )
     model = make_model(console, args, samples, oof=True)
-    groups = samples.groups if args.group else None
+    groups = samples.groups if args.read.group else None
     start = time.perf_counter()
     found = estimate_curve(
         console,

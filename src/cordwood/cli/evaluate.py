@@ -6,8 +6,9 @@ import numpy as np
 import typer
 from joblib import parallel_config
 
+from cordwood._base.wording import count
 from cordwood.cli.commands import Evaluate
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.expected_scores import summarize_scores
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors, read_labelled
@@ -23,9 +24,15 @@ from cordwood.persist.sample_hashes import SampleHashes
 def evaluate(args: Evaluate) -> None:
     """Print the scores of a model on labelled samples."""
     console = Console(as_json=args.json)
-    if args.group is not None:
+    if args.read.group is not None:
         raise typer.BadParameter("--group has no effect: evaluate neither splits nor fits; omit it")
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(
+        data=args.data,
+        options=args.read,
+        data_dir=args.data_dir,
+        subset=args.subset,
+        period=(args.before, args.since),
+    )
     model, card = load_model(args.model)
     samples = read_labelled(console, source, model, card)
     overlap = _find_overlap(samples, card, model.columns_)
@@ -44,7 +51,7 @@ def evaluate(args: Evaluate) -> None:
         found = f"{summarize_scores(others)} without them"
         console.field("others", f"{found}, on {count(others.n_samples, 'sample')}")
     if samples.weights is not None:
-        console.field("weights", f"scores are weighted by {args.weight}; counts are not")
+        console.field("weights", f"scores are weighted by {args.read.weight}; counts are not")
     show_scores(console, evaluation)
     console.print_json(
         {

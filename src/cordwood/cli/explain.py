@@ -1,7 +1,6 @@
 """`cordwood explain`: explain predictions, or the words of each class."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,13 @@ import typer
 from rich.text import Text
 
 from cordwood._base import atomic
+from cordwood._base.wording import count
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Explain
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
 from cordwood.cli.models import load_model, match_source
-from cordwood.cli.options import LabelledReadOptions, ReadOptions
 from cordwood.cli.outputs import check_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
@@ -44,21 +43,21 @@ def explain(args: Explain) -> None:
     if args.html is not None:
         inputs: list[str | Path] = [args.model, *([args.data] if args.data else [])]
         check_target(args.html, inputs=inputs)
-    if args.by_class and args.data is None and args.text:
+    if args.by_class and args.data is None and args.read.text:
         raise typer.BadParameter("--by-class needs many texts; give DATA, or omit --text")
     if args.out_of_fold and (not args.by_class or args.data is None):
         raise typer.BadParameter("--out-of-fold needs --by-class and the training texts, DATA")
     console = Console(as_json=args.json)
     model, card = load_model(args.model)
     labels = _find_labels(model, args.label)
-    if args.by_class or (args.data is None and not args.text):
+    if args.by_class or (args.data is None and not args.read.text):
         _explain_classes(args, console, model, card, labels)
         return
     texts: Sequence[str] | Corpus
     if model.columns_ is not None:
         texts = _read_rows(args, console, model, card)
     elif args.data is None:
-        texts = list(args.text or ())
+        texts = list(args.read.text or ())
     else:
         texts = _read(args, console, model, card, args.limit)
     explainer = model.make_explainer()
@@ -88,11 +87,16 @@ def _find_labels(model: TextClassifier, given: Sequence[str] | None) -> list[Any
     return [known[label] for label in given or ()]
 
 
+def _make_source(args: Explain, model: TextClassifier, card: ModelCard) -> Source:
+    source = Source(data=str(args.data), options=args.read, data_dir=args.data_dir)
+    return match_source(source, model, card)
+
+
 def _read(
     args: Explain, console: Console, model: TextClassifier, card: ModelCard, limit: int | None
 ) -> list[str]:
     """Read the first texts of DATA."""
-    source = match_source(Source(data=str(args.data), options=args), model, card)
+    source = _make_source(args, model, card)
     texts: list[str] = []
     with console.progress(f"reading {args.data}") as progress:
         for batch in iter_batches(source.open(progress), _BATCH_SIZE):
@@ -104,12 +108,11 @@ def _read(
     return list(islice(texts, limit))
 
 
-def _read_labelled(args: Explain, console: Console, card: ModelCard) -> Corpus:
+def _read_labelled(
+    args: Explain, console: Console, model: TextClassifier, card: ModelCard
+) -> Corpus:
     """Read all texts of DATA and their labels."""
-    # In `Explain`, `label` are the classes to explain; the column of the labels is the model's.
-    given = {each.name: getattr(args, each.name) for each in fields(ReadOptions)}
-    source = Source(data=str(args.data), options=LabelledReadOptions(**given))
-    samples = source.with_columns(card.columns).read(console, two_classes=True)
+    samples = _make_source(args, model, card).read(console, two_classes=True)
     if not isinstance(samples, Corpus) or samples.multilabel:
         raise DataError(f"{args.data}: --out-of-fold needs texts with one label each")
     return samples
@@ -119,7 +122,7 @@ def _read_rows(args: Explain, console: Console, model: TextClassifier, card: Mod
     """Read the first rows of a table."""
     if args.data is None:
         raise typer.BadParameter("the model needs the columns of a table; give DATA")
-    source = match_source(Source(data=str(args.data), options=args), model, card)
+    source = _make_source(args, model, card)
     with console.progress(f"reading {args.data}") as progress:
         samples = source.open(progress)
         batch = next(iter_batches(samples, args.limit or _BATCH_SIZE))
@@ -134,7 +137,7 @@ def _explain_classes(
     texts: Any = None
     true_labels = None
     if args.out_of_fold:
-        texts = _read_labelled(args, console, card)
+        texts = _read_labelled(args, console, model, card)
         true_labels = texts.labels
     elif args.data is not None:
         texts = _read(args, console, model, card, None)

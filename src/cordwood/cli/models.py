@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +74,7 @@ def match_source(source: Source, model: TextClassifier, card: ModelCard) -> Sour
     source = source.with_columns(card.columns)
     if model.columns_ is None:
         return source
-    return replace(source, extra_columns=model.columns_.names)
+    return source.with_table(model.columns_.names)
 
 
 def read_labelled(

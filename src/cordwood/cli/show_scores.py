@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from cordwood.cli.console import Console, count
+from cordwood._base.wording import count
+from cordwood.cli.console import Console
 from cordwood.metrics.scores import SCORE_NAMES, Evaluation
 
 MAX_CLASSES = 20

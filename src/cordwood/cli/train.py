@@ -14,11 +14,12 @@ from joblib import effective_n_jobs
 
 from cordwood import persist, recipes
 from cordwood._base.resources import PeakMemory
+from cordwood._base.wording import count
 from cordwood._view import MemberRecord
 from cordwood.audit.dataset_check import Finding
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Train
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.decisions import check_decision, decision_errors, make_decision
 from cordwood.cli.expected_scores import add_baselines, show_expected_scores
 from cordwood.cli.findings import show_findings
@@ -70,7 +71,13 @@ class _Cost(NamedTuple):
 def train(args: Train) -> None:
     """Train a classifier and write a model file."""
     console = Console(as_json=args.json, quiet=args.quiet)
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(
+        data=args.data,
+        options=args.read,
+        data_dir=args.data_dir,
+        subset=args.subset,
+        period=(args.before, args.since),
+    )
     target = args.output or _default_target(source)
     _check_options(args, target)
     data = _read(console, args, source)
@@ -140,7 +147,7 @@ def _read(console: Console, args: Train, source: Source) -> _Data:
         found = count(len(set(samples.groups)), "group")
         use = (
             "not divided between training and validation"
-            if args.group
+            if args.read.group
             else "not used; --group COLUMN keeps groups together in cross-validation"
         )
         console.field("groups", f"{found}, {use}")
@@ -153,7 +160,7 @@ def _fit(
 ) -> _Cost:
     start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"), decision_errors():
-        model.fit(samples, groups=samples.groups if args.group else None)
+        model.fit(samples, groups=samples.groups if args.read.group else None)
     seconds = time.perf_counter() - start
     return _Cost(seconds, effective_n_jobs(model.n_jobs), memory.read())
 

@@ -11,6 +11,7 @@ from cordwood import recipes
 from cordwood.compare.config.external_estimator import load_factory, make_pipeline
 from cordwood.compare.config.plan import Plan, load_plan, parse_plan
 from cordwood.compare.config.schema import (
+    READ_KEYS,
     DatasetConfig,
     EvaluationConfig,
     LearnerConfig,
@@ -131,7 +132,11 @@ def test_load_plan_reads_all_tables(tmp_path):
     first, second = found.datasets
     assert first.vectorizer == {"preset": "social", "weighting": "tfidf", "min_df": 2}
     assert second.vectorizer == {"preset": "sigir15", "weighting": "tfidf", "min_df": 2}
-    assert (second.text, second.label, second.group) == (("body",), "topic", "author")
+    assert (second.read.text, second.read.label, second.read.group) == (
+        ("body",),
+        "topic",
+        "author",
+    )
     assert second.name == "mine"
     loaded = second.load()
     assert isinstance(loaded, Corpus)
@@ -190,7 +195,7 @@ def test_file_may_have_text_columns_and_vectorizer_params(tmp_path):
         }
         (found,) = plan([dataset]).datasets
         assert found.vectorizer == {"preset": "social"}
-        assert found.text == ((columns,) if isinstance(columns, str) else tuple(columns))
+        assert found.read.text == ((columns,) if isinstance(columns, str) else tuple(columns))
 
 
 def test_files_of_a_list_are_concatenated(tmp_path):
@@ -230,7 +235,7 @@ def test_groups_need_a_grouped_evaluation(kind, key):
         f"the kind is {kind!r}"
     )
     (found,) = plan([grouped], evaluation={"kind": "grouped"}).datasets
-    assert getattr(found, key) == "x"
+    assert (found.group_pattern or found.read.group) == "x"
 
 
 def test_protocol_fills_what_the_plan_leaves_open(protocol):
@@ -783,6 +788,7 @@ def test_documented_examples_are_valid(tmp_path):
 def test_every_key_is_documented():
     page = PAGE.read_text(encoding="utf-8")
     tables = (Plan, EvaluationConfig, TuningConfig, DatasetConfig, LearnerConfig)
-    keys = {key for table in tables for key in table.model_fields} | {"categories"}
+    keys = {key for table in tables for key in table.model_fields} | {"categories", *READ_KEYS}
+    keys -= {"read"}  # whose fields are keys beside the others
     shown = set(re.findall(r"`\[*(\w+)\]*`", page))
     assert keys - shown == set()

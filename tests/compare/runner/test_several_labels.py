@@ -199,11 +199,11 @@ def test_every_recipe_can_have_several_labels(files):
 
 def test_recipes_without_weights_are_named_before_trials_run(files):
     data = replace(CORPUS, weights=(1.0,) * len(CORPUS))
-    plan = make_plan(files, "svm", "knn", "quick")
+    plan = make_plan(files, "svm", "lazy_rf", "stack_forests")
     conflicts = find_conflicts(plan, plan.datasets[0], data)
     assert conflicts == {
-        "knn": "it has no sample weights",
-        "quick": "its members nb, knn have no sample weights",
+        "lazy_rf": "it has no sample weights",
+        "stack_forests": "its members lazy_rf, lazy_et have no sample weights",
     }
     assert find_conflicts(plan, plan.datasets[0], CORPUS) == {}
 

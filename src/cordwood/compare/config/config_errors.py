@@ -33,7 +33,9 @@ def describe_error(error: Mapping[str, Any], keys: Mapping[str, Collection[str]]
         return f"{_format_location(parents)}{last} is missing"
     where = _format_location(error["loc"]).rstrip(": ")
     if kind == "value_error":
-        return f"{where} {context['error']}" if where else str(context["error"])
+        # The message of a CordwoodError names the key, that of another error is a predicate.
+        between = ", " if isinstance(context["error"], CordwoodError) else " "
+        return f"{where}{between}{context['error']}" if where else str(context["error"])
     if kind in _EXPECTED:
         return f"{where} must be {_EXPECTED[kind]}; got {given!r}"
     if kind == "literal_error":

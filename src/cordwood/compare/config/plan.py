@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -23,6 +24,7 @@ from cordwood.compare.config.external_estimator import (
 )
 from cordwood.compare.config.protocol import Protocol, load_protocol, read_toml
 from cordwood.compare.config.schema import (
+    READ_KEYS,
     ConfigTable,
     DatasetConfig,
     EvaluationConfig,
@@ -31,7 +33,7 @@ from cordwood.compare.config.schema import (
     TuningConfig,
     expand_categories,
 )
-from cordwood.datasets.readers import detect_format
+from cordwood.datasets.file_source import detect_format
 from cordwood.datasets.registry import DatasetInfo, list_datasets
 from cordwood.exceptions import CordwoodError
 from cordwood.text.languages import check_language
@@ -39,6 +41,8 @@ from cordwood.text.presets import PRESETS, apply_language, check_auto_for, resol
 from cordwood.text.vectorizer import TextVectorizer
 
 _FILE_COLUMNS = ("text", "label", "split", "weight", "time")
+# The limits of files do not change what is read.
+_FILE_LIMITS = ("n_features", "max_bytes", "max_row_length")
 
 MULTILABEL_METRICS = ("samples_f1", "subset_accuracy", "ranking_precision")
 """Metrics of data sets with several labels per sample only."""
@@ -77,12 +81,17 @@ class Plan(ConfigTable):
 
     def fingerprint(self) -> str:
         """Return a hash of the plan's content, independent of where its files are."""
-        # The limits of files do not change what is read.
-        unused = {"path", "n_features", "max_bytes", "max_row_length"}
         content = self.model_dump(
             mode="json",
-            exclude={"protocol": True, "procedure": True, "datasets": {"__all__": unused}},
+            exclude={
+                "protocol": True,
+                "procedure": True,
+                "datasets": {"__all__": {"path", "read"}},
+            },
         )
+        for table, dataset in zip(content["datasets"], self.datasets, strict=True):
+            options = asdict(dataset.read)
+            table |= {key: options[key] for key in READ_KEYS if key not in _FILE_LIMITS}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -90,7 +99,11 @@ _KEYS = {
     "": Plan.model_fields,
     "evaluation": EvaluationConfig.model_fields,
     "tuning": TuningConfig.model_fields,
-    "datasets": (*DatasetConfig.model_fields, "categories"),
+    "datasets": [
+        *READ_KEYS,
+        *(key for key in DatasetConfig.model_fields if key != "read"),
+        "categories",
+    ],
     "learners": LearnerConfig.model_fields,
 }
 
@@ -206,9 +219,9 @@ def _resolve_dataset(plan: Plan, index: int, context: _Context) -> DatasetConfig
 def _check_name(dataset: DatasetConfig, where: str, context: _Context) -> str:
     """Look up a registered data set and return its kind."""
     for column in _FILE_COLUMNS:
-        if getattr(dataset, column) is not None:
+        if column in dataset.read.given:
             context.errors.append(f"{where}: {column} names a column, which needs a path to a file")
-    if dataset.label_separator is not None:
+    if dataset.read.label_separator is not None:
         context.errors.append(f"{where}: label_separator applies to files only; add a path")
     name = dataset.registered_name
     found = context.registered.get(name, [])
@@ -232,7 +245,7 @@ def _check_files(
             context.errors.append(f"{where}: there is no file {missing[0]}")
         return dataset.kind
     try:
-        formats = [detect_format(path, dataset.format) for path in paths]
+        formats = [detect_format(path, dataset.read.format) for path in paths]
         return "numeric" if "svmlight" in formats else "text"
     except CordwoodError as error:
         context.errors.append(f"{where}: {error}")
@@ -353,9 +366,9 @@ def _check_consistency(plan: Plan) -> Iterator[str]:
     without = [dataset.name for dataset in plan.datasets if dataset.category is None]
     if plan.metric == "f1" and without:
         yield f"metric = 'f1' needs a category, and data set {without[0]!r} has none"
-    grouped = [each for each in plan.datasets if each.group is not None or each.group_pattern]
+    grouped = [each for each in plan.datasets if each.read.group is not None or each.group_pattern]
     if grouped and plan.evaluation.kind != "grouped":
-        key = "group_pattern" if grouped[0].group is None else "group"
+        key = "group_pattern" if grouped[0].read.group is None else "group"
         yield (
             f"data set {grouped[0].name!r} has a {key}, which needs evaluation.kind = 'grouped'; "
             f"the kind is {plan.evaluation.kind!r}"

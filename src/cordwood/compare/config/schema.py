@@ -19,7 +19,6 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
-    StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
@@ -28,9 +27,11 @@ from pydantic import (
 )
 
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
-from cordwood.datasets.lines import MAX_ROW_LENGTH, Progress
-from cordwood.datasets.readers import Format, read_dataset
+from cordwood.datasets.lines import Progress
+from cordwood.datasets.options import OPTION_NAMES, ReadOptions
+from cordwood.datasets.readers import read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
+from cordwood.exceptions import CordwoodError
 
 _CROSS_VALIDATED = ("stratified", "grouped", "time")
 
@@ -124,47 +125,52 @@ class TuningConfig(ConfigTable):
         return self
 
 
-class DatasetConfig(ConfigTable):
-    """A data set of a plan: a registered name, or a file with its columns."""
+# Keys of a data set in a plan that are options of reading it.
+READ_KEYS = tuple(name for name in OPTION_NAMES if name not in ("extra_columns", "require_labels"))
 
+
+class DatasetConfig(ConfigTable):
+    """A data set of a plan: a registered name, or files and how to read them."""
+
+    # Label in tables; by default the stem of the first file.
     name: StrictStr = ""
-    path: tuple[StrictStr, ...] | None = None
-    text: tuple[StrictStr, ...] | None = None
-    label: StrictStr | None = None
-    label_separator: StrictStr | None = None
-    group: StrictStr | None = None
-    split: StrictStr | None = None
-    weight: StrictStr | None = None
-    time: StrictStr | None = None
-    group_pattern: StrictStr | None = None
-    id: StrictStr | None = None
-    encoding: StrictStr = "utf-8"
-    format: Format | None = None
-    delimiter: StrictStr | None = None
-    header: StrictBool = True
-    sheet: StrictStr | None = None
-    table: StrictStr | None = None
-    query: StrictStr | None = None
-    on_bad_rows: Literal["raise", "skip"] = "raise"
-    n_features: StrictInt | None = Field(default=None, ge=1)
-    max_bytes: StrictInt | None = Field(default=None, ge=1)
-    max_row_length: StrictInt = Field(default=MAX_ROW_LENGTH, ge=1)
-    vectorizer: JsonTable = {}
-    kind: Literal["text", "numeric"] = "text"
+    # Registered name of the data set, if `name` is another label.
     source: StrictStr | None = None
+    # Files and folders, relative to the folder of the plan, whose rows are concatenated.
+    path: tuple[StrictStr, ...] | None = None
+    # In a plan, the options are keys beside the others. A group needs an evaluation of the kind
+    # "grouped"; weights are used to fit, to tune and to score.
+    read: ReadOptions = ReadOptions()
+    # Regular expression whose first match in the id of a sample is its group.
+    group_pattern: StrictStr | None = None
+    # Label that is the positive class against all others. In a plan, `categories` with a list
+    # stands for one data set per category, named after it.
     category: StrictStr | None = None
+    # Parameters of `TextVectorizer` for this data set.
+    vectorizer: JsonTable = {}
+    # Only needed to look up results without the data; otherwise it must agree with the data.
+    kind: Literal["text", "numeric"] = "text"
 
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        table = dict(given)
+        if not isinstance(given.get("read", ReadOptions()), ReadOptions):
+            raise CordwoodError("there is no key 'read'")
+        if isinstance(given.get("text"), Mapping):
+            raise CordwoodError(
+                "text must be a column or a list of columns; did you mean 'vectorizer'?"
+            )
+        options = {name: given[name] for name in READ_KEYS if name in given}
+        table = {name: value for name, value in given.items() if name not in options}
+        if options:
+            table["read"] = ReadOptions(**options)
         if not table.get("name") and not table.get("path"):
             raise ValueError("needs a name or a path")
         if table.get("source") and table.get("path"):
             raise ValueError("has both a source and a path; remove one")
-        if table.get("group") and table.get("group_pattern"):
+        if options.get("group") and table.get("group_pattern"):
             raise ValueError("has both a group and a group_pattern; remove one")
         if not table.get("name"):
             first, *more = _to_list(table["path"])
@@ -176,13 +182,6 @@ class DatasetConfig(ConfigTable):
     @classmethod
     def _check_path(cls, path: Any) -> Any:
         return None if path is None else _to_list(path)
-
-    @field_validator("text", mode="before")
-    @classmethod
-    def _check_text(cls, columns: Any) -> Any:
-        if isinstance(columns, Mapping):
-            raise ValueError("must be a column or a list of columns; did you mean 'vectorizer'?")
-        return (columns,) if isinstance(columns, str) else columns
 
     @field_validator("group_pattern")
     @classmethod
@@ -196,36 +195,14 @@ class DatasetConfig(ConfigTable):
     def load(
         self, *, data_dir: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> Corpus | FeatureMatrix:
-        """Load the samples and their labels from the file or by the registered name."""
+        """Load the samples and their labels from the files or by the registered name."""
         data: Corpus | FeatureMatrix
         if self.path is None:
             data = load_dataset(
-                self.registered_name, data_dir=data_dir, group=self.group, progress=progress
+                self.registered_name, data_dir=data_dir, group=self.read.group, progress=progress
             )
         else:
-            data = read_dataset(
-                self.path,
-                text=self.text,
-                label=self.label,
-                label_separator=self.label_separator,
-                group=self.group,
-                split=self.split,
-                weight=self.weight,
-                time=self.time,
-                id=self.id,
-                encoding=self.encoding,
-                format=self.format,
-                delimiter=self.delimiter,
-                header=self.header,
-                sheet=self.sheet,
-                table=self.table,
-                query=self.query,
-                on_bad_rows=self.on_bad_rows,
-                n_features=self.n_features,
-                max_bytes=self.max_bytes,
-                max_row_length=self.max_row_length,
-                progress=progress,
-            )
+            data = read_dataset(self.path, self.read, progress=progress)
         if self.group_pattern is not None:
             data = with_groups(data, self.group_pattern)
         return data if self.category is None else binarize_labels(data, self.category)
