@@ -218,7 +218,7 @@ def test_quick_passes_the_language_to_the_vectorizers(folder, monkeypatch):
     assert [plan.datasets[0].vectorizer for plan in plans] == [{}, {"language": "de"}]
 
 
-def test_quick_compares_with_the_encoder(folder, capsys, monkeypatch):
+def test_quick_compares_with_the_encoder(folder, installed_encoders, capsys, monkeypatch):
     monkeypatch.setattr("cordwood.cli.compare.QUICK_RECIPES", ("quick", "nb"))
     quick = ["compare", "--quick", str(folder / "things.csv"), "--text", "body", "--label", "topic"]
     assert main([*quick, "--encoder", "none"]) == 0
