@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
-from cordwood import Corpus, Decision, TextClassifier
+from cordwood import Corpus, TextClassifier
 from cordwood.metrics import estimate_learning_curve
 from cordwood.metrics._power_law import EXPONENTS, PRIOR_SD, fit_power_laws
 from cordwood.metrics.learning_curve import _order_nested
@@ -195,9 +195,7 @@ def test_every_kind_of_table_has_the_same_curve(convert):
 
 def test_records_of_a_text_classifier_do_not_change_its_curve(monkeypatch):
     plain = TextClassifier("et", oof=False, recipe_params={"n_estimators": 5})
-    full = TextClassifier(
-        "et", oof=True, decision=Decision("f1"), recipe_params={"n_estimators": 5}
-    )
+    full = TextClassifier("et", oof=True, recipe_params={"n_estimators": 5})
     expected = estimate_learning_curve(plain, TABLE["text"], LABELS, n_repeats=1)
     monkeypatch.setattr("cordwood.classifier.text_classifier.fit_with_oof", None)
     found = estimate_learning_curve(full, TABLE["text"], LABELS, n_repeats=1)
