@@ -59,7 +59,7 @@ def audit_dataset(
         Samples with one label each. If they have a predefined split with a subset "train", samples
         of other subsets are compared with it.
     model : TextClassifier, optional
-        Fitted model that was trained on `data`, with its out-of-fold predictions as `oof_`. Without a
+        Model that was fitted on `data`, with its out-of-fold predictions as `oof_`. Without a
         model, neither label errors nor confused classes are sought.
     test : Corpus or FeatureMatrix, optional
         Test samples, to be compared with `data`.

@@ -60,7 +60,7 @@ def read_training_samples(
 ) -> TrainingSamples:
     """Recognize and validate training samples and their labels.
 
-    Columns of a table have roles if it is converted for the estimator, which else takes it as it is.
+    Columns of a table have roles if it is converted for the estimator.
     """
     X, kind = read_samples(data)
     y, classes, target_kind = _read_target(data, labels, count_samples(X))
@@ -111,7 +111,7 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
 
 
 def _to_list(values: Any) -> list[Any]:
-    """Return the values as Python objects, which iteration over pyarrow and polars does not give."""
+    """Return the values as Python objects, which iteration over pyarrow does not give."""
     for method in ("to_pylist", "to_list"):
         if hasattr(values, method):
             return list(getattr(values, method)())

@@ -32,6 +32,7 @@ class EvaluationField(Field):
     optional = True
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        """Store the scores."""
         if value is None:
             return None
         codes = {label: code for code, label in enumerate(owner.classes_.tolist())}
@@ -51,6 +52,7 @@ class EvaluationField(Field):
         }
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
+        """Read the scores."""
         if node is None:
             return None
         if not isinstance(node, dict) or set(node) != _KEYS:
@@ -72,6 +74,7 @@ class EvaluationField(Field):
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
+        """Check types and ranges."""
         if value is None:
             return None
         if not isinstance(value, Evaluation) or not isinstance(value.classes, tuple):

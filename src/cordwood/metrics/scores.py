@@ -50,6 +50,7 @@ class Score(float):
     high: float | None
 
     def __new__(cls, value: float, low: float | None = None, high: float | None = None) -> Self:
+        """Make a float with limits."""
         score = super().__new__(cls, value)
         score.low, score.high = low, high
         return score
