@@ -251,15 +251,16 @@ def test_the_models_of_a_learning_curve_have_the_same_bits(way, monkeypatch):
     fit_predict = curve_module._fit_predict
 
     def record(model, X, labels, groups, train, test, classes):
-        proba = fit_predict(model, X, labels, groups, train, test, classes)
-        calls.append((train, test, proba))
-        return proba
+        found = fit_predict(model, X, labels, groups, train, test, classes)
+        calls.append((train, test, *found))
+        return found
 
     monkeypatch.setattr(curve_module, "_fit_predict", record)
     estimate_learning_curve(TextClassifier(**params), X, y, n_repeats=1, shares=(0.3, 0.6, 1.0))
     assert len(calls) == 3
-    for train, test, proba in calls:
+    for train, test, proba, decided in calls:
         model = TextClassifier(**params).fit(take(X, train), y[train])
+        assert np.array_equal(model.classes_[decided], model.predict(take(X, test)))
         assert proba.tobytes() == model.predict_proba(take(X, test)).tobytes()
 
 
