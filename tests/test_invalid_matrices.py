@@ -118,7 +118,7 @@ def find_methods(estimator):
         for name, function in functions
         if not name.startswith("_")
         and list(inspect.signature(function).parameters)[1:2] == ["X"]
-        and "y" not in inspect.signature(function).parameters
+        and not {"y", "rule"} & inspect.signature(function).parameters.keys()
     ]
 
 

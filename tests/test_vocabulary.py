@@ -1,10 +1,8 @@
 """The code base uses the standard terms of machine learning: one concept, one name."""
 
-import ast
 import re
 import shutil
 import subprocess
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -91,27 +89,3 @@ def test_uses_the_terms_of_the_field(name):
         for match in pattern.finditer(line)
     ]
     assert not found, "\n".join(["", *found])
-
-
-def test_no_two_modules_share_a_name():
-    places = defaultdict(list)
-    for name in list_files():
-        if name.startswith("src/") and not name.endswith("__init__.py"):
-            places[Path(name).stem.lstrip("_")].append(name)
-    # A command of the command line has the name of what it calls.
-    shared = {
-        stem: found
-        for stem, found in places.items()
-        if len([name for name in found if "/cli/" not in name]) > 1
-    }
-    assert not shared
-
-
-def test_no_two_public_classes_share_a_name():
-    places = defaultdict(list)
-    for name in list_files():
-        if name.startswith("src/") and name.endswith(".py"):
-            for node in ast.parse((ROOT / name).read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    places[node.name].append(name)
-    assert not {name: found for name, found in places.items() if len(found) > 1}

@@ -10,6 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 
 import cordwood
 from cordwood import (
@@ -462,6 +463,26 @@ def test_balanced_class_weights_of_a_stack_leave_out_members_without_weights(cap
     assert "lazy_rf cannot use sample weights and are left out" in caplog.text
     means = [each.predict_proba(TEXTS)[:, 1].mean() for each in (plain, balanced)]
     assert means[1] > means[0]
+
+
+def test_balanced_class_weights_of_a_stack():
+    plain = TextClassifier().fit(TEXTS, LABELS)
+    balanced = TextClassifier(class_weight="balanced").fit(TEXTS, LABELS)
+    assert [each.name for each in balanced.members_] == [each.name for each in plain.members_]
+    means = [each.predict_proba(TEXTS)[:, 1].mean() for each in (plain, balanced)]
+    assert means[1] > means[0]
+
+
+def test_members_of_a_stack_without_weights_are_left_out(caplog):
+    members = [("knn", KNeighborsClassifier()), ("logistic", LOGISTIC)]
+    stack = OOBStackingClassifier(members, random_state=0)
+    model = TextClassifier(stack, class_weight="balanced").fit(X[TRAIN], y[TRAIN])
+    assert [each.name for each in model.members_] == ["logistic"]
+    assert "knn cannot use sample weights and are left out" in caplog.text
+    assert [name for name, _ in stack.estimators] == ["knn", "logistic"]
+    only = OOBStackingClassifier(members[:1])
+    with pytest.raises(CordwoodError, match="cannot use sample weights or class_weight; choose"):
+        TextClassifier(only, class_weight="balanced").fit(X[TRAIN], y[TRAIN])
 
 
 def test_recipes_without_weights_raise():

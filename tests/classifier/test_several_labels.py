@@ -221,6 +221,15 @@ def test_members_of_a_stack_without_weights_are_left_out(caplog):
     assert "recipe 'quick': lazy_rf cannot use sample weights and are left out" in caplog.text
 
 
+def test_weights_of_a_stack():
+    weights = np.where(["oil" in labels for labels in CORPUS.labels], 5.0, 1.0)
+    plain = TextClassifier().fit(CORPUS)
+    weighted = TextClassifier().fit(CORPUS, sample_weight=weights)
+    assert [each.name for each in weighted.members_] == [each.name for each in plain.members_]
+    means = [each.predict_proba(TEST)[:, 2].mean() for each in (plain, weighted)]
+    assert means[1] > means[0]
+
+
 def test_out_of_fold_predictions_are_those_of_the_classifier(model):
     assert model.oof_.is_multilabel
     assert np.array_equal(model.oof_.proba, model.estimator_[-1].oof_proba_)

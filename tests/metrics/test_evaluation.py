@@ -443,5 +443,5 @@ def test_classes_that_do_not_occur_are_left_out():
 
 
 def test_weights_of_zero_raise():
-    with pytest.raises(DataError, match="all sample weights are 0; at least one must be positive"):
+    with pytest.raises(DataError, match="all sample weights are 0; at least one must be non-zero"):
         evaluate_predictions(["a", "b"], predict_surely(["a", "b"], "ab"), [0, 0])

@@ -60,7 +60,11 @@ def read_training_samples(
 ) -> TrainingSamples:
     """Recognize and validate training samples and their labels.
 
+<<<<<<< HEAD
     Columns of a table have roles if it is converted for the estimator.
+=======
+    Columns of a table have roles if it is converted; else the estimator takes it as it is.
+>>>>>>> w/tests
     """
     X, kind = read_samples(data)
     y, classes, target_kind = _read_target(data, labels, count_samples(X))
@@ -86,10 +90,13 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
         return data.X, "numeric"
     if isinstance(data, str | bytes):
         raise TypeError("X must be a sequence of texts, not a single str; pass [text]")
-    if is_table(data):
-        return data, "table"
+    if hasattr(data, "__array__") and not (hasattr(data, "__iter__") or is_table(data)):
+        data = np.asarray(data)
+    # Before the test for a table, because a sparse array of type dok is a mapping.
     if sp.issparse(data) or (isinstance(data, np.ndarray) and data.ndim == 2):
         return data, "numeric"
+    if is_table(data):
+        return data, "numeric" if _is_unnamed(data) else "table"
     if not hasattr(data, "__len__") and hasattr(data, "__iter__"):
         raise TypeError("X must be a sequence, which has a length, not an iterator; pass a list")
     first = data[0] if isinstance(data, list | tuple | np.ndarray) and len(data) else None
@@ -97,8 +104,8 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
         return np.asarray(data), "numeric"
     if isinstance(data, np.ndarray) and data.dtype.kind not in "OUT":
         raise ValueError(
-            f"Expected 2D array, got {data.ndim}D array instead; pass texts, or reshape your data "
-            "to one row per sample"
+            f"Expected 2D array, got {data.ndim}D array instead. Reshape your data to one row per "
+            "sample, or pass texts"
         )
     texts = data if isinstance(data, list | tuple) else _to_list(data)
     for position, text in enumerate(texts):
@@ -110,8 +117,17 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
     return texts, "text"
 
 
+def _is_unnamed(table: Any) -> bool:
+    """Return whether no column of a dataframe of pandas has a name of type str."""
+    return hasattr(table, "iloc") and not any(isinstance(name, str) for name in table.columns)
+
+
 def _to_list(values: Any) -> list[Any]:
+<<<<<<< HEAD
     """Return the values as Python objects, which iteration over pyarrow does not give."""
+=======
+    """Return the values as Python objects, which an iteration over pyarrow does not give."""
+>>>>>>> w/tests
     for method in ("to_pylist", "to_list"):
         if hasattr(values, method):
             return list(getattr(values, method)())
@@ -120,7 +136,7 @@ def _to_list(values: Any) -> list[Any]:
 
 def count_samples(X: Any) -> int:
     """Return the number of samples."""
-    return count_rows(X) if is_table(X) else num_samples(X)
+    return count_rows(X) if isinstance(X, Mapping) and not sp.issparse(X) else num_samples(X)
 
 
 def match_samples(
@@ -230,13 +246,15 @@ def read_labels(data: Any, labels: Any, n_samples: int) -> Any:
         return list(data.labels) if data.multilabel else np.asarray(data.labels)
     if labels is None:
         raise ValueError(
-            "fit and evaluate require y to be passed, but the target y is None; give one label per "
+            "TextClassifier requires y to be passed, but the target y is None; give one label per "
             "sample, or the column with the labels"
         )
     if isinstance(labels, str):
         if not is_table(data) or isinstance(data, Corpus):
             raise TypeError("y must be a sequence of labels; only a dataframe has named columns")
         labels = take_label_column(data, labels)
+    if not hasattr(labels, "__iter__") and hasattr(labels, "__array__"):
+        labels = np.asarray(labels)
     if sp.issparse(labels) or len(getattr(labels, "shape", ())) == 2:
         return _read_matrix(labels, n_samples)
     listed = _to_list(labels)

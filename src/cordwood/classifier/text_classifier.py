@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from cordwood import persist
+from cordwood._base.csr import check_sparse
 from cordwood._view import MemberRecord, ModelView, view_model
 from cordwood.audit.dataset_audit import DatasetAudit
 from cordwood.classifier.builder import BuiltModel, Settings, build_model
@@ -243,7 +244,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.oof_ = self.evaluation_ = self.scope_ = None
         self.__dict__.pop("_view", None)
         try:
+<<<<<<< HEAD
             # Metadata of the inner pipeline is passed by name, whatever the user routes here.
+=======
+            # Metadata of the inner pipeline is passed by name, whatever is routed to this one.
+>>>>>>> w/tests
             with config_context(enable_metadata_routing=False):
                 self._fit(built, samples, groups, has_oof=has_oof)
         except (DataError, CordwoodError):
@@ -562,8 +567,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             )
         if self.view.takes_columns and self.view.converter is None:
             raise DataError(
+<<<<<<< HEAD
                 "the estimator selects columns of a table by itself, so that its predictions cannot"
                 " be explained; set estimator to the name of a recipe, and columns"
+=======
+                "the estimator selects columns of a table by itself, so that its predictions "
+                "cannot be explained; set estimator to the name of a recipe, and columns"
+>>>>>>> w/tests
             )
         return Explainer(self.view, decide=self.decision_.apply, output=output)
 
@@ -740,9 +750,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_features(self, data: Any, X: Any, *, reset: bool) -> Any:
         """Validate numeric features; the user's estimator validates its own."""
+        X = check_sparse(X)
         names = data if hasattr(data, "columns") else X
         if isinstance(self.estimator, str):
-            return validate_data(self, X, accept_sparse=True, dtype="numeric", reset=reset)
+            return validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=reset)
         validate_data(self, names, skip_check_array=True, reset=reset)
         return X
 

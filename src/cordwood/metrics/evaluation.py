@@ -96,7 +96,7 @@ def check_weights(sample_weight: ArrayLike) -> NDArray[np.float64]:
     """Return the sample weights as an array; raise if all are zero."""
     weights = np.asarray(sample_weight, np.float64)
     if not weights.sum() > 0:
-        raise DataError("all sample weights are 0; at least one must be positive")
+        raise DataError("all sample weights are 0; at least one must be non-zero")
     return weights
 
 
