@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cordwood import persist, recipes
+from cordwood import TextClassifier, load, persist
 from cordwood.exceptions import ModelFileError
 from cordwood.oof import schema as oof_schema
-from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
 from cordwood.oof.schema import compress_proba, expand_proba
 from model_files import forge, load_error
@@ -20,15 +19,17 @@ TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", 
 LABELS = np.array(["+", "-", "o"] * 12)
 
 
+def fit(**params):
+    return TextClassifier("nb", calibrate=False, **params).fit(TEXTS, LABELS)
+
+
 @pytest.fixture(scope="module")
 def model():
-    model = recipes.make("nb")
-    model.oof_ = fit_with_oof(model, TEXTS, LABELS)
-    return model
+    return fit(oof=True)
 
 
 def test_predictions_are_restored(model, tmp_path):
-    oof = persist.load(persist.save(model, tmp_path / "model")).oof_
+    oof = load(persist.save(model, tmp_path / "model")).oof_
     assert isinstance(oof, OOFPredictions)
     np.testing.assert_allclose(oof.proba, model.oof_.proba, atol=2e-3)
     np.testing.assert_array_equal(oof.y_true, LABELS)
@@ -39,13 +40,20 @@ def test_predictions_are_restored(model, tmp_path):
 
 
 def test_model_without_predictions_has_none(tmp_path):
-    model = recipes.make("nb").fit(TEXTS, LABELS)
-    assert not hasattr(persist.load(persist.save(model, tmp_path / "model")), "oof_")
+    assert load(persist.save(fit(), tmp_path / "model")).oof_ is None
+
+
+def test_predictions_of_several_labels_are_not_stored(tmp_path):
+    model = TextClassifier("nb").fit(
+        TEXTS, [[label, "x"][: i % 3] for i, label in enumerate(LABELS)]
+    )
+    assert model.oof_.is_multilabel
+    assert load(persist.save(model, tmp_path / "model")).oof_ is None
 
 
 def test_too_many_predictions_are_not_stored(model, tmp_path, monkeypatch):
     monkeypatch.setattr(oof_schema, "MAX_OOF_SIZE", 20)
-    assert persist.load(persist.save(model, tmp_path / "model")).oof_ is None
+    assert load(persist.save(model, tmp_path / "model")).oof_ is None
 
 
 @settings(max_examples=100, deadline=None)
@@ -98,7 +106,7 @@ def test_invalid_predictions_are_not_saved(model, tmp_path):
         {"proba": model.oof_.proba / 2},
         {"y": model.oof_.y[:-1]},
     ):
-        changed = recipes.make("nb").fit(TEXTS, LABELS)
+        changed = fit()
         changed.oof_ = replace(model.oof_, **change)
-        with pytest.raises(ModelFileError, match="Pipeline whose oof_ must be|other classes"):
+        with pytest.raises(ModelFileError, match="TextClassifier whose oof_ must be|other classes"):
             persist.save(changed, tmp_path / "model")

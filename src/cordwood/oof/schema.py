@@ -36,8 +36,6 @@ _ARRAYS = {
 class OOFField(Field):
     """Out-of-fold predictions; groups are not stored."""
 
-    optional = True
-
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the predictions, unless they are too many, or of several labels per sample."""
         if value is None or value.is_multilabel or value.proba.size > MAX_OOF_SIZE:
