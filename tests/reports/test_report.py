@@ -360,7 +360,7 @@ def test_tuned_decision_is_described(corpus):
 
 
 def test_report_of_test_samples_without_some_classes(model):
-    corpus = data.make_corpus(60, seed=2)
+    corpus = data.make_corpus(60, seed=2, noise=0.4)
     kept = [i for i, label in enumerate(corpus.labels) if label == "plants"]
     report = model.report(X=corpus.select(kept))
     assert report.to_dict()["scores"]["n_samples"] == len(kept)
