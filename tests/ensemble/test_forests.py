@@ -16,10 +16,10 @@ from sklearn.tree import export_text
 
 import cordwood
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.apply import vote
-from cordwood.ensemble._tree_engine.bootstrap import draw_counts
-from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.apply import vote
+from cordwood.ensemble.tree_engine.bootstrap import draw_counts
+from cordwood.ensemble.tree_engine.importances import expand_tree
 from model_files import forge
 from synthetic_data import make_counts
 
@@ -300,7 +300,7 @@ def test_scale_of_weights_does_not_matter(Forest, scale):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.zeros(200), "sample_weight is zero for every sample|at least one non-zero"),
+        (np.zeros(200), "at least one non-zero"),
         (-np.ones(200), "[Nn]egative"),
         (np.full(200, np.nan), "sample_weight contains NaN"),
         (np.full(200, np.inf), "sample_weight contains infinity"),

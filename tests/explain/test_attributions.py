@@ -10,17 +10,20 @@ from scipy.special import log_softmax, logit
 
 from cordwood import recipes
 from cordwood._base.csr import to_csr
+from cordwood._view import view_model
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
-from cordwood.explain import Explainer
 from cordwood.explain._attribution import to_log_probability, to_probability
 from cordwood.explain._forest_terms import make_forest_attributor
 from cordwood.explain._lazy_terms import make_lazy_attributor
 from cordwood.explain._linear_terms import make_linear_attributor
+from cordwood.explain._neighbor_terms import make_neighbors_attributor
+from cordwood.explain.explainer import Explainer
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
+from cordwood.neighbors import NeighborsClassifier
 from cordwood.rules.estimators import AdaUBoostClassifier
 from synthetic_data import make_counts, make_numbers
 
@@ -148,7 +151,7 @@ def test_linear_contributions_are_coefficients_times_values(n_classes):
 def test_log_odds_of_two_classes_are_linear():
     texts, labels = ["good so", "good", "bad so", "bad"] * 5, ["+", "+", "-", "-"] * 5
     model = recipes.make("logistic").fit(texts, labels)
-    explanation = Explainer(model).explain("so good")
+    explanation = Explainer(view_model(model)).explain("so good")
     vectorizer, classifier = model["vectorizer"], model["classifier"].estimators_[0]
     row = vectorizer.transform(["so good"])
     expected = {
@@ -172,6 +175,17 @@ def test_naive_bayes_scores_match_joint_log_likelihood(variant):
     found = make_linear_attributor(model).attribute(row)
     proba = model.predict_proba(row)[0]
     np.testing.assert_allclose(log_softmax(found.end), np.log(proba), atol=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["uniform", "distance"])
+def test_weighted_votes_of_neighbors_add_up_to_the_probabilities(rule):
+    X, y = make_counts(80, 15, 3, 4)
+    weights = np.random.default_rng(0).exponential(size=80) * (np.arange(80) % 4 > 0)
+    model = NeighborsClassifier(9, weights=rule).fit(X, y, weights)
+    for row in X[:8]:
+        found = make_neighbors_attributor(model).attribute(to_csr(sp.csr_matrix(row[None])))
+        np.testing.assert_allclose(found.end, model.predict_proba(row[None])[0], atol=1e-9)
+        assert (weights[found.neighbors.samples] > 0).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -224,7 +238,7 @@ def test_floor_of_log_probabilities(floor):
 def test_member_contributions_of_two_classes_are_pool_weights_times_logs():
     texts, labels = ["good so", "good", "bad so", "bad"] * 6, ["+", "+", "-", "-"] * 6
     model = recipes.make("quick", members=["nb", "rf"], random_state=0).fit(texts, labels)
-    explanation = Explainer(model).explain("so good")
+    explanation = Explainer(view_model(model)).explain("so good")
     stack = model["classifier"]
     pool = stack.final_estimator_
     logs = [

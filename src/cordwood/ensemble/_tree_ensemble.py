@@ -27,8 +27,8 @@ from cordwood._base.sklearn_private import NO_TASK, CallbackSupportMixin, FitTas
 from cordwood._base.voting_classifier import BaseVotingClassifier
 from cordwood._kernels.intrinsics import CSRArrays
 from cordwood._kernels.random import MAX_SEED
-from cordwood.ensemble._tree_engine.forest import Forest, check_forest, number_features
-from cordwood.ensemble._tree_engine.grower import TreeParams
+from cordwood.ensemble.tree_engine.forest import Forest, check_forest, number_features
+from cordwood.ensemble.tree_engine.grower import TreeParams
 
 _NO_LIMIT = 2**31 - 1
 
@@ -197,13 +197,7 @@ def select_features(forest: Forest, X: sp.csr_matrix) -> tuple[Forest, CSRArrays
 
 
 def resolve_max_features(max_features: Any, n_features: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of features that `max_features` means, for each number of features.
-
-    Examples
-    --------
-    >>> resolve_max_features("sqrt", np.array([1, 10, 10_000]))
-    array([  1,   3, 100])
-    """
+    """Return the number of features that `max_features` means, for each number of features."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from queue import SimpleQueue
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,18 +19,18 @@ from cordwood._base.param_validation import (
     real,
 )
 from cordwood._kernels.random import MAX_SEED
-from cordwood.ensemble._tree_engine.lazy_trees import (
-    LazyTreeParams,
-    LazyWorkspace,
-    allocate_lazy_workspace,
-    label_rows,
-    lazy_vote,
-)
 from cordwood.ensemble._tree_ensemble import (
     CRITERION,
     MAX_FEATURES,
     resolve_max_features,
     tabulate_x_log_x,
+)
+from cordwood.ensemble.tree_engine.lazy_trees import (
+    LazyTreeParams,
+    LazyWorkspace,
+    allocate_lazy_workspace,
+    label_rows,
+    lazy_vote,
 )
 from cordwood.neighbors.base import BaseNeighborsClassifier, VoteFunction
 from cordwood.neighbors.index import METRICS
@@ -178,6 +178,24 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    # Without sample_weight: the trees of a query draw from its neighbors alike.
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Store the training set and index it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples. Values are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        return super().fit(X, y)
 
     def _fit(
         self,

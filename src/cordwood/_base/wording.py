@@ -1,0 +1,63 @@
+"""Phrases of messages: lists of names, numbers with their nouns, times, shortened texts."""
+
+import math
+from collections.abc import Sequence
+
+
+def join_names(names: Sequence[str], n: int | None = None) -> str:
+    """Join names by commas and "and", at most n of them.
+
+    Names that contain what joins them are quoted.
+
+    >>> join_names(["a", "b", "c"]), join_names(["a", "b", "c"], 1)
+    ('a, b and c', 'a and 2 more')
+    >>> join_names(["rf, 10 trees", "svm"])
+    '“rf, 10 trees” and “svm”'
+    """
+    if any("," in name or " and " in name for name in names):
+        names = [f"“{name}”" for name in names]
+    if n is not None and len(names) > n:
+        return f"{', '.join(names[:n])} and {len(names) - n:,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def count(n: int, noun: str, plural: str | None = None) -> str:
+    """Format a number with its noun.
+
+    >>> count(1, "fold"), count(2000, "class", "classes")
+    ('1 fold', '2,000 classes')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Format seconds with about two significant digits, without exponent; NaN as a dash.
+
+    >>> [format_seconds(seconds) for seconds in (123.4, 1.234, 0.001)]
+    ['123', '1.2', '<0.01']
+    """
+    if math.isnan(seconds):
+        return "–"
+    if seconds >= 10:
+        return f"{seconds:.0f}"
+    if seconds < 0.01:
+        return "<0.01"
+    return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
+
+
+def shorten(text: str, length: int = 30, end: str = "...") -> str:
+    """Return a text of at most `length` characters; `end` replaces the rest.
+
+    >>> shorten("a long name", 9), shorten("a name", 9)
+    ('a long...', 'a name')
+    """
+    return text if len(text) <= length else text[: length - len(end)] + end
+
+
+def shorten_line(text: str, length: int, end: str = "...") -> str:
+    r"""Return a text on one line of at most `length` characters.
+
+    >>> shorten_line("a  long\nname", 8, "…")
+    'a long …'
+    """
+    return shorten(" ".join(text.split()), length, end)
