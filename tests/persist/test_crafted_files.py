@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from cordwood import TextClassifier, load, recipes
@@ -254,6 +254,21 @@ def test_class_priors_of_combiners_sum_to_one(tmp_path):
     model = fit(OOBStackingClassifier(members, SCANN(), cv=2, random_state=0))
     model.final_estimator_.class_prior_ = np.zeros(3)
     assert "has a SCANN" in load_error(forge(model, tmp_path / "model"))
+
+
+def test_members_without_steps_are_rejected(tmp_path):
+    model = fit_stack()
+    model.estimators_[0] = Pipeline([])
+    assert "has a pipeline without estimators" in load_error(forge(model, tmp_path / "model"))
+
+
+def test_members_for_several_labels_without_their_vectorizer_are_rejected(tmp_path):
+    model = TextClassifier("knn").fit(
+        TEXTS, [[label, "x"][: 1 + i % 2] for i, label in enumerate(LABELS)]
+    )
+    classifier = model.estimator_[-1]
+    classifier._shared_steps = [[] for _ in classifier._shared_steps]
+    assert "whose members take other features" in load_error(forge(model, tmp_path / "model"))
 
 
 def test_half_fitted_pipelines_are_rejected(tmp_path):

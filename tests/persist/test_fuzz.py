@@ -1,8 +1,7 @@
-"""A slice of ``benchmarks/fuzz_model_files.py``, and the files that once caused a failure."""
+"""A slice of ``benchmarks/fuzz_model_files.py``."""
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -10,15 +9,8 @@ import fuzz_model_files
 from cordwood import load
 from fuzz_model_files import OK, Case, draw_cases, make_models, run
 from model_file_mutations import KINDS, pack, unpack
-from model_files import load_error
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-
-FOLDER = Path(__file__).with_name("regressions")
-REGRESSIONS = {
-    "member-without-steps": "has a pipeline without estimators",
-    "multilabel-features": "has a MultiLabelClassifier whose members take other features",
-}
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +54,3 @@ def test_members_are_packed_as_they_were(models, tmp_path):
     file = tmp_path / "model.cordwood"
     file.write_bytes(pack(unpack(models[0].data)))
     assert load(file).predict(models[0].inputs) is not None
-
-
-def test_every_regression_has_its_reason():
-    assert {file.stem for file in FOLDER.iterdir()} == set(REGRESSIONS)
-
-
-@pytest.mark.parametrize("name", REGRESSIONS)
-def test_files_that_once_caused_a_failure(name):
-    # Rejected for the reason that was once missing, and not because of an outdated entry.
-    assert REGRESSIONS[name] in load_error(FOLDER / f"{name}.cordwood")

@@ -203,10 +203,10 @@ def test_loaded_model_is_saved_as_it_was(files, name, tmp_path):
 
 
 def test_decision_of_a_parameter_is_restored(files):
-    decision = load(files("cost")[1]).decision
-    assert isinstance(decision, Decision)
-    assert decision == replace(CASES["cost"][0]["decision"], cost_matrix=COSTS.tolist())
-    assert load(files("precision")[1]).decision == CASES["precision"][0]["decision"]
+    for name in ("cost", "precision", "threshold", "at least two labels"):
+        decision = load(files(name)[1]).decision
+        assert isinstance(decision, Decision)
+        assert decision == CASES[name][0]["decision"]
     assert load(files("f1")[1]).decision == "f1"
 
 

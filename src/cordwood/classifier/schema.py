@@ -43,11 +43,7 @@ class _DecisionField(Field):
     """The parameter `decision`: a name, a `Decision` or None."""
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
-        if not isinstance(value, Decision):
-            return value
-        costs = value.cost_matrix
-        listed = None if costs is None else np.asarray(costs, np.float64).tolist()
-        return encoder.encode_value({**vars(value), "cost_matrix": listed})
+        return encoder.encode_value(dict(vars(value))) if isinstance(value, Decision) else value
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if node is None or isinstance(node, str):
