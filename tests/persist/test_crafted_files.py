@@ -262,6 +262,19 @@ def test_members_without_steps_are_rejected(tmp_path):
     assert "has a pipeline without estimators" in load_error(forge(model, tmp_path / "model"))
 
 
+def test_members_without_their_vectorizer_are_rejected(tmp_path):
+    model = TextClassifier("nb").fit(TEXTS, LABELS)
+    model.save(tmp_path / "model")
+
+    def change(tree):
+        for node in objects_in(tree):
+            if "_shared_steps" in node.get("fitted", {}):
+                node["fitted"]["_shared_steps"].insert(0, [])
+
+    file = rewrite(tmp_path / "model", tmp_path / "changed", tree=change)
+    assert "of texts whose pipeline takes numbers" in load_error(file)
+
+
 def test_members_for_several_labels_without_their_vectorizer_are_rejected(tmp_path):
     model = TextClassifier("knn").fit(
         TEXTS, [[label, "x"][: 1 + i % 2] for i, label in enumerate(LABELS)]

@@ -286,6 +286,7 @@ def test_invalid_decisions_are_neither_saved_nor_loaded(files, name, change, mes
     model.decision_ = replace(model.decision_, **change(model))
     with pytest.raises(ModelFileError, match=message):
         persist.save(model, tmp_path / "model")
+    model.oof_ = model.evaluation_ = None  # they cannot be written with this decision
     assert message in load_error(forge(model, tmp_path / "model"))
 
 
@@ -412,6 +413,31 @@ def test_entries_of_the_wrong_structure_are_rejected(files, entry, node, tmp_pat
         tree["model"]["fitted"][entry] = node
 
     load_error(rewrite(files("table")[1], tmp_path / "model", tree=change))
+
+
+def test_message_about_invalid_columns_is_short(files, tmp_path):
+    def change(tree):
+        tree["model"]["fitted"]["columns_"] = {"text": {"x" * 5000: 1}}
+
+    sentence = load_error(rewrite(files("table")[1], tmp_path / "model", tree=change))
+    assert "invalid columns" in sentence
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda fitted: fitted.update(oof_source_={"dict": [["other", "cv"]]}),
+        lambda fitted: fitted.update(oof_source_={"dict": []}),
+        lambda fitted: fitted["_names"].__setitem__(0, "other"),
+    ],
+)
+def test_sources_of_other_members_are_rejected(files, change, tmp_path):
+    def apply(tree):
+        steps = tree["model"]["fitted"]["estimator_"]["nested"]["steps"]
+        change(steps[-1][1]["fitted"])
+
+    sentence = load_error(rewrite(files("lists")[1], tmp_path / "model", tree=apply))
+    assert "sources of other members" in sentence
 
 
 @pytest.mark.parametrize(

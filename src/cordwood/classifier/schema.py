@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
-from cordwood._schema.errors import Rejected
+from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import FeatureNames, Labels, Size, choice
 from cordwood._schema.interface import Interface, InterfaceOf
 from cordwood._schema.nested import Estimator
@@ -120,7 +120,7 @@ class _ColumnsField(Field):
         try:
             return None if node is None else check_columns(node)
         except (CordwoodError, TypeError) as error:
-            raise Rejected(f"has invalid columns ({error})") from None
+            raise Rejected(f"has invalid columns ({shorten(error)})") from None
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
         return None if isinstance(value, ColumnRoles | None) else "columns by role"
