@@ -1,6 +1,7 @@
 """Load and use damaged and crafted model files, each with bounded memory and CPU time.
 
-Models of every recipe are saved and then changed in one of three ways:
+A `TextClassifier` of every recipe, decision and kind of samples and labels is saved and then
+changed in one of three ways:
 
 - damaged: bytes of the file are flipped, deleted, inserted, repeated or cut off;
 - edited: values of the object tree or of an array are replaced, and the archive is written again
@@ -8,8 +9,9 @@ Models of every recipe are saved and then changed in one of three ways:
 - forged: the tree is replaced by, or extended with, types and values from a list of attacks.
 
 A file that is damaged must be rejected or predict the same. One that is edited or forged must be
-rejected, or be a valid model: predict finite probabilities that sum to one. Anything else is a
-failure: a signal, an exception at prediction, more than 1 GB of memory or 10 seconds of CPU time.
+rejected, or be a valid model: predict finite probabilities that sum to one, with a decision,
+out-of-fold predictions, scores and a reference of known samples that can be used. Anything else is
+a failure: a signal, an exception at prediction, more than 1 GB of memory or 10 seconds of CPU time.
 The files of failures are kept.
 
 python dev.py bench fuzz_model_files [--mutations 20000] [--seed 0] [--keep FOLDER]
@@ -29,15 +31,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from cordwood.api import train
-from cordwood.confidence.out_of_scope import fit_scope, scope_p_values
-from sklearn.pipeline import Pipeline
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
 
-from cordwood import persist, recipes
+from cordwood import Decision, LinearSVMClassifier, TextClassifier, TextVectorizer, load, persist
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError, ModelFileError
-from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
-from cordwood.oof.fit import fit_with_oof
+from cordwood.reports.confusion_summary import summarize_confusion
+from cordwood.reports.model_scores import summarize_evaluation
+from cordwood.reports.scored_samples import score_samples
 from model_file_mutations import KINDS, mutate
 from options import at_least
 
@@ -108,50 +111,61 @@ def main() -> int:
     return bool(failures)
 
 
-# Parameters that make a small model of each recipe: a mutation then hits every part of it.
+_COLUMNS = {
+    "text": ["text"],
+    "categorical": ["kind"],
+    "numeric": ["size"],
+    "date": ["day"],
+}
+_COSTS = [[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+
+# Parameters that make a small model of each recipe: a mutation then hits every part of it. The
+# second word of a name is the kind of samples or labels.
 SMALL_PARAMS: dict[str, dict[str, Any]] = {
     "svm": {},
     "svm_ngrams": {},
     "nbsvm": {},
-    "nb": {},
+    "nb": {"decision": Decision("cost", cost_matrix=_COSTS)},
     "knn": {},
-    "rf": {"n_estimators": 4},
-    "et": {"n_estimators": 3},
-    "boosted_rf": {"n_estimators": 3, "trees_per_round": 2},
-    "boosted_et": {"n_estimators": 3, "trees_per_round": 2},
-    "adarf": {"n_estimators": 3, "trees_per_round": 2},
-    "lazy_rf": {"n_estimators": 3, "n_neighbors": 5},
-    "lazy_et": {"n_estimators": 3, "n_neighbors": 5},
+    "rf": {"recipe_params": {"n_estimators": 4}},
+    "et": {"recipe_params": {"n_estimators": 3}},
+    "boosted_rf": {"recipe_params": {"n_estimators": 3, "trees_per_round": 2}},
+    "boosted_et": {"recipe_params": {"n_estimators": 3, "trees_per_round": 2}},
+    "adarf": {"recipe_params": {"n_estimators": 3, "trees_per_round": 2}},
+    "lazy_rf": {"recipe_params": {"n_estimators": 3, "n_neighbors": 5}},
+    "lazy_et": {"recipe_params": {"n_estimators": 3, "n_neighbors": 5}},
     "adaboost": {},
     "adauboost": {},
     "lpboost": {},
     "lpuboost": {},
-    "adaboost_m2": {"n_estimators": 3},
-    "adaboost_m2_trees": {"n_estimators": 3},
+    "adaboost_m2": {"recipe_params": {"n_estimators": 3}},
+    "adaboost_m2_trees": {"recipe_params": {"n_estimators": 3}},
     "logistic": {},
-    "logistic_ngrams": {"vectorizer__word__min_df": 1, "vectorizer__char__min_df": 1},
+    "logistic_ngrams": {
+        "recipe_params": {"vectorizer__word__min_df": 1, "vectorizer__char__min_df": 1}
+    },
     "quick": {},
     "stack_forests": {},
     **{
-        f"stack_sigir17 {combiner}": {"members": ["svm", "nb", "rf"], "combiner": combiner}
+        f"stack_sigir17 {combiner}": {
+            "recipe_params": {"members": ["svm", "nb", "rf"], "combiner": combiner}
+        }
         for combiner in ("pool", "rf", "least_squares", "mlr", "templates", "scann", "vig", "mean")
     },
-    "quick numeric": {"input": "numeric"},
-    **{
-        f"{name} columns": {
-            "columns": {
-                "text": ["text"],
-                "categorical": ["kind"],
-                "numeric": ["size"],
-                "date": ["day"],
-            }
-        }
-        for name in ("svm", "rf", "quick")
+    "quick numeric": {},
+    "nb sparse": {"oof": True},
+    **{f"{name} columns": {"columns": _COLUMNS} for name in ("svm", "rf", "quick")},
+    "svm columns multilabel": {"columns": _COLUMNS},
+    "svm decision": {"decision": "macro_f1"},
+    "rf decision": {"decision": "macro_f1", "recipe_params": {"n_estimators": 3}},
+    "nb binary": {"decision": "f1"},
+    "svm binary": {"decision": Decision("precision", precision=0.7, pos_label="bee")},
+    "pipeline": {
+        "estimator": make_pipeline(TextVectorizer(), LinearSVMClassifier()),
+        "decision": "macro_f1",
     },
-    # Arguments of `cordwood.train`.
-    "svm decision": {"optimize": "macro_f1"},
-    "rf decision": {"optimize": "macro_f1", "n_estimators": 3},
     **{f"{name} multilabel": {} for name in ("svm", "nb", "knn", "rf", "lpuboost", "quick")},
+    "nb indicators": {"decision": Decision(min_labels=1)},
 }
 
 
@@ -166,35 +180,32 @@ def make_models(names: Sequence[str]) -> list[Model]:
         )
         for code in np.arange(len(labels)) % 3
     ]
+    samples: dict[str, Any] = {
+        "numeric": rng.normal(size=(42, 4)) + 2 * (labels == "bee")[:, None],
+        "sparse": sp.csr_array(rng.poisson(0.5, (42, 9)) + 1.0 * (labels == "bee")[:, None]),
+        "columns": _make_table(texts, rng),
+    }
+    lists = [[label, *("dog" for _ in range(i % 2))] for i, label in enumerate(labels)]
+    targets: dict[str, Any] = {
+        "binary": np.where(labels == "cat", "bee", labels),
+        "multilabel": lists,
+        "indicators": np.array([[label == "bee", i % 2] for i, label in enumerate(labels)]) * 1,
+    }
     models = []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            params = dict(SMALL_PARAMS[name])
-            recipe = name.partition(" ")[0]
-            if params.get("input") == "numeric":
-                X: Any = rng.normal(size=(42, 4)) + 2 * (labels == "bee")[:, None]
-            elif "columns" in params:
-                X = _make_table(texts, rng)
-            else:
-                X = texts
+            recipe, *kinds = name.split()
+            X = next((samples[kind] for kind in kinds if kind in samples), texts)
+            y = next((targets[kind] for kind in kinds if kind in targets), labels)
+            params = {"estimator": recipe, "encoder": None, "oof": True, **SMALL_PARAMS[name]}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                if name.endswith(("decision", "multilabel")):
-                    y: Any = labels
-                    if name.endswith("multilabel"):
-                        y = [[label, *("dog" for _ in range(i % 2))] for i, label in enumerate(y)]
-                    model = train(X, y, recipe=recipe, encoder=None, **params)
-                elif isinstance(X, Corpus):
-                    model = recipes.make(recipe, random_state=0, **params).fit(X, labels)
-                else:
-                    model = recipes.make(recipe, random_state=0, **params)
-                    model.oof_ = fit_with_oof(model, X, labels)
-                    model.scope_ = fit_scope(model, X, model.oof_.proba)
+                model = TextClassifier(**params).fit(X, y)
             record = persist.TrainingRecord(recipe=recipe)
             file = persist.save(model, Path(folder, "model.cordwood"), provenance=record)
             inputs = X.select(range(8)) if isinstance(X, Corpus) else X[:8]
-            loaded = persist.load(file)
-            models.append(Model(name, file.read_bytes(), inputs, loaded.predict_proba(inputs)))
+            probabilities = load(file).predict_proba(inputs)
+            models.append(Model(name, file.read_bytes(), inputs, probabilities))
     return models
 
 
@@ -296,7 +307,7 @@ def _classify(case: Case) -> str:
 
 def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
     try:
-        loaded = persist.load(file)
+        loaded = load(file)
     except ModelFileError as error:
         message = str(error)
         if "\n" in message or len(message) > _MAX_MESSAGE:
@@ -304,9 +315,13 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
         return "rejected"
     except BaseException as error:
         return f"{type(error).__name__} at load: {str(error)[:200]!r}"
+    if not isinstance(loaded, TextClassifier):
+        # A part of the model in its place, whose mutations are those of the model.
+        return "other valid model" if isinstance(loaded, BaseEstimator) else "not a model"
     try:
-        probabilities, labels = _predict(loaded, model.inputs)
-        classes = list(loaded.classes_)
+        inputs = _match_inputs(loaded, model.inputs)
+        probabilities, labels = loaded.predict_proba(inputs), loaded.predict(inputs)
+        classes = loaded.classes_.tolist()
         persist.read_model_card(file)
     except DataError:
         # A model that takes other columns of a table is valid.
@@ -314,43 +329,56 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
         return "other valid model" if is_valid else "DataError at prediction"
     except BaseException as error:
         return f"{type(error).__name__} at prediction: {str(error)[:200]!r}"
-    if isinstance(loaded, Pipeline) and isinstance(loaded[-1], MultiLabelClassifier):
-        problem = find_invalid_indicators(probabilities, labels, classes, len(model.inputs))
+    n_samples = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
+    if loaded.target_kind_ == "label":
+        problem = find_invalid(probabilities, labels, classes, n_samples)
     else:
-        problem = find_invalid(probabilities, labels, classes, len(model.inputs))
+        indicators = loaded.classify(inputs).indicators
+        problem = find_invalid_indicators(probabilities, indicators, classes, n_samples)
+    problem = problem or _find_invalid_records(loaded, inputs, classes)
     if problem:
         return problem
-    oof = getattr(loaded, "oof_", None)
-    if oof is not None and (problem := find_invalid(oof.proba, oof.y_true, classes, len(oof.y))):
-        return f"out-of-fold predictions: {problem}"
-    if hasattr(loaded, "scope_") and (problem := _check_scope(loaded, model, probabilities)):
-        return f"out-of-scope samples: {problem}"
     same_shape = probabilities.shape == model.probabilities.shape
     if same_shape and np.array_equal(probabilities, model.probabilities):
         return "same prediction"
     return "silently different prediction" if is_damaged else "other valid model"
 
 
-def _check_scope(loaded: Any, model: Model, probabilities: Any) -> str | None:
-    """Return what is wrong with the p-values; a reference of another model may be rejected."""
+def _match_inputs(loaded: TextClassifier, inputs: Any) -> Any:
+    """Return samples of the kind of the model; one of a part of a text model takes numbers."""
+    if loaded.input_kind_ != "numeric" or hasattr(inputs, "shape"):
+        return inputs
+    return np.zeros((len(inputs), loaded.n_features_in_))
+
+
+def _find_invalid_records(loaded: TextClassifier, inputs: Any, classes: list[Any]) -> str:
+    """Use everything that a model knows beside its pipeline; describe what is wrong."""
+    oof = loaded.oof_
+    if oof is not None and (problem := find_invalid(oof.proba, oof.y_true, classes, len(oof.y))):
+        return f"out-of-fold predictions: {problem}"
     try:
-        p_values = scope_p_values(loaded, model.inputs, probabilities)
-    except DataError:
-        return None
+        texts = [loaded.decision_.describe(), repr(loaded), repr(loaded.members_)]
+        clone(loaded)
+        if loaded.evaluation_ is not None:
+            texts += [str(loaded.evaluation_), json.dumps(loaded.evaluation_.to_dict())]
+            loaded.evaluation_.confused_pairs()
+        if loaded.target_kind_ == "label":
+            # The scores of the report, without explanations, which take long.
+            samples = score_samples(loaded, None, None)
+            if loaded.evaluation_ is not None:
+                summarize_evaluation(loaded.evaluation_)
+            if samples is not None:
+                summarize_confusion(samples, [str(label) for label in classes])
     except BaseException as error:
-        return f"{type(error).__name__}: {str(error)[:200]!r}"
-    return None if ((p_values > 0) & (p_values <= 1)).all() else f"p-values {p_values}"
-
-
-def _predict(model: Any, inputs: Any) -> tuple[Any, Any]:
-    try:
-        return model.predict_proba(inputs), model.predict(inputs)
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        # A model of texts without its vectorizer is a valid model of numbers.
-        numbers = np.zeros((len(inputs), model.n_features_in_))
-        return model.predict_proba(numbers), model.predict(numbers)
+        return f"{type(error).__name__} of the records: {str(error)[:200]!r}"
+    for rule in ({"coverage": 0.9}, {"max_error": 0.2}, {"unknown": 0.1}):
+        try:
+            loaded.classify(inputs, **rule)
+        except DataError:
+            pass  # too few samples, several labels, or a reference of another model
+        except BaseException as error:
+            return f"{type(error).__name__} with {rule}: {str(error)[:200]!r}"
+    return ""
 
 
 def find_invalid(probabilities: Any, labels: Any, classes: list[Any], n_samples: int) -> str:

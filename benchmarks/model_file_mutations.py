@@ -6,7 +6,9 @@ This module knows the layout of a file, but uses no code of `cordwood.persist`.
 
 import hashlib
 import io
+import itertools
 import json
+import math
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
@@ -30,6 +32,7 @@ _HOSTILE_STRINGS = (
     *("", "\0", "a", "nan", "é" * 50, "\ud800", "../../etc/passwd", "x" * 10_000),
     *(r"(a+)+$", r"(\w*)*\s", r"(?:(?:.*)*)*x", "(", "[", r"\w+", r"(?u)\b\w\w+\b"),
     *("word", "char", "char_wb", "tfidf", "tf", "binary", "l2", "auto", "social", "sigir17"),
+    *("text", "table", "numeric", "label", "lists", "indicators", "f1", "macro_f1", "cost", "cv"),
     *("float64", "float32", "int64", "int8", "bool", "object", "uint64", "float16"),
 )
 _HOSTILE_TYPES = (
@@ -43,10 +46,17 @@ _HOSTILE_TYPES = (
     "sklearn.preprocessing._function_transformer.FunctionTransformer",
     "sklearn.linear_model._logistic.LogisticRegression",
     "cordwood.ensemble.forests.RandomForestClassifier",
-    "cordwood.linear_model.linear_svm.LinearSVMClassifier",
-    "cordwood.text.vectorizer.TextVectorizer",
-    "cordwood.neighbors.k_neighbors.NeighborsClassifier",
-    "cordwood.stacking.oob_stacking.OOBStackingClassifier",
+    # As files name the classes that they may contain.
+    *("cordwood.TextClassifier", "cordwood.TextVectorizer", "cordwood.LinearSVMClassifier"),
+    *("cordwood.NeighborsClassifier", "cordwood.RandomForestClassifier"),
+    *("cordwood.OOBStackingClassifier", "cordwood.MultiLabelClassifier"),
+    *("cordwood.TableConverter", "cordwood.LogarithmicPool", "cordwood.NaiveBayesClassifier"),
+    *("sklearn.Pipeline", "sklearn.FeatureUnion", "sklearn.StandardScaler"),
+)
+# What a model knows beside its pipeline.
+_RECORDS = (
+    *("decision_", "evaluation_", "oof_", "scope_", "columns_", "input_kind_", "target_kind_"),
+    *("classes_", "n_features_in_", "decision", "estimator"),
 )
 
 
@@ -99,11 +109,22 @@ def damage(data: bytes, rng: Rng) -> tuple[bytes, str]:
 def edit(data: bytes, rng: Rng) -> tuple[bytes, str]:
     """Change one or a few values of the tree or of the arrays."""
     members = unpack(data)
+    ends = _list_ends(json.loads(members[_TREE])["arrays"])
     changes = []
     for _ in range(int(rng.choice([1, 1, 1, 2, 4]))):
-        change = _edit_tree if rng.random() < 0.6 else _edit_arrays
-        changes.append(change(members, rng))
+        if rng.random() < 0.6:
+            changes.append(_edit_tree(members, rng))
+        else:
+            changes.append(_edit_arrays(members, ends, rng))
     return pack(members), "; ".join(changes)
+
+
+def _list_ends(table: list[dict[str, Any]]) -> list[int]:
+    """Return where the arrays end, from 0 on."""
+    types = [np.dtype(entry.get("stored", entry["dtype"])) for entry in table]
+    sizes = [math.prod(entry["shape"]) for entry in table]
+    n_bytes = [size * each.itemsize for size, each in zip(sizes, types, strict=True)]
+    return [0, *itertools.accumulate(n_bytes)]
 
 
 def _edit_tree(members: dict[str, bytes], rng: Rng) -> str:
@@ -125,11 +146,14 @@ def _edit_tree(members: dict[str, bytes], rng: Rng) -> str:
     return f"{action} {path}: {_brief(old)}"
 
 
-def _edit_arrays(members: dict[str, bytes], rng: Rng) -> str:
+def _edit_arrays(members: dict[str, bytes], ends: list[int], rng: Rng) -> str:
     content = bytearray(members[_ARRAYS])
     if not content:
         return "nothing left"
     start = int(rng.integers(len(content)))
+    if rng.random() < 0.5:  # in any array, so that small ones are hit as often as large ones
+        number = int(rng.integers(len(ends) - 1))
+        start = int(rng.integers(ends[number], ends[number + 1] + 1)) % len(content)
     length = min(int(rng.choice([1, 2, 4, 8, 64, 1024])), len(content) - start)
     filler = str(rng.choice(["zeros", "ones", "127", "random", "copy", "cut", "append"]))
     if filler == "cut":
@@ -168,6 +192,27 @@ def _change_type(tree: Any, rng: Rng) -> str:
     others = [*_HOSTILE_TYPES, *(other[0][other[1]] for other in nodes)]
     old, parent[key] = parent[key], others[int(rng.integers(len(others)))]
     return f"{path}: {old} -> {parent[key]}"
+
+
+def _change_record(tree: Any, rng: Rng) -> str:
+    """Change a value of what the model knows beside its pipeline: decision, scores, kinds."""
+    model = tree["model"]
+    groups = (model.get("fitted", {}), model.get("nested", {}))
+    roots = [(group, name) for group in groups for name in _RECORDS if name in group]
+    if not roots:
+        return "no records"
+    group, name = roots[int(rng.integers(len(roots)))]
+    nodes = [(group, name, f".{name}"), *_list_nodes(group[name], f".{name}")]
+    parent, key, path = nodes[int(rng.integers(len(nodes)))]
+    old = parent[key]
+    if isinstance(old, int | float) and not isinstance(old, bool) and rng.random() < 0.5:
+        parent[key] = old + (1 if rng.random() < 0.5 else -1)
+    elif rng.random() < 0.3:
+        other_parent, other_key, _ = nodes[int(rng.integers(len(nodes)))]
+        parent[key] = deepcopy(other_parent[other_key])
+    else:
+        parent[key] = _draw_value(old, rng)
+    return f"{path}: {_brief(old)} -> {_brief(parent[key])}"
 
 
 def _swap_subtrees(tree: Any, rng: Rng) -> str:
@@ -231,6 +276,8 @@ def _enlarge(tree: Any, rng: Rng) -> str:
 
 _ATTACKS: tuple[Callable[[Any, Rng], str], ...] = (
     _change_type,
+    _change_record,
+    _change_record,
     _swap_subtrees,
     _nest,
     _repeat,

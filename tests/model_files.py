@@ -6,7 +6,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from cordwood import persist
+from cordwood import load, persist
 from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist import _files, _objects
@@ -64,7 +64,7 @@ def forge(model, target, **options):
 
 def load_error(file, **options):
     with pytest.raises(ModelFileError) as caught:
-        persist.load(file, **options)
+        load(file, **options)
     sentence = str(caught.value)
     assert str(file) in sentence
     assert "\n" not in sentence

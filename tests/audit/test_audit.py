@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cordwood import train
+from cordwood import TextClassifier
 from cordwood.audit import audit_dataset
 from cordwood.audit.dataset_audit import KINDS
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -36,7 +36,7 @@ def corpus(texts, labels, **fields):
 
 
 def train_model(data, recipe="quick"):
-    return train(data, recipe=recipe, encoder="none", oof=True)
+    return TextClassifier(recipe, encoder=None, oof=True).fit(data)
 
 
 def ids(audit, kind):
@@ -231,7 +231,7 @@ def test_model_must_have_out_of_fold_predictions_of_the_samples():
     )
     others = corpus(data.texts, data.labels[::-1])
     for other in (
-        train(data, recipe="svm", oof=False),
+        TextClassifier("svm", oof=False).fit(data),
         train_model(data.select(range(40)), "nb"),
         train_model(others, "nb"),
     ):
@@ -245,7 +245,7 @@ def test_model_that_cannot_be_explained():
     data = corpus(texts, labels)
     X = CountVectorizer().fit_transform(texts)
     audit = audit_dataset(
-        data, model=train(FeatureMatrix(X=X, ids=data.ids, labels=labels), recipe="nb", oof=True)
+        data, model=train_model(FeatureMatrix(X=X, ids=data.ids, labels=labels), "nb")
     )
     assert "r3" in ids(audit, "label error")
     assert {suspect.words for suspect in audit.select("label error")} == {()}
@@ -259,7 +259,7 @@ def test_texts_of_a_table():
     columns = {"text": ["text"], "numeric": ["length"]}
     for model in (
         train_model(data, "nb"),
-        train(data, recipe="nb", columns=columns, oof=True),
+        TextClassifier("nb", columns=columns, oof=True).fit(data),
     ):
         [suspect] = [
             each

@@ -3,7 +3,8 @@ import pytest
 
 from cordwood.audit import find_label_errors
 from cordwood.exceptions import DataError
-from cordwood.oof import OOFPredictions, compute_oof
+from cordwood.oof import OOFPredictions
+from cordwood.oof.fit import fit_with_oof
 from cordwood.recipes import make
 
 
@@ -99,5 +100,6 @@ def test_errors_of_a_fitted_recipe():
     labels = ["+", "-"] * 50
     texts = [" ".join(rng.choice(words[label], 4)) for label in labels]
     noisy = ["-" if i in (10, 40) else label for i, label in enumerate(labels)]
-    found = find_label_errors(compute_oof(make("nb"), texts, noisy))
+    _, oof = fit_with_oof(make("nb"), texts, np.array(noisy))
+    found = find_label_errors(oof)
     assert sorted(found.ranking.tolist()) == [10, 40]

@@ -18,10 +18,10 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cordwood import recipes
+from cordwood import TextClassifier, load, recipes
 from cordwood.ensemble import schema as ensemble_schema
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
@@ -31,15 +31,23 @@ from cordwood.exceptions import ModelFileError
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
-from cordwood.persist import load, save
+from cordwood.persist import save
 from cordwood.persist._registry import BY_CLASS, BY_NAME, interface_of
 from cordwood.rules.estimators import AdaUBoostClassifier
-from cordwood.stacking.combiners import LogarithmicPool
+from cordwood.stacking.combiners import SCANN, LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.schema import is_linear_pattern
 from cordwood.text.vectorizer import TextVectorizer
 from cordwood.text.vectorizer_params import VectorizerParams
-from model_files import forge, load_error, members_of, rewrite, tree_of, write_members
+from model_files import (
+    forge,
+    load_error,
+    members_of,
+    objects_in,
+    rewrite,
+    tree_of,
+    write_members,
+)
 
 TOPICS = {"food": "the soup salt bread", "sport": "the team goal ball", "space": "the star comet"}
 WORDS = sorted({word for text in TOPICS.values() for word in text.split()})
@@ -240,6 +248,42 @@ def test_state_that_fit_cannot_produce_is_rejected(make, name, value, tmp_path):
     load_error(file)
 
 
+def test_class_priors_of_combiners_sum_to_one(tmp_path):
+    """Otherwise all probabilities could be zero."""
+    members = [("svm", LinearSVMClassifier()), ("nb", NaiveBayesClassifier())]
+    model = fit(OOBStackingClassifier(members, SCANN(), cv=2, random_state=0))
+    model.final_estimator_.class_prior_ = np.zeros(3)
+    assert "has a SCANN" in load_error(forge(model, tmp_path / "model"))
+
+
+def test_members_without_steps_are_rejected(tmp_path):
+    model = fit_stack()
+    model.estimators_[0] = Pipeline([])
+    assert "has a pipeline without estimators" in load_error(forge(model, tmp_path / "model"))
+
+
+def test_members_without_their_vectorizer_are_rejected(tmp_path):
+    model = TextClassifier("nb").fit(TEXTS, LABELS)
+    model.save(tmp_path / "model")
+
+    def change(tree):
+        for node in objects_in(tree):
+            if "_shared_steps" in node.get("fitted", {}):
+                node["fitted"]["_shared_steps"].insert(0, [])
+
+    file = rewrite(tmp_path / "model", tmp_path / "changed", tree=change)
+    assert "of texts whose pipeline takes numbers" in load_error(file)
+
+
+def test_members_for_several_labels_without_their_vectorizer_are_rejected(tmp_path):
+    model = TextClassifier("knn").fit(
+        TEXTS, [[label, "x"][: 1 + i % 2] for i, label in enumerate(LABELS)]
+    )
+    classifier = model.estimator_[-1]
+    classifier._shared_steps = [[] for _ in classifier._shared_steps]
+    assert "whose members take other features" in load_error(forge(model, tmp_path / "model"))
+
+
 def test_half_fitted_pipelines_are_rejected(tmp_path):
     model = make_pipeline(StandardScaler(with_mean=False), fit(LinearSVMClassifier()))
     assert "only some steps are fitted" in load_error(forge(model, tmp_path / "model"))
@@ -341,6 +385,27 @@ def test_number_of_features_is_limited_by_the_size_of_the_file(tmp_path):
     with pytest.raises(ModelFileError, match="needs more memory than the 256 MB"):
         save(model, tmp_path / "model")
     assert "needs more memory than" in load_error(forge(model, tmp_path / "model"))
+
+
+def test_features_beyond_the_coefficients_are_rejected(tmp_path):
+    model = fit(LinearSVMClassifier())
+    model.n_features_in_ = 2**28
+    assert "coef_ must be" in load_error(forge(model, tmp_path / "model"))
+
+
+def test_columns_of_a_table_are_limited(tmp_path):
+    table = {"text": TEXTS, "size": [float(i) for i in range(len(TEXTS))]}
+    columns = {"text": ["text"], "numeric": ["size"]}
+    model = TextClassifier("svm", columns=columns).fit(table, LABELS)
+    model.save(tmp_path / "model")
+
+    def change(tree):
+        for node in objects_in(tree):
+            if node["class"] == "sklearn.ColumnTransformer" and "fitted" in node:
+                node["fitted"]["n_features_in_"] = 10**9
+
+    file = rewrite(tmp_path / "model", tmp_path / "changed", tree=change)
+    assert "has a ColumnTransformer" in load_error(file)
 
 
 def test_small_file_cannot_declare_large_arrays(saved, tmp_path):
@@ -580,8 +645,9 @@ def test_classifiers_cannot_be_declared_multilabel(recipe, tmp_path):
         lambda: recipes.make("rf", random_state=0, n_estimators=3).fit(TEXTS, LABELS),
         lambda: recipes.make("quick", random_state=0, rf__n_estimators=3).fit(TEXTS, LABELS),
         lambda: FeatureUnion([("a", TextVectorizer()), ("b", TextVectorizer())]).fit(TEXTS),
+        lambda: TextClassifier("nb", decision="macro_f1").fit(TEXTS, LABELS),
     ],
-    ids=["svm", "rf", "quick", "union"],
+    ids=["svm", "rf", "quick", "union", "TextClassifier"],
 )
 def test_changed_trees_are_rejected_or_predict(model, tmp_path_factory):
     """Any node of the tree is replaced by any value, or by another node."""

@@ -1,25 +1,22 @@
-"""A slice of ``benchmarks/fuzz_model_files.py``, and the files that once caused a failure."""
+"""A slice of ``benchmarks/fuzz_model_files.py``."""
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
 import fuzz_model_files
-from cordwood import persist
-from cordwood.exceptions import ModelFileError
+from cordwood import load
 from fuzz_model_files import OK, Case, draw_cases, make_models, run
 from model_file_mutations import KINDS, pack, unpack
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
-REGRESSIONS = sorted(Path(__file__).with_name("regressions").glob("*.cordwood"))
-
 
 @pytest.fixture(scope="module")
 def models():
-    return make_models(["svm", "nb", "rf", "lpuboost", "stack_sigir17 mlr", "svm columns"])
+    names = ["svm decision", "nb", "rf", "lpuboost", "stack_sigir17 mlr", "svm columns"]
+    return make_models([*names, "nb multilabel", "nb binary", "quick numeric"])
 
 
 @needs_fork
@@ -56,11 +53,4 @@ def test_signals_memory_and_time_are_failures(models, monkeypatch):
 def test_members_are_packed_as_they_were(models, tmp_path):
     file = tmp_path / "model.cordwood"
     file.write_bytes(pack(unpack(models[0].data)))
-    assert persist.load(file).predict(models[0].inputs) is not None
-
-
-@pytest.mark.parametrize("file", REGRESSIONS, ids=lambda file: file.stem)
-def test_files_that_once_caused_a_failure(file):
-    with pytest.raises(ModelFileError) as error:
-        persist.load(file)
-    assert "\n" not in str(error.value)
+    assert load(file).predict(models[0].inputs) is not None

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cordwood import persist, recipes
+from cordwood import TextClassifier, load, persist
+from cordwood.classifier import TunedDecision
 from cordwood.exceptions import ModelFileError
 from cordwood.oof import schema as oof_schema
-from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
 from cordwood.oof.schema import compress_proba, expand_proba
 from model_files import forge, load_error
@@ -20,15 +20,17 @@ TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", 
 LABELS = np.array(["+", "-", "o"] * 12)
 
 
+def fit(**params):
+    return TextClassifier("nb", calibrate=False, **params).fit(TEXTS, LABELS)
+
+
 @pytest.fixture(scope="module")
 def model():
-    model = recipes.make("nb")
-    model.oof_ = fit_with_oof(model, TEXTS, LABELS)
-    return model
+    return fit(oof=True)
 
 
 def test_predictions_are_restored(model, tmp_path):
-    oof = persist.load(persist.save(model, tmp_path / "model")).oof_
+    oof = load(persist.save(model, tmp_path / "model")).oof_
     assert isinstance(oof, OOFPredictions)
     np.testing.assert_allclose(oof.proba, model.oof_.proba, atol=2e-3)
     np.testing.assert_array_equal(oof.y_true, LABELS)
@@ -39,13 +41,20 @@ def test_predictions_are_restored(model, tmp_path):
 
 
 def test_model_without_predictions_has_none(tmp_path):
-    model = recipes.make("nb").fit(TEXTS, LABELS)
-    assert not hasattr(persist.load(persist.save(model, tmp_path / "model")), "oof_")
+    assert load(persist.save(fit(), tmp_path / "model")).oof_ is None
+
+
+def test_predictions_of_several_labels_are_not_stored(tmp_path):
+    model = TextClassifier("nb").fit(
+        TEXTS, [[label, "x"][: i % 3] for i, label in enumerate(LABELS)]
+    )
+    assert model.oof_.is_multilabel
+    assert load(persist.save(model, tmp_path / "model")).oof_ is None
 
 
 def test_too_many_predictions_are_not_stored(model, tmp_path, monkeypatch):
     monkeypatch.setattr(oof_schema, "MAX_OOF_SIZE", 20)
-    assert persist.load(persist.save(model, tmp_path / "model")).oof_ is None
+    assert load(persist.save(model, tmp_path / "model")).oof_ is None
 
 
 @settings(max_examples=100, deadline=None)
@@ -66,6 +75,34 @@ def test_compression_keeps_labels_and_probabilities_of_true_classes(data):
     np.testing.assert_allclose(restored[rows, y], proba[rows, y], rtol=n_classes * 2e-3, atol=1e-7)
 
 
+@pytest.mark.parametrize("decision", ["macro_f1", "f1", "cost"])
+def test_decisions_for_restored_predictions_are_the_same(decision, tmp_path):
+    """Even if a probability is so close to a threshold that rounding would change it."""
+    model = TextClassifier("nb", calibrate=False, decision="macro_f1").fit(TEXTS, LABELS)
+    rng = np.random.default_rng(0)
+    n_classes = 2 if decision == "f1" else 3
+    y = rng.integers(n_classes, size=3000)
+    proba = rng.dirichlet(np.ones(n_classes), 3000)
+    if decision == "f1":
+        model = TextClassifier("nb", calibrate=False, oof=True).fit(TEXTS, LABELS == "+")
+    weights = np.array([0.31, 0.52, 0.17])[:n_classes]
+    costs = -np.array([[0, 1, 5], [1, 0, 1.3], [2.1, 2, 0]])
+    matrix = costs if decision == "cost" else np.diag(weights)
+    model.decision_ = TunedDecision(decision, matrix, threshold=0.37, score=0.5)
+    # Scores of the decision that differ by 1e-5.
+    first, second = proba[:, 0] * weights[0], proba[:, 1] * weights[1]
+    proba[:, 0] *= np.where(rng.random(3000) < 0.5, 1, (second / first) * (1 + 1e-5))
+    proba /= proba.sum(axis=1, keepdims=True)
+    model.oof_ = replace(model.oof_, proba=proba, y=y)
+    model.evaluation_ = None
+    loaded = load(persist.save(model, tmp_path / "model"))
+    expected = model.decision_.apply(proba)
+    assert (expected != proba.argmax(axis=1)).any()
+    np.testing.assert_array_equal(loaded.decision_.apply(loaded.oof_.proba), expected)
+    np.testing.assert_array_equal(loaded.oof_.y_pred, model.oof_.y_pred)
+    np.testing.assert_allclose(loaded.oof_.proba, proba, atol=2e-3)
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -78,11 +115,12 @@ def test_compression_keeps_labels_and_probabilities_of_true_classes(data):
         ("values", lambda values: -values, "not probabilities"),
         ("values", lambda values: values + np.float16(1), "not probabilities"),
         ("values", lambda values: values * np.float16("nan"), "not probabilities"),
-        ("rest", lambda rest: rest.astype(np.float32), "wrong type"),
+        ("rest", lambda rest: rest.astype(np.float64), "wrong type"),
+        ("values", lambda values: values.astype(np.float64), "wrong type"),
     ],
 )
 def test_invalid_arrays_are_rejected(model, tmp_path, monkeypatch, name, change, message):
-    def forge_arrays(proba, y):
+    def forge_arrays(proba, y, dtype=np.float16):
         arrays = compress_proba(proba, y)
         return {**arrays, name: change(arrays[name])}
 
@@ -98,7 +136,7 @@ def test_invalid_predictions_are_not_saved(model, tmp_path):
         {"proba": model.oof_.proba / 2},
         {"y": model.oof_.y[:-1]},
     ):
-        changed = recipes.make("nb").fit(TEXTS, LABELS)
+        changed = fit()
         changed.oof_ = replace(model.oof_, **change)
-        with pytest.raises(ModelFileError, match="Pipeline whose oof_ must be|other classes"):
+        with pytest.raises(ModelFileError, match="TextClassifier whose oof_ must be|other classes"):
             persist.save(changed, tmp_path / "model")

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cordwood import persist, recipes
-from cordwood.confidence import fit_scope
+from cordwood import TextClassifier, load, persist
 from cordwood.exceptions import ModelFileError
 from model_files import forge, load_error, rewrite
 
@@ -14,23 +13,24 @@ TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", 
 LABELS = np.array(["+", "-", "o"] * 12)
 
 
+def fit(**params):
+    return TextClassifier("nb", calibrate=False, **params).fit(TEXTS, LABELS)
+
+
 @pytest.fixture(scope="module")
 def model():
-    model = recipes.make("nb").fit(TEXTS, LABELS)
-    model.scope_ = fit_scope(model, TEXTS, model.predict_proba(TEXTS))
-    return model
+    return fit(oof=True)
 
 
 def test_reference_is_restored(model, tmp_path):
-    found = persist.load(persist.save(model, tmp_path / "model")).scope_
+    found = load(persist.save(model, tmp_path / "model")).scope_
     assert found.signals == ("entropy", "unknown_terms")
     np.testing.assert_array_equal(found.values, model.scope_.values)
     np.testing.assert_array_equal(found.scores, model.scope_.scores)
 
 
 def test_model_without_reference_has_none(tmp_path):
-    model = recipes.make("nb").fit(TEXTS, LABELS)
-    assert not hasattr(persist.load(persist.save(model, tmp_path / "model")), "scope_")
+    assert load(persist.save(fit(), tmp_path / "model")).scope_ is None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_model_without_reference_has_none(tmp_path):
     ],
 )
 def test_invalid_references_are_not_saved(model, change, tmp_path):
-    changed = recipes.make("nb").fit(TEXTS, LABELS)
+    changed = fit()
     changed.scope_ = replace(model.scope_, **change)
     with pytest.raises(ModelFileError, match="scope_ must be"):
         persist.save(changed, tmp_path / "model")
@@ -66,14 +66,12 @@ def test_invalid_references_are_not_saved(model, change, tmp_path):
     ],
 )
 def test_invalid_references_in_files_are_rejected(model, change, tmp_path):
-    changed = recipes.make("nb").fit(TEXTS, LABELS)
+    changed = fit()
     changed.scope_ = replace(model.scope_, **change)
     assert "scope_ must be" in load_error(forge(changed, tmp_path / "model"))
 
 
-@pytest.mark.parametrize(
-    "node", [None, [], {"signals": []}, {"signals": 1, "values": 0, "scores": 0}]
-)
+@pytest.mark.parametrize("node", [[], {"signals": []}, {"signals": 1, "values": 0, "scores": 0}])
 def test_references_of_the_wrong_structure_are_rejected(model, node, tmp_path):
     file = persist.save(model, tmp_path / "model")
 

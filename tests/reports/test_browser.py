@@ -9,9 +9,9 @@ import warnings
 import pytest
 
 import report_data as data
-from cordwood import api
+from cordwood import TextClassifier
 from cordwood.compare import comparison_report
-from cordwood.reports import dataset_report, model_report
+from cordwood.reports import dataset_report
 
 webdriver = pytest.importorskip("selenium.webdriver")
 
@@ -69,11 +69,11 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     corpus = data.make_corpus(120, noise=0.2)
     comparison, curves = data.make_comparison(n_learners=14)
-    model = api.train(corpus, recipe="quick", encoder=None)
+    model = TextClassifier(encoder=None).fit(corpus)
     reports = {
         "dataset": dataset_report(corpus, name=data.MARKUP),
         "comparison": comparison_report(comparison, curves, name=data.MARKUP),
-        "model": model_report(model, corpus, name=data.MARKUP),
+        "model": model.report(X=corpus, name=data.MARKUP),
     }
     for name, report in reports.items():
         report.save(folder / f"{name}.html")

@@ -10,6 +10,7 @@ from cordwood.reports.model_scores import (
     summarize_reliability,
     summarize_sets,
 )
+from cordwood.reports.scored_samples import ScoredSamples
 
 
 def make_predictions(n_samples=400, n_classes=5, seed=0):
@@ -20,37 +21,59 @@ def make_predictions(n_samples=400, n_classes=5, seed=0):
     return proba / proba.sum(axis=1, keepdims=True), y
 
 
-def test_scores_of_classes_match_sklearn():
+def decide(proba, weights=1.0):
+    """Predicted classes: the most probable ones, or those of a decision by class weights."""
+    return (proba * weights).argmax(axis=1)
+
+
+def make_samples(proba, y, predicted, texts=None, ids=None):
+    ids = [str(i) for i in range(len(y))] if ids is None else ids
+    return ScoredSamples(source="test", proba=proba, y=y, predicted=predicted, texts=texts, ids=ids)
+
+
+# Equal weights, and those of a decision that often predicts another than the most probable class.
+WEIGHTS = pytest.mark.parametrize("weights", [1.0, np.array([3.0, 1.0, 1.0, 1.0, 0.5])])
+
+
+@WEIGHTS
+def test_scores_of_classes_match_sklearn(weights):
     proba, y = make_predictions()
-    rows = {row.label: row for row in summarize_classes(proba, y, list("abcde"))}
-    expected = precision_recall_fscore_support(y, proba.argmax(axis=1))
+    predicted = decide(proba, weights)
+    rows = {row.label: row for row in summarize_classes(proba, y, predicted, list("abcde"))}
+    expected = precision_recall_fscore_support(y, predicted)
     for code, label in enumerate("abcde"):
         row = rows[label]
         found = row.precision, row.recall, row.f1, row.n_samples
         assert found == pytest.approx([column[code] for column in expected])
-    assert sum(row.n_missed for row in rows.values()) == (proba.argmax(axis=1) != y).sum()
+    assert sum(row.n_missed for row in rows.values()) == (predicted != y).sum()
 
 
 def test_classes_with_most_errors_come_first():
     proba, y = make_predictions()
-    missed = [row.n_missed for row in summarize_classes(proba, y, list("abcde"))]
+    missed = [row.n_missed for row in summarize_classes(proba, y, decide(proba), list("abcde"))]
     assert missed == sorted(missed, reverse=True)
 
 
-def test_bins_of_the_reliability_contain_all_samples():
+@WEIGHTS
+def test_bins_of_the_reliability_contain_all_samples(weights):
     proba, y = make_predictions()
-    bins = summarize_reliability(proba, y)
+    predicted = decide(proba, weights)
+    bins = summarize_reliability(proba, y, predicted)
     assert sum(b.n for b in bins) == len(y)
     accuracy = sum(b.n * b.accuracy for b in bins) / len(y)
-    assert accuracy == pytest.approx((proba.argmax(axis=1) == y).mean())
+    assert accuracy == pytest.approx((predicted == y).mean())
+    confidence = sum(b.n * b.confidence for b in bins) / len(y)
+    assert confidence == pytest.approx(proba[np.arange(len(y)), predicted].mean())
     assert all(b.low <= b.accuracy <= b.high for b in bins)
     assert [b.confidence for b in bins] == sorted(b.confidence for b in bins)
 
 
-def test_thresholds_bound_the_error():
+@WEIGHTS
+def test_thresholds_bound_the_error(weights):
     proba, y = make_predictions(2000)
-    confidence, is_wrong = proba.max(axis=1), proba.argmax(axis=1) != y
-    thresholds = summarize_abstention(proba, y).thresholds
+    predicted = decide(proba, weights)
+    confidence, is_wrong = proba[np.arange(len(y)), predicted], predicted != y
+    thresholds = summarize_abstention(proba, y, predicted).thresholds
     assert thresholds
     for row in thresholds:
         decided = confidence >= row.confidence
@@ -81,15 +104,16 @@ def test_few_samples_have_no_prediction_sets():
 def test_equal_probabilities_are_decided_together():
     proba = np.array([[0.9, 0.1]] * 4 + [[0.6, 0.4]] * 6)
     y = np.array([0, 0, 0, 1, 0, 0, 1, 1, 1, 1])
-    curve = summarize_abstention(proba, y).curve
+    curve = summarize_abstention(proba, y, decide(proba)).curve
     assert [(p.coverage, p.accuracy) for p in curve] == [(0.4, 0.75), (1.0, 0.5)]
 
 
-def test_confusion_counts_match_sklearn():
+@WEIGHTS
+def test_confusion_counts_match_sklearn(weights):
     proba, y = make_predictions()
-    labels = list("abcde")
-    found = summarize_confusion(proba, y, labels, None, [str(i) for i in range(len(y))])
-    expected = confusion_matrix(y, proba.argmax(axis=1))
+    labels, predicted = list("abcde"), decide(proba, weights)
+    found = summarize_confusion(make_samples(proba, y, predicted), labels)
+    expected = confusion_matrix(y, predicted)
     (group,) = found.groups
     order = [labels.index(label) for label in group.labels]
     assert np.array_equal(group.counts, expected[np.ix_(order, order)])
@@ -104,7 +128,8 @@ def test_examples_of_a_pair_are_its_most_certain_errors():
     proba, y = make_predictions(60, 2)
     ids = [f"id{i}" for i in range(60)]
     texts = [f"text {i} " + "x" * 500 for i in range(60)]
-    for pair in summarize_confusion(proba, y, ["a", "b"], texts, ids).pairs:
+    samples = make_samples(proba, y, decide(proba), texts, ids)
+    for pair in summarize_confusion(samples, ["a", "b"]).pairs:
         true, wrong = "ab".index(pair.true), "ab".index(pair.predicted)
         errors = [i for i in range(60) if y[i] == true and proba[i].argmax() == wrong]
         best = sorted(errors, key=lambda i: -proba[i, wrong])[:3]
@@ -137,6 +162,6 @@ def test_planted_groups_are_found():
 
 def test_no_errors_have_no_groups():
     assert group_classes(np.zeros((4, 4), dtype=int)) == []
-    proba = np.eye(3)
-    found = summarize_confusion(proba, np.arange(3), list("abc"), None, list("123"))
+    samples = make_samples(np.eye(3), np.arange(3), np.arange(3))
+    found = summarize_confusion(samples, list("abc"))
     assert found.n_errors == 0 and found.pairs == []

@@ -73,7 +73,7 @@ def make_summary(**changes):
         name="m",
         classes=["a", "b"],
         data=None,
-        has_tuned_decision=False,
+        decision=None,
         source="test",
         scores=make_scores(),
         suspects=SuspectLabels(0, []),

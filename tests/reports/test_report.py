@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 import report_data as data
-from cordwood import FeatureMatrix, api, load, recipes, save
+from cordwood import Decision, FeatureMatrix, TextClassifier, load, save
 from cordwood.audit import audit_dataset, check_dataset, find_label_errors
 from cordwood.compare import comparison_report
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain import ClassWord, ClassWords
-from cordwood.metrics import oof_evaluation
-from cordwood.persist import _oof_field, read_model_card
-from cordwood.reports import Report, dataset_report, explanation_summary, model_report
+from cordwood.metrics.baselines import score_baselines
+from cordwood.oof import schema as oof_schema
+from cordwood.persist import TrainingRecord, read_model_card
+from cordwood.reports import Report, dataset_report, model_report
 from cordwood.reports.hub_card import to_hub_card
+from cordwood.reports.model_summary import Provenance
 
 
 class Page(HTMLParser):
@@ -61,7 +63,13 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    return api.train(corpus, recipe="quick", encoder=None)
+    return TextClassifier(encoder=None).fit(corpus)
+
+
+def add_baselines(model, texts):
+    """Add what the command line adds to the expected scores."""
+    baselines = score_baselines(texts, model.oof_)
+    model.evaluation_ = replace(model.evaluation_, baselines=baselines)
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +79,9 @@ def reports(corpus, model):
     return {
         "dataset": dataset_report(corpus, name=name, test=data.make_corpus(20, seed=1)),
         "comparison": comparison_report(comparison, curves, name=name, notes=[data.MARKUP]),
-        "oof": model_report(model, corpus, name=name, data_name=data.MARKUP),
-        "test": model_report(model, data.make_corpus(60, seed=2), name=name),
-        "model": model_report(model, name=name),
+        "oof": model_report(model, corpus, Provenance(name=name, data=data.MARKUP)),
+        "test": model.report(X=data.make_corpus(60, seed=2), name=name),
+        "model": model.report(name=name),
     }
 
 
@@ -178,7 +186,7 @@ def test_dataset_report_contains_the_findings_of_the_check(corpus, reports):
 
 
 def test_audit_is_part_of_the_report_of_a_data_set(corpus):
-    audit = audit_dataset(corpus, model=api.train(corpus, recipe="nb", oof=True))
+    audit = audit_dataset(corpus, model=TextClassifier("nb", oof=True).fit(corpus))
     report = dataset_report(corpus, name="things", audit=audit)
     found = report.to_dict()["audit"]
     assert found["counts"] == audit.counts
@@ -195,8 +203,8 @@ def test_numeric_data_has_a_report():
     report = dataset_report(matrix)
     assert report.to_dict()["features"]["n_features"] == 2
     assert "Lengths" not in report.to_html()
-    model = recipes.make("rf", input="numeric", random_state=0).fit(X, matrix.labels)
-    found = model_report(model, matrix).to_dict()
+    model = TextClassifier("rf").fit(matrix)
+    found = model.report(X=matrix).to_dict()
     assert found["explained"] == [] and found["words"] is None
 
 
@@ -211,8 +219,8 @@ def test_training_data_have_out_of_fold_scores(corpus, model, reports):
 def test_other_data_are_predicted(model, reports):
     found = reports["test"].to_dict()
     assert found["source"] == "test"
-    expected = api.evaluate(model, data.make_corpus(60, seed=2))
-    assert found["scores"]["scores"]["accuracy"]["value"] == pytest.approx(expected.micro_f1)
+    expected = model.evaluate(data.make_corpus(60, seed=2))
+    assert found["scores"]["scores"]["accuracy"]["value"] == pytest.approx(expected.accuracy)
     assert found["scores"]["scores"]["macro_f1"]["value"] == pytest.approx(expected.macro_f1)
     by_class = {row["label"]: row["f1"] for row in found["by_class"]}
     assert by_class == pytest.approx({row.label: row.f1 for row in expected.classes})
@@ -226,8 +234,8 @@ def test_without_data_there_are_scores_but_no_texts(reports):
 
 
 def test_model_without_out_of_fold_predictions_states_that_it_has_no_scores(corpus):
-    model = recipes.make("nb").fit(corpus.texts, corpus.labels)
-    report = model_report(model)
+    model = TextClassifier("nb", oof=False).fit(corpus.texts, corpus.labels)
+    report = model.report()
     assert report.to_dict()["scores"] is None
     assert "There are no scores" in report.to_html()
 
@@ -263,32 +271,143 @@ def test_suspects_are_samples_whose_label_is_improbable(corpus, model, reports):
 def test_samples_of_unknown_classes_are_counted(model):
     corpus = data.make_corpus(30, seed=3)
     labels = ["unknown", *corpus.labels[1:]]
-    found = model_report(model, replace(corpus, labels=labels)).to_dict()
+    found = model.report(X=replace(corpus, labels=labels)).to_dict()
     assert found["n_unseen"] == 1
     assert found["scores"]["n_samples"] == 29
     with pytest.raises(DataError, match="no sample has a class of the model"):
-        model_report(model, replace(corpus, labels=["unknown"] * 30))
+        model.report(X=replace(corpus, labels=["unknown"] * 30))
 
 
-def test_tuned_decision_is_mentioned(corpus):
-    model = api.train(corpus, recipe="nb", encoder=None, optimize="macro_f1")
-    report = model_report(model, data.make_corpus(30, seed=3))
-    assert report.to_dict()["has_tuned_decision"]
-    assert "its decision is tuned" in report.to_html()
+@pytest.fixture(scope="module")
+def two_classes():
+    """Texts of two classes of which one is rare, some with wrong labels."""
+    corpus = data.make_corpus(150, noise=0.2)
+    chosen = [i for i, label in enumerate(corpus.labels) if label == "plants" or i % 4 == 0]
+    labels = ["plants" if label == "plants" else "others" for label in corpus.labels]
+    return replace(corpus, labels=labels).select(chosen)
+
+
+THREE_CLASSES = np.array([[0, 1, 9], [1, 0, 9], [2, 2, 0]])
+DECISIONS = {
+    "f1": "f1",
+    "macro_f1": "macro_f1",
+    "precision": Decision("precision", precision=0.7),
+    "threshold": Decision(threshold=0.8, pos_label="plants"),
+    "cost": Decision("cost", cost_matrix=THREE_CLASSES),
+}
+
+
+@pytest.mark.parametrize("recipe", ["nb", "svm", "quick"])
+@pytest.mark.parametrize("name", DECISIONS)
+def test_report_of_a_decision_is_about_the_decided_labels(
+    name, recipe, corpus, two_classes, tmp_path
+):
+    train = corpus if name in ("macro_f1", "cost") else two_classes
+    model = TextClassifier(recipe, encoder=None, decision=DECISIONS[name]).fit(train)
+    expected = model.evaluation_.to_dict()
+    decided = model.classes_[model.decision_.apply(model.oof_.proba)]
+    n_errors = int((decided != np.array(train.labels)).sum())
+    assert n_errors > 0
+    save(model, tmp_path / "model.cordwood")
+    loaded = load(tmp_path / "model.cordwood")
+    for found in (
+        model.report(X=train).to_dict(),
+        model.report().to_dict(),
+        loaded.report(X=train).to_dict(),
+    ):
+        assert found["source"] == "oof"
+        assert found["scores"]["scores"]["accuracy"] == expected["accuracy"]
+        assert found["scores"]["scores"]["macro_f1"] == expected["macro_f1"]
+        assert expected["accuracy"]["value"] == pytest.approx(1 - n_errors / len(train))
+        assert found["confusion"]["n_errors"] == n_errors
+        assert sum(row["n_missed"] for row in found["by_class"]) == n_errors
+        f1 = {row["label"]: row["f1"] for row in found["by_class"]}
+        assert f1 == pytest.approx(
+            {row["label"]: row["f1"]["value"] for row in expected["classes"]}
+        )
+        n_right = sum(each["n"] * each["accuracy"] for each in found["reliability"])
+        assert n_right == pytest.approx(len(train) - n_errors)
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_report_of_a_decision_on_test_samples(name, corpus, two_classes):
+    train, test = corpus, data.make_corpus(60, seed=2)
+    if name not in ("macro_f1", "cost"):
+        train = two_classes
+        labels = ["plants" if label == "plants" else "others" for label in test.labels]
+        test = replace(test, labels=labels)
+    model = TextClassifier("nb", decision=DECISIONS[name]).fit(train)
+    report = model.report(X=test)
+    found, expected = report.to_dict(), model.evaluate(test)
+    assert found["source"] == "test"
+    assert found["scores"]["scores"]["accuracy"]["value"] == pytest.approx(expected.accuracy)
+    assert found["scores"]["expected"]["accuracy"]["value"] == float(model.evaluation_.accuracy)
+    for row in found["explained"]:
+        i = test.ids.index(row["id"])
+        assert row["predicted"] == model.predict([test.texts[i]])[0]
+
+
+def test_tuned_decision_is_described(corpus):
+    model = TextClassifier("nb", encoder=None, decision="macro_f1").fit(corpus)
+    report = model.report(X=data.make_corpus(30, seed=3))
+    assert report.to_dict()["decision"] == model.decision_.describe()
+    text = Page(report.to_html()).text
+    assert f"its decision is tuned ({model.decision_.describe()})" in text
+    assert "most probable class; for the scores" not in text
+    untuned = TextClassifier("nb", encoder=None).fit(corpus).report()
+    assert untuned.to_dict()["decision"] is None
+    assert "its decision is tuned" not in untuned.to_html()
+
+
+def test_report_of_test_samples_without_some_classes(model):
+    corpus = data.make_corpus(60, seed=2, noise=0.4)
+    kept = [i for i, label in enumerate(corpus.labels) if label == "plants"]
+    report = model.report(X=corpus.select(kept))
+    assert report.to_dict()["scores"]["n_samples"] == len(kept)
+    text = Page(report.to_html()).text
+    assert "The lowest F1 is that of plants" in text
+    # No advice about classes of which there are no samples here.
+    assert "both small and weak" not in text
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "mapping"])
+def test_report_of_a_dataframe(kind, corpus, tmp_path):
+    table = {
+        "text": list(corpus.texts),
+        "size": [float(i % 7) for i in range(len(corpus))],
+        "topic": list(corpus.labels),
+    }
+    frame = table if kind == "mapping" else pytest.importorskip(kind).DataFrame(table)
+    columns = {"text": ["text"], "numeric": ["size"]}
+    model = TextClassifier("nb", columns=columns, decision="macro_f1").fit(frame, "topic")
+    for labels in ("topic", corpus.labels):
+        found = model.report(tmp_path / "report.html", frame, labels).to_dict()
+        assert found["source"] == "oof"
+        assert found["scores"]["scores"]["accuracy"]["value"] == float(model.evaluation_.accuracy)
+        assert found["explained"]
+    assert (tmp_path / "report.html").stat().st_size > 1000
+
+
+def test_several_labels_have_no_report(corpus):
+    lists = [[label, "x"][: 1 + i % 2] for i, label in enumerate(corpus.labels)]
+    model = TextClassifier("nb").fit(corpus.texts, lists)
+    for given in ({}, {"X": corpus.texts, "y": lists}, {"X": corpus}):
+        with pytest.raises(CordwoodError, match="report of a model requires one label per sample"):
+            model.report(**given)
 
 
 def test_arguments_are_checked(model):
-    with pytest.raises(TypeError, match="labels is missing"):
-        model_report(model, ["a text"])
-    with pytest.raises(DataError, match="labels has 1 entries for 2 texts"):
-        model_report(model, ["a text", "another"], ["animals"])
-    with pytest.raises(TypeError, match="contains its labels"):
-        model_report(model, data.make_corpus(), ["animals"])
+    with pytest.raises(ValueError, match="y to be passed"):
+        model.report(X=["a text"])
+    with pytest.raises(DataError, match="y has 1 entries for 2 samples"):
+        model.report(X=["a text", "another"], y=["animals"])
+    with pytest.raises(CordwoodError, match=r"must end in \.html, \.md or \.json"):
+        model.report("report.pdf")
 
 
 def test_members_of_a_stack_are_listed_with_their_scores(model, corpus, reports):
     members = reports["oof"].to_dict()["members"]
-    stack = model[-1]
+    stack = model.estimator_[-1]
     assert [row["name"] for row in members["members"]] == [*stack.named_estimators_, *stack.pruned_]
     y = np.searchsorted(stack.classes_, corpus.labels)
     n_classes = len(stack.classes_)
@@ -303,7 +422,7 @@ def test_members_of_a_stack_are_listed_with_their_scores(model, corpus, reports)
 
 def test_members_of_a_model_file_have_the_same_scores(model, corpus, reports, tmp_path):
     save(model, tmp_path / "model.cordwood")
-    found = model_report(load(tmp_path / "model.cordwood"), corpus).to_dict()["members"]
+    found = load(tmp_path / "model.cordwood").report(X=corpus).to_dict()["members"]
     expected = reports["oof"].to_dict()["members"]
     assert without_measured_times(found) == without_measured_times(expected)
     assert all(row["fit_seconds"] > 0 for row in found["members"])
@@ -339,30 +458,31 @@ def test_hub_card_names_the_test_data_and_any_characters_are_valid_yaml(reports)
 
 
 def test_scores_of_a_model_file_are_beside_the_baselines_of_training(corpus, tmp_path):
-    model = api.train(corpus, recipe="nb", encoder=None, oof=True)
-    model.evaluation_ = oof_evaluation(model, corpus.texts)
+    model = TextClassifier("nb", oof=True).fit(corpus)
+    add_baselines(model, corpus.texts)
     save(model, tmp_path / "model.cordwood")
     loaded = load(tmp_path / "model.cordwood")
     expected = model.evaluation_.to_dict()
     for data_set in (corpus, None):
-        found = model_report(loaded, data_set).to_dict()["scores"]
+        found = loaded.report(X=data_set).to_dict()["scores"]
         assert found["baselines"] == expected["baselines"]
         assert len(found["baselines"]) == 2
         assert found["scores"]["accuracy"] == expected["accuracy"]
-    test = model_report(loaded, data.make_corpus(60, seed=2))
+    test = loaded.report(X=data.make_corpus(60, seed=2))
     assert test.to_dict()["scores"]["expected"]["accuracy"] == expected["accuracy"]
     assert list(test.to_dict()["scores"]["baselines"]) == ["majority class"]
     assert "was expected; the difference is not significant" in Page(test.to_html()).text
     wrong = replace(corpus, labels=[*corpus.labels[1:], corpus.labels[0]])
-    assert "significantly lower here" in Page(model_report(loaded, wrong).to_html()).text
+    assert "significantly lower here" in Page(loaded.report(X=wrong).to_html()).text
 
 
 @pytest.fixture
 def large_model(corpus, tmp_path, monkeypatch):
     """A model from a file that has too many out-of-fold predictions to store them."""
-    monkeypatch.setattr(_oof_field, "MAX_OOF_SIZE", 20)
-    model = api.train(corpus, recipe="nb", encoder=None, oof=True)
-    path = save(model, tmp_path / "model.cordwood", fingerprint=corpus.fingerprint())
+    monkeypatch.setattr(oof_schema, "MAX_OOF_SIZE", 20)
+    model = TextClassifier("nb", oof=True).fit(corpus)
+    record = TrainingRecord(fingerprint=corpus.fingerprint())
+    path = save(model, tmp_path / "model.cordwood", provenance=record)
     loaded = load(path)
     assert loaded.oof_ is None
     return loaded, read_model_card(path)
@@ -371,7 +491,7 @@ def large_model(corpus, tmp_path, monkeypatch):
 @pytest.mark.parametrize("has_data", [False, True])
 def test_report_uses_the_stored_evaluation_without_predictions(corpus, large_model, has_data):
     loaded, card = large_model
-    report = model_report(loaded, corpus if has_data else None, card=card)
+    report = model_report(loaded, corpus if has_data else None, Provenance(card=card))
     found = report.to_dict()
     expected = loaded.evaluation_.to_dict()
     assert found["source"] == "oof"
@@ -384,22 +504,27 @@ def test_report_uses_the_stored_evaluation_without_predictions(corpus, large_mod
     assert f"{100 * expected['accuracy']['value']:.1f} %" in text
     assert "These scores are too good" not in text and "There are no scores" not in text
     assert "F1 by class, lowest first" in text
+    table = text.partition("F1 by class, lowest first")[2]
+    ordered = sorted(expected["classes"], key=lambda row: row["f1"]["value"])
+    places = [table.index(row["label"]) for row in ordered]
+    assert places == sorted(places)
     assert f"| accuracy | {expected['accuracy']['value']:.3f} |" in to_hub_card(report.summary)
 
 
 def test_stored_evaluation_is_beside_its_baselines(corpus, large_model):
     loaded, _ = large_model
-    model = api.train(corpus, recipe="nb", encoder=None, oof=True)
-    loaded.evaluation_ = oof_evaluation(model, corpus.texts)
-    report = model_report(loaded)
+    model = TextClassifier("nb", oof=True).fit(corpus)
+    add_baselines(model, corpus.texts)
+    loaded.evaluation_ = model.evaluation_
+    report = loaded.report()
     assert len(report.to_dict()["scores"]["baselines"]) == 2
     assert "the best baseline" in Page(report.to_html()).text
 
 
 def test_scores_of_training_samples_are_too_good(corpus, large_model):
     loaded, card = large_model
-    del loaded.evaluation_
-    report = model_report(loaded, corpus, card=card)
+    loaded.evaluation_ = None
+    report = model_report(loaded, corpus, Provenance(card=card))
     assert report.to_dict()["source"] == "training"
     assert "These scores are too good" in Page(report.to_html()).text
 
@@ -414,7 +539,7 @@ def test_report_contains_the_audit_of_the_training_data(corpus, model, reports):
     assert "Audit of the training data" in text and "cordwood audit DATA -o" in text
     # The training data of a model are unknown from a test set.
     assert reports["test"].to_dict()["audit"] is None
-    given = model_report(model, audit=audit_dataset(corpus, model=model)).to_dict()
+    given = model.report(audit=audit_dataset(corpus, model=model)).to_dict()
     assert given["audit"]["counts"]["label error"] == n_label_errors
 
 
@@ -429,8 +554,8 @@ def test_words_of_all_classes_are_listed_last(model, monkeypatch):
         positive=[()] * len(model.classes_),
         negative=[(word("everywhere", -9.0), word(f"only {c}", -1.0)) for c in model.classes_],
     )
-    monkeypatch.setattr(explanation_summary, "explain_classes", lambda *args, **kwargs: words)
-    words = model_report(model).to_dict()["words"]
+    monkeypatch.setattr(TextClassifier, "explain_classes", lambda *args, **kwargs: words)
+    words = model.report().to_dict()["words"]
     for label, row in zip(model.classes_, words["classes"], strict=True):
         assert [each["word"] for each in row["against"]] == [f"only {label}", "everywhere"]
 
@@ -468,7 +593,7 @@ def without_measured_times(members):
 
 
 def test_report_is_reproducible(model, corpus, reports):
-    again = model_report(model, corpus, name=f"name {data.MARKUP}", data_name=data.MARKUP)
+    again = model_report(model, corpus, Provenance(name=f"name {data.MARKUP}", data=data.MARKUP))
     summaries = [each.to_dict() for each in (again, reports["oof"])]
     found, first = (
         {**summary, "members": without_measured_times(summary["members"])} for summary in summaries

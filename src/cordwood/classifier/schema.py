@@ -3,19 +3,22 @@
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
-from cordwood._schema.errors import Rejected
+from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import FeatureNames, Labels, Size, choice
 from cordwood._schema.interface import Interface, InterfaceOf
 from cordwood._schema.nested import Estimator
 from cordwood._schema.schema import Schema
-from cordwood.classifier.decision import Decision, TunedDecision
+from cordwood.classifier.decision import OBJECTIVES, Decision, TunedDecision
 from cordwood.classifier.text_classifier import TextClassifier
+from cordwood.columns.converter import TableConverter
 from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.confidence.schema import ScopeField
 from cordwood.exceptions import CordwoodError
 from cordwood.metrics.schema import EvaluationField
+from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.oof.schema import OOFField
 
 _MAX_NAME_LENGTH = 1000
@@ -40,11 +43,7 @@ class _DecisionField(Field):
     """The parameter `decision`: a name, a `Decision` or None."""
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
-        if not isinstance(value, Decision):
-            return value
-        costs = value.cost_matrix
-        listed = None if costs is None else np.asarray(costs, np.float64).tolist()
-        return encoder.encode_value({**vars(value), "cost_matrix": listed})
+        return encoder.encode_value(dict(vars(value))) if isinstance(value, Decision) else value
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if node is None or isinstance(node, str):
@@ -69,7 +68,7 @@ class _TunedDecisionField(Field):
         return {
             "plain": encoder.encode_value({name: getattr(value, name) for name in self._PLAIN}),
             **{
-                name: None if array is None else encoder.add_array(np.asarray(array, np.float64))
+                name: None if array is None else encoder.add_array(array)
                 for name, array in arrays.items()
             },
         }
@@ -96,9 +95,14 @@ class _TunedDecisionField(Field):
         for number in (value.threshold, value.score):
             if number is not None and not (isinstance(number, float) and abs(number) < 1e100):
                 return "a TunedDecision with finite numbers"
-        if not isinstance(value.optimize, str | None):
+        if value.optimize not in (None, *OBJECTIVES):
             return "a TunedDecision with the name of what it optimizes"
-        return None
+        if value.matrix is None:
+            return None
+        # What `describe` prints of a decision between classes.
+        if value.optimize in ("cost", "macro_f1"):
+            return None if value.score is not None else "a TunedDecision with its score"
+        return None if value.threshold is not None else "a TunedDecision with its threshold"
 
 
 def _is_finite(array: Any, shape: tuple[int, ...]) -> bool:
@@ -116,39 +120,80 @@ class _ColumnsField(Field):
         try:
             return None if node is None else check_columns(node)
         except (CordwoodError, TypeError) as error:
-            raise Rejected(f"has invalid columns ({error})") from None
+            raise Rejected(f"has invalid columns ({shorten(error)})") from None
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
         return None if isinstance(value, ColumnRoles | None) else "columns by role"
 
 
 def _check_model(model: TextClassifier, interface_of: InterfaceOf) -> None:
-    interface = interface_of(model.estimator_)
-    classes = model.classes_
+    pipeline = model.estimator_
+    if not isinstance(pipeline, Pipeline):
+        raise Rejected("has a TextClassifier without a pipeline")
+    interface = interface_of(pipeline)
     if interface.is_fitted is False:
         raise Rejected("has a TextClassifier whose pipeline is not fitted")
-    if interface.classes is not None and not np.array_equal(interface.classes, classes):
-        raise Rejected("has a TextClassifier whose pipeline predicts other classes")
-    is_multilabel = type(model.estimator_[-1]).__name__ == "MultiLabelClassifier"
-    if is_multilabel != (model.target_kind_ != "label"):
-        raise Rejected("has a TextClassifier whose pipeline predicts another kind of labels")
-    if is_multilabel == (model.decision_.thresholds is None):
-        raise Rejected("has a TextClassifier with a decision of another kind of labels")
-    if interface.is_table != (model.columns_ is not None):
+    _check_input(model, interface)
+    _check_target(model, interface)
+    _check_records(model)
+
+
+def _check_input(model: TextClassifier, interface: Interface) -> None:
+    """Raise Rejected unless the pipeline takes samples of the kind of the model."""
+    kind, n_features = model.input_kind_, getattr(model, "n_features_in_", None)
+    first = model.estimator_.steps[0][1]
+    roles = first.columns_ if isinstance(first, TableConverter) else None
+    if roles != model.columns_ or (kind == "table") != (roles is not None):
         raise Rejected("has a TextClassifier whose pipeline takes other columns")
-    if interface.takes_text and model.input_kind_ != "text":
+    if interface.takes_text and kind != "text":
         raise Rejected("has a TextClassifier whose pipeline takes texts")
-    n_features = getattr(model, "n_features_in_", None)
+    # A class that the caller trusts does not say what it takes.
+    if kind == "text" and interface.n_features is not None:
+        raise Rejected("has a TextClassifier of texts whose pipeline takes numbers")
+    if (n_features is not None) != (kind == "numeric"):
+        raise Rejected("has a TextClassifier of another kind of samples")
     if None not in (n_features, interface.n_features) and n_features != interface.n_features:
         raise Rejected("has a TextClassifier whose pipeline takes other features")
-    if (n_features is not None) != (model.input_kind_ == "numeric"):
-        raise Rejected("has a TextClassifier of another kind of samples")
-    if model.oof_ is not None and not np.array_equal(model.oof_.classes, classes):
-        raise Rejected("has out-of-fold predictions of other classes")
-    if model.evaluation_ is not None:
-        labels = {each.label for each in model.evaluation_.classes}
-        if not labels <= set(classes.tolist()):
-            raise Rejected("has expected scores of other classes")
+
+
+def _check_target(model: TextClassifier, interface: Interface) -> None:
+    """Raise Rejected unless pipeline and decision predict labels of the kind of the model."""
+    classes, decision = model.classes_, model.decision_
+    if interface.is_fitted and interface.classes is None:
+        raise Rejected("has a TextClassifier whose pipeline does not end with a classifier")
+    if interface.classes is not None and not np.array_equal(interface.classes, classes):
+        raise Rejected("has a TextClassifier whose pipeline predicts other classes")
+    is_multilabel = isinstance(model.estimator_[-1], MultiLabelClassifier)
+    if is_multilabel != (model.target_kind_ != "label"):
+        raise Rejected("has a TextClassifier whose pipeline predicts another kind of labels")
+    if model.target_kind_ == "indicators" and not np.array_equal(classes, np.arange(len(classes))):
+        raise Rejected("has a TextClassifier of label indicators whose classes are not indices")
+    if is_multilabel == (decision.thresholds is None) or (
+        is_multilabel and decision.matrix is not None
+    ):
+        raise Rejected("has a TextClassifier with a decision of another kind of labels")
+    if decision.positive is not None and decision.positive not in classes.tolist():
+        raise Rejected("has a TextClassifier with a decision for an unknown class")
+
+
+def _check_records(model: TextClassifier) -> None:
+    """Raise Rejected unless out-of-fold predictions and scores fit the labels and each other."""
+    oof, evaluation = model.oof_, model.evaluation_
+    is_multilabel = model.target_kind_ != "label"
+    if oof is not None:
+        if oof.is_multilabel != is_multilabel:
+            raise Rejected("has out-of-fold predictions of another kind of labels")
+        if not np.array_equal(oof.classes, model.classes_):
+            raise Rejected("has out-of-fold predictions of other classes")
+    if evaluation is None:
+        return
+    labels = {each.label for each in evaluation.classes}
+    if not labels <= set(model.classes_.tolist()):
+        raise Rejected("has expected scores of other classes")
+    if evaluation.is_multilabel != is_multilabel or (evaluation.confusion is None) != is_multilabel:
+        raise Rejected("has expected scores of another kind of labels")
+    if oof is not None and len(oof) != evaluation.n_samples:
+        raise Rejected("has expected scores of another number of samples")
 
 
 def _interface(model: TextClassifier, interface_of: InterfaceOf) -> Interface:
@@ -196,9 +241,6 @@ SCHEMAS = (
         },
         check=_check_model,
         check_params=_check_params,
-        finish=lambda model: vars(model).update(
-            {name: vars(model).get(name) for name in ("oof_", "evaluation_", "scope_")}
-        ),
         interface=_interface,
     ),
 )

@@ -15,8 +15,6 @@ _KEYS = {"signals", "values", "scores"}
 class ScopeField(Field):
     """A `ScopeReference`."""
 
-    optional = True
-
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the reference."""
         if value is None:

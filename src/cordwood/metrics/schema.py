@@ -1,6 +1,5 @@
 """Expected scores of a model in its file: a few numbers per class."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,11 @@ _MAX_BASELINES, _MAX_NAME_LENGTH = 16, 100
 # A probability of 1e-7, the lowest in the log loss, has less.
 _MAX_LOG_LOSS = 100.0
 _MAX_SAMPLES = 2**53
+_OF_ONE_LABEL = {"accuracy", "macro_f1", "log_loss", "calibration_error"}
 
 
 class EvaluationField(Field):
     """An `Evaluation` of training samples; classes are stored by their position in `classes_`."""
-
-    optional = True
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the scores."""
@@ -74,7 +72,11 @@ class EvaluationField(Field):
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
+<<<<<<< HEAD
         """Check types and ranges."""
+=======
+        """Check types, ranges, and that the numbers of samples agree."""
+>>>>>>> w/ptests
         if value is None:
             return None
         if not isinstance(value, Evaluation) or not isinstance(value.classes, tuple):
@@ -156,22 +158,16 @@ def _is_share(value: Any) -> bool:
 
 
 def _are_scores(scores: Any) -> bool:
-    if not isinstance(scores, dict) or not {"accuracy", "macro_f1", "log_loss"} <= set(scores):
+    if not isinstance(scores, dict) or set(scores) not in (_OF_ONE_LABEL, set(SCORE_NAMES)):
         return False
     limits = {"log_loss": _MAX_LOG_LOSS}
-    return all(
-        name in SCORE_NAMES and _is_score(each, limits.get(name, 1.0))
-        for name, each in scores.items()
-    )
+    return all(_is_score(each, limits.get(name, 1.0)) for name, each in scores.items())
 
 
 def _is_score(score: Any, high: float) -> bool:
-    if not isinstance(score, Score):
+    if not isinstance(score, Score) or not isinstance(score.low, float):
         return False
-    limits = [float(score), *(each for each in (score.low, score.high) if each is not None)]
-    return all(
-        isinstance(each, float) and math.isfinite(each) and 0 <= each <= high for each in limits
-    )
+    return isinstance(score.high, float) and 0 <= score.low <= score <= score.high <= high
 
 
 def _is_class(each: Any, n_samples: int) -> bool:
@@ -191,5 +187,6 @@ def _is_confusion(confusion: Any, value: Evaluation) -> bool:
         and confusion.dtype == np.int64
         and confusion.shape == shape
         and bool((confusion >= 0).all())
+        and confusion.sum(axis=1).tolist() == [each.support for each in value.classes]
         and int(confusion.sum()) == value.n_samples
     )

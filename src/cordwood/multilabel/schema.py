@@ -87,6 +87,8 @@ def _check_multilabel(model: Any, interface_of: InterfaceOf) -> None:
     n_labels, n_members = len(model.classes_), len(model.estimators_)
     if {n_members, len(model._names), len(model._step_index), len(model.coef_)} != {n_members}:
         raise Rejected("has a MultiLabelClassifier without one name for each member")
+    if set(model.oof_source_) != set(model._names):
+        raise Rejected("has a MultiLabelClassifier with sources of other members")
     if model.min_labels_ > n_labels:
         raise Rejected("has a MultiLabelClassifier that predicts more labels than it has")
     if not all(0 <= position < len(model._shared_steps) for position in model._step_index):

@@ -1,9 +1,10 @@
 """Out-of-fold predictions in a model file: few bytes per sample.
 
 Of each sample, the most probable class is stored as a code, and the probabilities of the true class
-and of all others above a threshold as half-precision numbers. The remaining classes share what is
-left between them, and the most probable class has the rest to one. Numbers are rounded down, so
-that the most probable class remains the same.
+and of all others above a threshold as numbers of half precision, or of single precision if the
+decision of the model needs it. The remaining classes share what is left between them, and the most
+probable class has the rest to one. Numbers are rounded down, so that the most probable class
+remains the same.
 """
 
 from typing import Any
@@ -28,15 +29,13 @@ _ARRAYS = {
     "top": "int64",
     "counts": "int64",
     "codes": "int64",
-    "values": "float16",
-    "rest": "float16",
+    "values": "float16|float32",
+    "rest": "float16|float32",
 }
 
 
 class OOFField(Field):
     """Out-of-fold predictions; groups are not stored."""
-
-    optional = True
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         """Store the predictions, unless they are too many, or of several labels per sample."""
@@ -44,6 +43,11 @@ class OOFField(Field):
             return None
         encoder.spend(16 * value.proba.size)
         arrays = compress_proba(value.proba, value.y)
+        # A decision other than for the most probable class may depend on what is rounded.
+        if (decision := owner.decision_).matrix is not None:
+            restored = expand_proba(arrays, len(value.classes))
+            if not np.array_equal(decision.apply(restored), decision.apply(value.proba)):
+                arrays = compress_proba(value.proba, value.y, np.float32)
         node = {name: encoder.add_array(array) for name, array in arrays.items()}
         return {**node, "sources": dict(value.sources)}
 
@@ -55,7 +59,7 @@ class OOFField(Field):
             raise Rejected("has out-of-fold predictions of the wrong structure")
         arrays = {name: decoder.get_array(node[name]) for name in _ARRAYS}
         for name, dtype in _ARRAYS.items():
-            if arrays[name].ndim != 1 or arrays[name].dtype != dtype:
+            if arrays[name].ndim != 1 or arrays[name].dtype.name not in dtype.split("|"):
                 raise Rejected("has out-of-fold predictions of the wrong type")
         classes = owner.classes_
         size = len(arrays["y"]) * len(classes)
@@ -98,23 +102,12 @@ def are_valid_sources(sources: Any) -> bool:
 
 
 def compress_proba(
-    proba: NDArray[np.float64], y: NDArray[np.intp]
+    proba: NDArray[np.float64], y: NDArray[np.intp], dtype: type[np.floating[Any]] = np.float16
 ) -> dict[str, NDArray[np.generic]]:
     """Return arrays from which `expand_proba` restores the probabilities approximately.
 
-    Parameters
-    ----------
-    proba : ndarray of shape (n_samples, n_classes)
-        Probabilities that sum to one.
-    y : ndarray of shape (n_samples,)
-        True classes.
-
-    Returns
-    -------
-    dict of str to ndarray
-        `y`; `top`, the most probable class of each sample; `counts`, how many other classes are
-        stored; `codes` and `values`, these classes and their probabilities; and `rest`, the mean
-        probability of the remaining classes.
+    `top` is the most probable class of each sample; `counts`, how many other classes are stored;
+    `codes` and `values`, these classes and their probabilities; `rest`, the mean of the others.
     """
     samples = np.arange(len(proba))
     top = proba.argmax(axis=1)
@@ -130,8 +123,8 @@ def compress_proba(
         "top": np.asarray(top, np.int64),
         "counts": is_stored.sum(axis=1, dtype=np.int64),
         "codes": np.asarray(np.nonzero(is_stored)[1], np.int64),
-        "values": _round_down(proba[is_stored]),
-        "rest": _round_down(rest),
+        "values": _round_down(proba[is_stored], dtype),
+        "rest": _round_down(rest, dtype),
     }
 
 
@@ -157,7 +150,7 @@ def expand_proba(arrays: dict[str, NDArray[Any]], n_classes: int) -> NDArray[np.
     return proba
 
 
-def _round_down(values: NDArray[np.float64]) -> NDArray[np.float16]:
-    """Return the largest half-precision numbers that are not above the given ones."""
-    rounded = values.astype(np.float16)
-    return np.where(rounded > values, np.nextafter(rounded, np.float16(0)), rounded)
+def _round_down(values: NDArray[np.float64], dtype: type[np.floating[Any]]) -> NDArray[Any]:
+    """Return the largest numbers of a type that are not above the given ones."""
+    rounded = values.astype(dtype)
+    return np.where(rounded > values, np.nextafter(rounded, dtype(0)), rounded)

@@ -51,9 +51,8 @@ def save(
     """Write a fitted model to a file.
 
     The file contains what predictions need, the constructor parameters, and the out-of-fold
-    predictions `oof_` of a pipeline and its scores `evaluation_`, but nothing that only training
-    uses, such as meta-features.
-    The file is replaced atomically: an error leaves an existing file unchanged.
+    predictions and expected scores of a `TextClassifier`, but nothing that only training uses, such
+    as meta-features. It is replaced atomically: an error leaves an existing file unchanged.
 
     Parameters
     ----------

@@ -138,13 +138,13 @@ def _overview(summary: ModelSummary) -> list[Block]:
                 "note",
             )
         )
-    if summary.has_tuned_decision:
+    if summary.decision is not None:
         blocks.append(
             Prose(
-                "The model does not always predict the most probable class: its decision is tuned. "
-                "This report is about the most probable class; for the scores of the decision, use "
-                "cordwood evaluate.",
-                "warning",
+                "The model does not always predict the most probable class: its decision is tuned "
+                f"({summary.decision}). Scores and errors are those of the classes that it decides "
+                "for.",
+                "note",
             )
         )
     if summary.n_unseen:
@@ -254,7 +254,7 @@ def _classes(summary: ModelSummary) -> list[Block]:
             percent(row.recall),
             percent(row.precision),
             percent(row.f1),
-            _f1_interval(intervals[row.label]),
+            _f1_interval(intervals.get(row.label)),
             Entry(
                 f"{row.confused_with} ({row.n_confused:,})" if row.confused_with else "",
                 row.confused_with or "",
@@ -274,7 +274,7 @@ def _classes(summary: ModelSummary) -> list[Block]:
     ]
     worst = rows[: max(1, min(3, len(rows) - 1))]
     share = sum(row.n_missed for row in worst) / n_errors if n_errors else 0.0
-    weakest = min(rows, key=lambda row: row.f1)
+    weakest = min((row for row in rows if row.n_samples), key=lambda row: row.f1)
     note = (
         f"{join_names([row.label for row in worst])} {'has' if len(worst) == 1 else 'have'} "
         f"{100 * share:.0f} % of all {n_errors:,} errors. "
@@ -289,7 +289,7 @@ def _classes(summary: ModelSummary) -> list[Block]:
     ]
 
 
-def _class_f1_table(intervals: Mapping[str, Estimate | None]) -> DataTable:
+def _class_f1_table(intervals: Mapping[str, Estimate]) -> DataTable:
     """Return the F1 of the classes, if their errors are not known."""
     return DataTable(
         caption="F1 by class, lowest first",
@@ -299,12 +299,8 @@ def _class_f1_table(intervals: Mapping[str, Estimate | None]) -> DataTable:
             TableColumn("95 % interval of F1", "number"),
         ],
         rows=[
-            [
-                Entry(label),
-                percent(None if interval is None else interval.value),
-                _f1_interval(interval),
-            ]
-            for label, interval in intervals.items()
+            [Entry(label), percent(interval.value), _f1_interval(interval)]
+            for label, interval in sorted(intervals.items(), key=lambda item: item[1].value)
         ],
     )
 

@@ -33,7 +33,7 @@ class ScoreSummary:
     scores: ScoreEstimates
     baselines: Mapping[str, ScoreEstimates]
     expected: ScoreEstimates | None = None  # of new samples, from the training data
-    class_f1: Mapping[str, Estimate | None]  # None if a class neither occurs nor is predicted
+    class_f1: Mapping[str, Estimate]  # of the classes that occur or are predicted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,7 +283,7 @@ class ModelSummary:
     source: Source | None = None
     scores: ScoreSummary | None = None
     n_unseen: int = 0  # samples of classes that the model does not know
-    has_tuned_decision: bool
+    decision: str | None  # how it is tuned; None if the most probable class is predicted
     by_class: Sequence[ClassSummary] = ()  # most errors first
     confusion: Confusion | None = None
     reliability: Sequence[ReliabilityBin] = ()

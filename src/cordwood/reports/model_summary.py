@@ -83,7 +83,7 @@ def summarize_model(
         name=provenance.name,
         classes=labels,
         data=provenance.data,
-        has_tuned_decision=model.decision_.matrix is not None,
+        decision=None if model.decision_.matrix is None else model.decision_.describe(),
         curve=None if provenance.curve is None else _summarize_curve(provenance.curve),
         members=summarize_members(model.view, samples.texts if samples is not None else None),
         provenance=_describe(model, provenance, samples),

@@ -29,7 +29,7 @@ def list_next_steps(summary: ModelSummary) -> list[str]:
             "these scores too low."
         )
     weak = sorted(
-        (row for row in summary.by_class if row.n_samples < _SMALL_CLASS and row.f1 < _LOW_F1),
+        (row for row in summary.by_class if 0 < row.n_samples < _SMALL_CLASS and row.f1 < _LOW_F1),
         key=lambda row: row.n_samples,
     )
     if weak:

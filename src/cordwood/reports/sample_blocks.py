@@ -36,8 +36,8 @@ def suspect_blocks(summary: ModelSummary) -> list[Block]:
     shown = samples[:_N_OPEN_SUSPECTS]
     blocks: list[Block] = [
         Prose(
-            f"{suspects.n:,} labels are probably wrong, by confident learning: another class is "
-            "predicted with at least the mean probability of that class over its own samples. "
+            f"{suspects.n:,} labels are probably wrong, by confident learning: the most probable "
+            "class is another one, with at least its mean probability over its own samples. "
             "Either the label is a mistake, or the sample is a hard one."
         ),
         Samples(title=f"The {len(shown)} most suspicious labels", items=shown),

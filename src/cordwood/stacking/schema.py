@@ -172,13 +172,15 @@ def _check_member(member: Any, classes: Any, interface_of: InterfaceOf) -> tuple
 
 
 def _stack_interface(model: Any, interface_of: InterfaceOf) -> Interface:
-    n_features = getattr(model, "n_features_in_", None)
-    takes_text = any(interface_of(member).takes_text for member in model.estimators_)
+    members = [interface_of(member) for member in model.estimators_]
+    # A stack that was fitted on a list of rows does not know their number of features.
+    found = [each.n_features for each in members if each.n_features is not None]
+    n_features = getattr(model, "n_features_in_", found[0] if found else None)
     return Interface(
         n_features=n_features,
-        takes_text=takes_text,
+        takes_text=any(each.takes_text for each in members),
         classes=model.classes_,
-        input_kinds=merge_kinds([interface_of(member) for member in model.estimators_]),
+        input_kinds=merge_kinds(members),
     )
 
 
