@@ -60,11 +60,7 @@ def read_training_samples(
 ) -> TrainingSamples:
     """Recognize and validate training samples and their labels.
 
-<<<<<<< HEAD
-    Columns of a table have roles if it is converted for the estimator.
-=======
     Columns of a table have roles if it is converted; else the estimator takes it as it is.
->>>>>>> w/tests
     """
     X, kind = read_samples(data)
     y, classes, target_kind = _read_target(data, labels, count_samples(X))
@@ -123,11 +119,7 @@ def _is_unnamed(table: Any) -> bool:
 
 
 def _to_list(values: Any) -> list[Any]:
-<<<<<<< HEAD
-    """Return the values as Python objects, which iteration over pyarrow does not give."""
-=======
     """Return the values as Python objects, which an iteration over pyarrow does not give."""
->>>>>>> w/tests
     for method in ("to_pylist", "to_list"):
         if hasattr(values, method):
             return list(getattr(values, method)())

@@ -244,11 +244,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.oof_ = self.evaluation_ = self.scope_ = None
         self.__dict__.pop("_view", None)
         try:
-<<<<<<< HEAD
-            # Metadata of the inner pipeline is passed by name, whatever the user routes here.
-=======
             # Metadata of the inner pipeline is passed by name, whatever is routed to this one.
->>>>>>> w/tests
             with config_context(enable_metadata_routing=False):
                 self._fit(built, samples, groups, has_oof=has_oof)
         except (DataError, CordwoodError):
@@ -567,13 +563,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             )
         if self.view.takes_columns and self.view.converter is None:
             raise DataError(
-<<<<<<< HEAD
-                "the estimator selects columns of a table by itself, so that its predictions cannot"
-                " be explained; set estimator to the name of a recipe, and columns"
-=======
                 "the estimator selects columns of a table by itself, so that its predictions "
                 "cannot be explained; set estimator to the name of a recipe, and columns"
->>>>>>> w/tests
             )
         return Explainer(self.view, decide=self.decision_.apply, output=output)
 

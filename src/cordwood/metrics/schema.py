@@ -72,11 +72,7 @@ class EvaluationField(Field):
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
-<<<<<<< HEAD
-        """Check types and ranges."""
-=======
         """Check types, ranges, and that the numbers of samples agree."""
->>>>>>> w/ptests
         if value is None:
             return None
         if not isinstance(value, Evaluation) or not isinstance(value.classes, tuple):
