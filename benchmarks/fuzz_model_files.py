@@ -29,15 +29,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
-from cordwood import persist, recipes
-from cordwood.api import train
-from cordwood.confidence.out_of_scope import fit_scope, scope_p_values
+from cordwood import TextClassifier, load, persist
+from cordwood.confidence.scope import scope_p_values
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError, ModelFileError
-from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
-from cordwood.oof.fit import fit_with_oof
 from model_file_mutations import KINDS, mutate
 from options import at_least
 
@@ -136,7 +132,7 @@ SMALL_PARAMS: dict[str, dict[str, Any]] = {
         f"stack_sigir17 {combiner}": {"members": ["svm", "nb", "rf"], "combiner": combiner}
         for combiner in ("pool", "rf", "least_squares", "mlr", "templates", "scann", "vig", "mean")
     },
-    "quick numeric": {"input": "numeric"},
+    "quick numeric": {},
     **{
         f"{name} columns": {
             "columns": {
@@ -148,9 +144,9 @@ SMALL_PARAMS: dict[str, dict[str, Any]] = {
         }
         for name in ("svm", "rf", "quick")
     },
-    # Arguments of `cordwood.train`.
-    "svm decision": {"optimize": "macro_f1"},
-    "rf decision": {"optimize": "macro_f1", "n_estimators": 3},
+    # Parameters of `TextClassifier`.
+    "svm decision": {"decision": "macro_f1"},
+    "rf decision": {"decision": "macro_f1", "n_estimators": 3},
     **{f"{name} multilabel": {} for name in ("svm", "nb", "knn", "rf", "lpuboost", "quick")},
 }
 
@@ -169,31 +165,26 @@ def make_models(names: Sequence[str]) -> list[Model]:
     models = []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            params = dict(SMALL_PARAMS[name])
+            recipe_params = dict(SMALL_PARAMS[name])
+            params = {key: recipe_params.pop(key, None) for key in ("columns", "decision")}
             recipe = name.partition(" ")[0]
-            if params.get("input") == "numeric":
-                X: Any = rng.normal(size=(42, 4)) + 2 * (labels == "bee")[:, None]
-            elif "columns" in params:
+            X: Any = texts
+            if name.endswith("numeric"):
+                X = rng.normal(size=(42, 4)) + 2 * (labels == "bee")[:, None]
+            elif name.endswith("columns"):
                 X = _make_table(texts, rng)
-            else:
-                X = texts
+            y: Any = labels
+            if name.endswith("multilabel"):
+                y = [[label, *("dog" for _ in range(i % 2))] for i, label in enumerate(y)]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                if name.endswith(("decision", "multilabel")):
-                    y: Any = labels
-                    if name.endswith("multilabel"):
-                        y = [[label, *("dog" for _ in range(i % 2))] for i, label in enumerate(y)]
-                    model = train(X, y, recipe=recipe, encoder=None, **params)
-                elif isinstance(X, Corpus):
-                    model = recipes.make(recipe, random_state=0, **params).fit(X, labels)
-                else:
-                    model = recipes.make(recipe, random_state=0, **params)
-                    model.oof_ = fit_with_oof(model, X, labels)
-                    model.scope_ = fit_scope(model, X, model.oof_.proba)
+                model = TextClassifier(
+                    recipe, encoder=None, recipe_params=recipe_params, oof=True, **params
+                ).fit(X, y)
             record = persist.TrainingRecord(recipe=recipe)
             file = persist.save(model, Path(folder, "model.cordwood"), provenance=record)
             inputs = X.select(range(8)) if isinstance(X, Corpus) else X[:8]
-            loaded = persist.load(file)
+            loaded = load(file)
             models.append(Model(name, file.read_bytes(), inputs, loaded.predict_proba(inputs)))
     return models
 
@@ -296,7 +287,7 @@ def _classify(case: Case) -> str:
 
 def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
     try:
-        loaded = persist.load(file)
+        loaded = load(file)
     except ModelFileError as error:
         message = str(error)
         if "\n" in message or len(message) > _MAX_MESSAGE:
@@ -309,21 +300,24 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
         classes = list(loaded.classes_)
         persist.read_model_card(file)
     except DataError:
-        # A model that takes other columns of a table is valid.
-        is_valid = isinstance(model.inputs, Corpus) and not is_damaged
-        return "other valid model" if is_valid else "DataError at prediction"
+        # A model that takes other columns of a table, or numbers instead of texts, is valid.
+        return "DataError at prediction" if is_damaged else "other valid model"
     except BaseException as error:
         return f"{type(error).__name__} at prediction: {str(error)[:200]!r}"
-    if isinstance(loaded, Pipeline) and isinstance(loaded[-1], MultiLabelClassifier):
+    if np.ndim(labels) == 2:
         problem = find_invalid_indicators(probabilities, labels, classes, len(model.inputs))
     else:
         problem = find_invalid(probabilities, labels, classes, len(model.inputs))
     if problem:
         return problem
     oof = getattr(loaded, "oof_", None)
-    if oof is not None and (problem := find_invalid(oof.proba, oof.y_true, classes, len(oof.y))):
-        return f"out-of-fold predictions: {problem}"
-    if hasattr(loaded, "scope_") and (problem := _check_scope(loaded, model, probabilities)):
+    if oof is not None:
+        find = find_invalid_indicators if oof.is_multilabel else find_invalid
+        true = oof.y if oof.is_multilabel else oof.y_true
+        if problem := find(oof.proba, true, classes, len(oof.y)):
+            return f"out-of-fold predictions: {problem}"
+    has_scope = getattr(loaded, "scope_", None) is not None
+    if has_scope and (problem := _check_scope(loaded, model.inputs, probabilities)):
         return f"out-of-scope samples: {problem}"
     same_shape = probabilities.shape == model.probabilities.shape
     if same_shape and np.array_equal(probabilities, model.probabilities):
@@ -331,10 +325,12 @@ def _classify_file(file: Path, model: Model, *, is_damaged: bool) -> str:
     return "silently different prediction" if is_damaged else "other valid model"
 
 
-def _check_scope(loaded: Any, model: Model, probabilities: Any) -> str | None:
+def _check_scope(loaded: Any, inputs: Any, probabilities: Any) -> str | None:
     """Return what is wrong with the p-values; a reference of another model may be rejected."""
     try:
-        p_values = scope_p_values(loaded, model.inputs, probabilities)
+        converter = loaded.view.converter
+        X = inputs if converter is None else converter.transform(inputs)
+        p_values = scope_p_values(loaded.scope_, loaded.view, X, probabilities)
     except DataError:
         return None
     except BaseException as error:
@@ -343,6 +339,10 @@ def _check_scope(loaded: Any, model: Model, probabilities: Any) -> str | None:
 
 
 def _predict(model: Any, inputs: Any) -> tuple[Any, Any]:
+    """Return probabilities, and labels or label indicators."""
+    if isinstance(model, TextClassifier):
+        found = model.classify(inputs)
+        return found.proba, found.labels if found.indicators is None else found.indicators
     try:
         return model.predict_proba(inputs), model.predict(inputs)
     except ValueError as error:
