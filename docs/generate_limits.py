@@ -14,9 +14,9 @@ HEADER = """\
 # Limits
 
 Everything that one does with a `TextClassifier` works with every way to train it, except for the
-cells below, which raise an error that states the limit in one sentence, or are None. The tests run all
-{n_cells} combinations of {n_ways} ways to train and {n_uses} things to do, and this page is generated
-from them by `python docs/generate_limits.py`.
+cells below, which raise an error that states the limit in one sentence, or are None. The tests run
+all {n_cells} combinations of {n_ways} ways to train and {n_uses} things to do, and this page is
+generated from them by `python docs/generate_limits.py`.
 
 | to do | way to train | limit |
 | :-- | :-- | :-- |
