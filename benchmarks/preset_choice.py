@@ -2,7 +2,7 @@
 
     python dev.py bench preset_choice [--sets yelp 20ng] [--limit 2000] [--all]
 
-The table behind the preset "auto" of `TextVectorizer`; see `cordwood.text.presets`. Prints micro-F1
+The table behind the preset "auto" of `TextVectorizer`; see docs/presets.md. Prints micro-F1
 in percent, the mean over 5 stratified folds of at most `--limit` texts of each data set: with the
 preset `sigir17`, with the changes of `sigir17` that "auto" makes for the classifier, and with
 `social`. With `--all`, for every combination of stop words and `min_df`. The last line is the mean

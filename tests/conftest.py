@@ -1,40 +1,32 @@
 """Fixtures with all numba kernels, compiled and as plain Python functions."""
 
 import functools
+import re
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
 
-ENGINE = "cordwood.ensemble._tree_engine"
+from cordwood._kernels import cache
+
+PACKAGE = Path(cache.__file__).parents[1]
+DECORATOR = re.compile(r"^@(kernel|helper|inlined)$", re.MULTILINE)
+
+
+def module_name(path):
+    return ".".join(["cordwood", *path.relative_to(PACKAGE).with_suffix("").parts])
+
+
+# Modules whose kernels change with the sources, and those of them that contain kernels.
+SOURCES = {module_name(path): path for path in cache.list_sources(PACKAGE)}
 MODULES = {
-    "activations": "cordwood.encoders.activations",
-    "matmul": "cordwood.encoders.matmul",
-    "random": "cordwood._kernels.random",
-    "dual_solver": "cordwood.linear_model._dual_solver",
-    "knn": "cordwood.neighbors._knn",
-    "lazy_paths": "cordwood.explain._lazy_paths",
-    "set_join": "cordwood.audit._set_join",
-    "tree_shap": "cordwood.explain._tree_shap",
-} | {
-    name: f"{ENGINE}.{name}"
-    for name in (
-        "apply",
-        "binning",
-        "bootstrap",
-        "grow",
-        "importances",
-        "lazy_grow",
-        "lazy_splits",
-        "leaf_votes",
-        "local_index",
-        "postings",
-        "row_blocks",
-        "splits",
-    )
+    path.stem.removeprefix("_"): name
+    for name, path in SOURCES.items()
+    if DECORATOR.search(path.read_text(encoding="utf-8"))
 }
 
 # These rely on integer products that wrap around, about which numpy warns in plain Python.
@@ -47,11 +39,8 @@ def import_kernels():
 
 def is_reloaded(name):
     """Whether a module contains kernels or is imported by modules that do."""
-    return (
-        name in ("cordwood._kernels.jit", "cordwood._kernels.intrinsics")
-        or name in MODULES.values()
-        or name.startswith(f"{ENGINE}.")
-    )
+    # Not the cache itself: its directory is found once per process.
+    return name in SOURCES and name != cache.__name__
 
 
 def import_plain_kernels():

@@ -152,6 +152,10 @@ EXPECTED_FAILURES = {
         "the solver visits samples in random order, as in LinearSVC, which fails it too; and "
         "few repeated samples may fall into different folds of the calibration",
     ),
+    "NeighborsClassifier": dict.fromkeys(
+        WEIGHT_CHECKS,
+        "a repeated sample takes two of the n_neighbors places, a sample of weight two takes one",
+    ),
     "OOBStackingClassifier": dict.fromkeys(
         WEIGHT_CHECKS, "bootstrap samples and folds are drawn by position"
     ),
@@ -234,6 +238,23 @@ def test_save_and_load_preserve_predictions(estimator, problem, tmp_path):
     assert np.array_equal(loaded.predict(X), model.predict(X))
     # The base estimators of a stack do not define equality.
     assert repr(loaded.get_params()) == repr(model.get_params())
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        each
+        for each in [*ESTIMATORS, *WRAPPERS]
+        if "sample_weight" in inspect.signature(each.fit).parameters
+    ],
+    ids=get_name,
+)
+def test_save_and_load_preserve_predictions_of_weighted_samples(estimator, tmp_path):
+    X, y = PROBLEMS["multi-class"]
+    weights = np.random.default_rng(0).integers(0, 3, len(y)) / 2
+    model = clone(estimator).fit(X, y, sample_weight=weights)
+    loaded = load(save(model, tmp_path / "model", precision="full"))
+    assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
 
 
 @every_estimator

@@ -132,8 +132,7 @@ def use_explain(way, model, tmp_path):
 
 def use_explain_classes(way, model, tmp_path):
     found = model.explain_classes(min_texts=1)
-    words = [word.word for word in found.words_for(model.classes_[0])]
-    assert words
+    assert any(found.words_for(label) for label in model.classes_)
     found = model.explain_classes(head(WAYS[way].X, 30), min_texts=1)
     assert len(found.positive) == len(model.classes_)
 
@@ -218,7 +217,7 @@ def use_audit(way, model, tmp_path):
 def use_curve(way, model, tmp_path):
     params = {**WAYS[way].params, "encoder": None}
     curve = estimate_learning_curve(
-        TextClassifier(**params), WAYS[way].X, WAYS[way].y, n_repeats=1, shares=(0.3, 0.6, 1.0)
+        TextClassifier(**params), WAYS[way].X, WAYS[way].y, n_repeats=1, shares=(0.5, 0.75, 1.0)
     )
     assert len(curve.sizes) == 3
 

@@ -31,6 +31,53 @@ def test_variants_match_scikit_learn(variant, reference, container):
     assert model.n_features_in_ == 4
 
 
+def draw_weights(n_samples):
+    return np.random.default_rng(0).integers(0, 4, n_samples)
+
+
+@pytest.mark.parametrize(
+    ("variant", "reference"),
+    [("multinomial", MultinomialNB(alpha=0.1)), ("complement", ComplementNB(alpha=0.1))],
+)
+def test_weighted_counts_match_scikit_learn(variant, reference):
+    X, y = load_iris(return_X_y=True)
+    weights = draw_weights(len(y)) + 0.3
+    model = NaiveBayesClassifier(variant=variant, alpha=0.1).fit(sp.csr_array(X), y, weights)
+    np.testing.assert_allclose(
+        model.predict_proba(X), reference.fit(X, y, weights).predict_proba(X), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+def test_integer_weights_equal_repeated_samples(variant, alpha):
+    X, y = load_wine(return_X_y=True)
+    weights = draw_weights(len(y))
+    model = NaiveBayesClassifier(variant=variant, alpha=alpha)
+    expected = clone(model).fit(X.repeat(weights, axis=0), y.repeat(weights)).predict_proba(X)
+    proba = model.fit(X, y, weights).predict_proba(X)
+    np.testing.assert_allclose(proba, expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weights_of_one_change_nothing(variant):
+    X, y = load_wine(return_X_y=True)
+    without, ones = (
+        NaiveBayesClassifier(variant=variant).fit(X, y, weights).predict_proba(X).tobytes()
+        for weights in (None, np.ones(len(y)))
+    )
+    assert without == ones
+
+
+# Complement naive Bayes has no priors.
+@pytest.mark.parametrize("variant", ["multinomial", "gaussian"])
+def test_a_class_without_weight_has_no_probability(variant):
+    X, y = load_iris(return_X_y=True)
+    proba = NaiveBayesClassifier(variant=variant).fit(X, y, y != 1).predict_proba(X)
+    assert not proba[:, 1].any()
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+
+
 @pytest.mark.parametrize("alpha", [1e-9, 1e-3, 10.0])
 def test_gaussian_smoothing_is_relative_to_largest_variance(alpha):
     X, y = load_wine(return_X_y=True)  # features of different scales

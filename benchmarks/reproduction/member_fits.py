@@ -21,8 +21,11 @@ from threadpoolctl import threadpool_limits
 from cordwood import recipes
 from cordwood.compare.config.plan import load_plan
 from cordwood.compare.config.schema import EvaluationConfig
+from cordwood.compare.runner.build_pipeline import build_pipeline
 from cordwood.compare.runner.cv_splits import split
-from cordwood.compare.runner.trials import Trial, build_pipeline, list_trials
+from cordwood.compare.runner.procedure import list_trials
+from cordwood.compare.runner.trials import Trial
+from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.registry import load_dataset
 from cordwood.oof.engine import fit_estimator, predict_fold
 from cordwood.oof.folds import Fold, make_folds
@@ -141,7 +144,7 @@ def load_split(trial: Trial) -> tuple[Any, Any]:
 
 def make_members(trial: Trial, extra: Sequence[str]) -> dict[str, Pipeline]:
     """Return the members of a trial, and further recipes as members of the same stack."""
-    pipeline = build_pipeline(trial, {}, input="text", scale=False, random_state=trial.seed)
+    pipeline = build_pipeline(trial, Corpus(texts=(), ids=(), labels=()), trial.seed, {})
     members = dict(pipeline["classifier"].estimators)
     if extra:
         stack = recipes.make(

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from cordwood.compare.config.plan import Plan
-from cordwood.compare.config.schema import EvaluationConfig, TuningConfig
 from cordwood.compare.report.rendering import metric_name
 from cordwood.compare.runner.run import RunSummary
 from cordwood.reports.markdown_page import escape_markdown
@@ -37,13 +36,13 @@ def describe_methods(plan: Plan, summary: RunSummary) -> Iterator[str]:
         The records of the plan in a ledger.
     """
     protocol = f" (protocol `{Path(plan.protocol).stem}`)" if plan.protocol else ""
-    yield f"Evaluation{protocol}: {_describe_evaluation(plan.evaluation)}; seed {plan.seed}"
+    yield f"Evaluation{protocol}: {_describe_evaluation(plan)}; seed {plan.seed}"
     for source, names in _group_categories(plan).items():
         yield f"Categories of {source}, each against all other samples: {', '.join(names)}"
-    criterion = f"by {metric_name(plan.metric)} {_describe_tuning(plan.tuning)}"
+    criterion = f"by {metric_name(plan.metric)} {_describe_tuning(plan)}"
     if tuned := tuned_learners(plan):
         yield f"Tuning: {', '.join(tuned)}, {criterion}"
-    if plan.tuning.threshold:
+    if plan.options.get("threshold"):
         yield f"Decision thresholds: of all learners, {criterion}"
     for params, names in _group_by_vectorizer(plan).items():
         yield f"Vectorizer of {', '.join(names)}: {params}"
@@ -73,23 +72,25 @@ def describe_progress(summary: RunSummary) -> str:
     return f"{done} ({summary.n_failed:,} failed)" if summary.n_failed else done
 
 
-def _describe_evaluation(evaluation: EvaluationConfig) -> str:
+def _describe_evaluation(plan: Plan) -> str:
+    evaluation, max_positives = plan.evaluation, plan.options.get("max_positives")
     text = _KINDS[evaluation.kind].format(**evaluation.model_dump())
-    if evaluation.repeats > 1 and not evaluation.max_positives:
+    if evaluation.repeats > 1 and not max_positives:
         text += f", repeated {evaluation.repeats} times"
     if len(evaluation.train_fractions) > 1:
         fractions = ", ".join(f"{fraction:.0%}" for fraction in evaluation.train_fractions)
         text += f"; fitted on {fractions} of the training set, the last in the tables"
-    if evaluation.max_positives:
-        counts = ", ".join(f"{n:,}" for n in evaluation.max_positives)
+    if max_positives:
+        counts = ", ".join(f"{n:,}" for n in max_positives)
         text += f"; fitted on at most {counts} samples of the category, the last in the tables"
         text += f", drawn {evaluation.repeats} times" if evaluation.repeats > 1 else ""
     return text
 
 
-def _describe_tuning(tuning: TuningConfig) -> str:
-    if tuning.kind == "test":
+def _describe_tuning(plan: Plan) -> str:
+    if plan.options.get("tune_on_test"):
         return "on the test set itself, which gives an upper bound and not an unbiased score"
+    tuning = plan.tuning
     return "in " + _OWN_SCORES.get(tuning.kind, "") + f"{tuning.folds} folds of the training set"
 
 

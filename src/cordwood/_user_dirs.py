@@ -9,17 +9,10 @@ DATA_VARIABLE = "CORDWOOD_DATA_DIR"
 
 
 def user_cache_dir() -> Path:
-    """Return the directory of cached files, which may be deleted at any time; it may not exist.
-
-    The environment variable CORDWOOD_CACHE_DIR, or else the directory of the operating system:
-    ``$XDG_CACHE_HOME/cordwood`` (``~/.cache/cordwood``) on Linux, ``~/Library/Caches/cordwood`` on
-    macOS, ``%LOCALAPPDATA%\\cordwood\\cache`` on Windows.
-
-    Raises
-    ------
-    RuntimeError
-        If the user has no home directory.
-    """
+    """Return the directory of cached files, which may be deleted at any time; it may not exist."""
+    # The environment variable CORDWOOD_CACHE_DIR, or else the directory of the operating system:
+    # ``$XDG_CACHE_HOME/cordwood`` (``~/.cache/cordwood``) on Linux, ``~/Library/Caches/cordwood``
+    # on macOS, ``%LOCALAPPDATA%\cordwood\cache`` on Windows.
     if configured := os.environ.get(CACHE_VARIABLE):
         return Path(configured)
     if sys.platform == "win32":
@@ -30,17 +23,10 @@ def user_cache_dir() -> Path:
 
 
 def user_data_dir() -> Path:
-    """Return the directory of files that the user has installed; it may not exist.
-
-    The environment variable CORDWOOD_DATA_DIR, or else the directory of the operating system:
-    ``$XDG_DATA_HOME/cordwood`` (``~/.local/share/cordwood``) on Linux, ``~/Library/Application
-    Support/cordwood`` on macOS, ``%LOCALAPPDATA%\\cordwood`` on Windows.
-
-    Raises
-    ------
-    RuntimeError
-        If the user has no home directory.
-    """
+    """Return the directory of files that the user has installed; it may not exist."""
+    # The environment variable CORDWOOD_DATA_DIR, or else the directory of the operating system:
+    # ``$XDG_DATA_HOME/cordwood`` (``~/.local/share/cordwood``) on Linux, ``~/Library/Application
+    # Support/cordwood`` on macOS, ``%LOCALAPPDATA%\cordwood`` on Windows.
     if configured := os.environ.get(DATA_VARIABLE):
         return Path(configured)
     if sys.platform == "win32":

@@ -3,15 +3,12 @@ import pytest
 
 from cordwood import ensemble
 from cordwood._base.param_validation import (
+    POSITIVE,
     Constraint,
     ParamValidationMixin,
-    check_boolean,
     check_choice,
-    check_fraction,
     check_jobs,
     check_number,
-    check_positive,
-    check_share,
     check_state,
     class_weights,
     integer,
@@ -32,17 +29,6 @@ def test_check_choice(choices):
         assert str(caught.value) == f"rule must be one of 'a', 'b'; got {invalid!r}"
 
 
-@pytest.mark.parametrize("value", [True, False, np.True_])
-def test_check_boolean_accepts(value):
-    check_boolean("bootstrap", value)
-
-
-@pytest.mark.parametrize("value", [0, 1, 1.0, None, "yes", np.int64(1)])
-def test_check_boolean_raises(value):
-    with pytest.raises(ValueError, match="^bootstrap must be True or False; got "):
-        check_boolean("bootstrap", value)
-
-
 @pytest.mark.parametrize("value", [2, 3, np.int64(2), np.uint8(200)])
 def test_check_number_accepts(value):
     check_number("depth", value, 2)
@@ -54,31 +40,12 @@ def test_check_number_raises(value):
         check_number("depth", value, 2)
 
 
-@pytest.mark.parametrize("value", [1e-9, 0.5, 1.0, np.float32(0.25)])
-def test_check_share_accepts(value):
-    check_share("samples", value)
-
-
-@pytest.mark.parametrize("value", [0.0, -0.1, 1.0001, NAN, True, "0.5", None, 1])
-def test_check_share_raises(value):
-    with pytest.raises(ValueError, match=r"^samples must be an integer or a float in \(0, 1\]; g"):
-        check_share("samples", value)
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.1, NAN, True, "0.5", None])
-def test_check_fraction_raises(value):
-    for valid in (0, 0.5, 1):
-        check_fraction("nb_scaling", valid)
-    with pytest.raises(ValueError, match=r"^nb_scaling must be a number in \[0, 1\]; got "):
-        check_fraction("nb_scaling", value)
-
-
 @pytest.mark.parametrize("value", [0, -1.0, NAN, INF, True, "1", None])
-def test_check_positive_raises(value):
+def test_positive_numbers(value):
     for valid in (1, 1e-300, np.float32(2)):
-        check_positive("C", valid)
+        POSITIVE.check("C", valid)
     with pytest.raises(ValueError, match="^C must be a positive number; got "):
-        check_positive("C", value)
+        POSITIVE.check("C", value)
 
 
 @pytest.mark.parametrize("value", [None, 1, -1, np.int32(4)])

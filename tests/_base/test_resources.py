@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from cordwood._base import resources
 from cordwood._base.resources import PeakMemory, timer
-from cordwood.compare.runner import resources
 
 
 def test_timer_measures_cpu_and_wall_time_of_its_block(monkeypatch):

@@ -1,14 +1,15 @@
 import pytest
 
 from cordwood.cli.corrected_copy import Correction, write_corrected_copy
+from cordwood.datasets.options import ReadOptions
 from cordwood.exceptions import CordwoodError, DataError
 
 
 def copy(tmp_path, content, correction, name="data.csv", **options):
     source, target = tmp_path / name, tmp_path / f"copy-{name}"
     source.write_bytes(content)
-    options = {"format": name.rpartition(".")[2], "column": "label", **options}
-    n_copied = write_corrected_copy(str(source), target, correction, **options)
+    format = name.rpartition(".")[2]
+    n_copied = write_corrected_copy(str(source), target, correction, format, ReadOptions(**options))
     return n_copied, target.read_bytes()
 
 
@@ -18,6 +19,40 @@ def test_rows_are_dropped_and_relabelled(tmp_path):
     n_copied, copied = copy(tmp_path, content, correction)
     assert n_copied == 2
     assert copied == b'text, label \nb,y\n"c\r\nd","y"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "copied"),
+    [
+        (
+            "data.csv",
+            b'text,label\r\n"a",x\r\nb,x \r\n"c ""d""",y',
+            b'text,label\r\n"a",x\r\n"c ""d""",y',
+        ),
+        (
+            "data.jsonl",
+            b'{"label":"x","text":"\\u00e4"}\r\n{"label": "x "}\n{"text" :"c","label":"y"}',
+            b'{"label":"x","text":"\\u00e4"}\r\n{"text" :"c","label":"y"}',
+        ),
+    ],
+)
+def test_other_rows_are_copied_byte_for_byte(tmp_path, name, content, copied):
+    correction = Correction(["x", "x ", "y"], {1}, {})
+    assert copy(tmp_path, content, correction, name) == (2, copied)
+
+
+def test_new_labels_keep_the_line_end(tmp_path):
+    correction = Correction(["x", "y"], (), {0: "y", 1: "x"})
+    assert copy(tmp_path, b"text,label\r\na,x\r\nb,y", correction) == (
+        2,
+        b"text,label\r\na,y\r\nb,x",
+    )
+
+
+def test_columns_without_names(tmp_path):
+    correction = Correction(["x", "y"], {0}, {1: "z"})
+    found = copy(tmp_path, b"a,x\nb,y\n", correction, label="2", text="1", header=False)
+    assert found == (1, b"b,z\n")
 
 
 @pytest.mark.parametrize("delimiter", [";", "|", "\t"])

@@ -104,10 +104,10 @@ def test_optimized_decisions_are_stored_and_applied(command):
     [
         (("--optimize", "recall"), "optimize must be f1"),
         (("--optimize", "cost"), "require each other"),
-        (("--class-weight", "balanced"), "not supported by recipe 'nb'"),
+        (("--class-weight", "balanced"), "not supported by recipe 'lazy_rf'"),
         (("--cost", "none.csv", "--optimize", "cost"), "cannot read the cost matrix"),
     ],
 )
 def test_errors_name_the_option(options, message, command):
     write_mails()
-    assert message in command("train", "mails.csv", "--recipe", "nb", *options, code=1).err
+    assert message in command("train", "mails.csv", "--recipe", "lazy_rf", *options, code=1).err

@@ -203,10 +203,10 @@ def test_weights_are_used_to_fit_and_to_score(command):
     expected = api.train(corpus, sample_weight=corpus.weights, recipe="svm")
     found = persist.load("model.cordwood").predict_proba(corpus.texts)
     assert found == pytest.approx(expected.predict_proba(corpus.texts), abs=1e-3)
-    err = train(command, "rows.csv", "--weight", "w", recipe="quick", code=1).err
-    assert "its members nb, knn cannot; choose others with members=['nbsvm', 'rf']" in err
-    assert "recipe 'knn' cannot use sample weights" in (
-        train(command, "rows.csv", "--weight", "w", recipe="knn", code=1).err
+    err = train(command, "rows.csv", "--weight", "w", recipe="stack_forests", code=1).err
+    assert "its members lazy_rf, lazy_et cannot; choose others with members=['boosted_rf'," in err
+    assert "recipe 'lazy_rf' cannot use sample weights" in (
+        train(command, "rows.csv", "--weight", "w", recipe="lazy_rf", code=1).err
     )
     pd.DataFrame(ROWS).assign(w=0).to_csv("zero.csv", index=False)
     assert "all sample weights are 0" in train(command, "zero.csv", "--weight", "w", code=1).err

@@ -1,10 +1,10 @@
 import csv
 import gzip
-import inspect
 import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from cordwood.datasets.readers import detect_format, read_dataset, stream_dataset
+from cordwood.datasets.file_source import detect_format
+from cordwood.datasets.options import OPTION_NAMES, ReadOptions
+from cordwood.datasets.readers import read_dataset, stream_dataset
 from cordwood.exceptions import CordwoodError, DataError
 
 SKIP_ADVICE = "or skip bad rows with on_bad_rows='skip' / --on-bad-rows skip"
@@ -906,12 +908,48 @@ def test_stream_matches_read():
     assert {row.group for row in rows} == {None}
 
 
-def test_stream_has_the_options_of_read():
-    (_, *of_stream), (_, *of_read) = (
-        inspect.signature(function).parameters.values()
-        for function in (stream_dataset, read_dataset)
-    )
-    assert of_stream == [option for option in of_read if option.name != "n_features"]
+def test_options_are_a_record_or_keywords():
+    write("rows.csv", "title;body;topic\nT;B;x\nU;C;y\n")
+    options = ReadOptions(text="body", label="topic", delimiter=";")
+    expected = read_dataset("rows.csv", text="body", label="topic", delimiter=";")
+    assert read_dataset("rows.csv", options) == expected
+    assert read_dataset("rows.csv", options, text="title").texts == ("T", "U")
+    assert [row.text for row in stream_dataset("rows.csv", options)] == ["B", "C"]
+
+
+@pytest.mark.parametrize("function", [read_dataset, stream_dataset])
+def test_misspelled_option_raises(function):
+    write("rows.csv", GOOD)
+    with pytest.raises(TypeError, match="argument 'lable'; did you mean 'table' or 'label'"):
+        function("rows.csv", lable="topic")
+    with pytest.raises(TypeError, match="argument 'xyz'; one of: text, label,"):
+        function("rows.csv", xyz=1)
+
+
+def test_every_option_is_documented():
+    documented = re.findall(r"^    (\w+) : ", ReadOptions.__doc__, re.M)
+    listed = re.findall(r"`(\w+)`", read_dataset.__doc__.partition("those of `options`: ")[2])
+    for names in (documented, listed):
+        assert names[: len(OPTION_NAMES)] == list(OPTION_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text": 3}, "text must be a column or a list of columns; got 3"),
+        ({"text": ["a", 3]}, "text must be a column or a list of columns; got ['a', 3]"),
+        ({"label": 3}, "label must be a string; got 3"),
+        ({"label_separator": 3}, "label_separator must be a string such as ';'; got 3"),
+        ({"header": "yes"}, "header must be true or false; got 'yes'"),
+        ({"delimiter": 3}, "delimiter must be one character other than a quote or a line end"),
+        ({"max_bytes": True}, "max_bytes must be a positive integer; got True"),
+        ({"encoding": 3}, "encoding must be a text encoding"),
+    ],
+)
+def test_options_of_the_wrong_type_raise(options, message):
+    with pytest.raises(CordwoodError) as caught:
+        ReadOptions(**options)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz"])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
 from cordwood.api import predict, train
 from cordwood.decisions import TunedDecisionClassifier
 from cordwood.decisions.cost_file import read_cost_matrix
+
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.persist import load, save
 
@@ -84,8 +84,11 @@ def test_balanced_class_weights_of_a_stack_count_in_its_final_estimator():
         ({"pos_label": "spam"}, "pos_label requires optimize"),
         ({"optimize": "f1", "oof": True}, "exclude each other"),
         ({"class_weight": "equal"}, "must be 'balanced'"),
-        ({"class_weight": "balanced", "recipe": "knn"}, "not supported by recipe 'knn'"),
-        ({"class_weight": "balanced", "recipe": "quick"}, "members nb, knn of recipe 'quick'"),
+        ({"class_weight": "balanced", "recipe": "lazy_rf"}, "not supported by recipe 'lazy_rf'"),
+        (
+            {"class_weight": "balanced", "recipe": "stack_forests"},
+            "members lazy_rf, lazy_et of recipe 'stack_forests'",
+        ),
     ],
 )
 def test_invalid_parameters(params, message):

@@ -2,6 +2,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cordwood.decisions import TunedDecisionClassifier
+from cordwood.decisions._search import (
+    find_class_weights,
+    find_f1_threshold,
+    find_precision_threshold,
+)
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
@@ -11,12 +17,6 @@ from sklearn.model_selection import StratifiedKFold, TunedThresholdClassifierCV,
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cordwood import NeighborsClassifier, OOBStackingClassifier, RandomForestClassifier
-from cordwood.decisions import TunedDecisionClassifier
-from cordwood.decisions._search import (
-    find_class_weights,
-    find_f1_threshold,
-    find_precision_threshold,
-)
 from cordwood.persist import load, save
 
 X, y = make_classification(900, weights=[0.93], flip_y=0.05, random_state=0)

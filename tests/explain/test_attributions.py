@@ -19,8 +19,10 @@ from cordwood.explain._attribution import to_log_probability, to_probability
 from cordwood.explain._forest_terms import make_forest_attributor
 from cordwood.explain._lazy_terms import make_lazy_attributor
 from cordwood.explain._linear_terms import make_linear_attributor
+from cordwood.explain._neighbor_terms import make_neighbors_attributor
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
+from cordwood.neighbors import NeighborsClassifier
 from cordwood.rules.estimators import AdaUBoostClassifier
 from synthetic_data import make_counts, make_numbers
 
@@ -172,6 +174,17 @@ def test_naive_bayes_scores_match_joint_log_likelihood(variant):
     found = make_linear_attributor(model).attribute(row)
     proba = model.predict_proba(row)[0]
     np.testing.assert_allclose(log_softmax(found.end), np.log(proba), atol=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["uniform", "distance"])
+def test_weighted_votes_of_neighbors_add_up_to_the_probabilities(rule):
+    X, y = make_counts(80, 15, 3, 4)
+    weights = np.random.default_rng(0).exponential(size=80) * (np.arange(80) % 4 > 0)
+    model = NeighborsClassifier(9, weights=rule).fit(X, y, weights)
+    for row in X[:8]:
+        found = make_neighbors_attributor(model).attribute(to_csr(sp.csr_matrix(row[None])))
+        np.testing.assert_allclose(found.end, model.predict_proba(row[None])[0], atol=1e-9)
+        assert (weights[found.neighbors.samples] > 0).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cordwood.metrics.resampled_scores import compute_scores, resample_scores
 from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +18,6 @@ import cordwood
 from cordwood.metrics import oof_evaluation
 from cordwood.metrics import resampled_scores as _resampled_scores
 from cordwood.metrics.baselines import MAJORITY, SVM, TFIDF_SVM, predict_linear
-from cordwood.metrics.resampled_scores import compute_scores, resample_scores
 from cordwood.oof import OOFPredictions, compute_oof
 
 

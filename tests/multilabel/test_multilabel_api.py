@@ -196,8 +196,8 @@ def test_weights_and_groups_of_a_corpus_are_used():
     assert not np.array_equal(proba, predict(train(CORPUS, recipe="svm"), TEST).probabilities)
     test = replace(TEST, weights=(1.0,) * 20 + (0.0,) * 20)
     assert evaluate(first, test).micro_f1 == evaluate(first, TEST.select(range(20))).micro_f1
-    with pytest.raises(CordwoodError, match="its members nb, knn cannot"):
-        train(weighted, encoder=None)
+    with pytest.raises(CordwoodError, match="its members lazy_rf, lazy_et cannot"):
+        train(weighted, recipe="stack_forests", encoder=None)
 
 
 def test_out_of_fold_predictions_require_one_label():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
+from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
 
 from cordwood.neighbors import NeighborsClassifier
@@ -55,6 +56,64 @@ def test_loo_skip_ignores_the_nearest_samples():
     groups = np.arange(len(X)) // 2
     np.testing.assert_array_equal(
         model.loo_decision_function(groups), without.loo_decision_function(groups)
+    )
+
+
+def vote(distances, labels, weights, n_neighbors, rule):
+    """Predict one query by brute force: weighted votes of the nearest samples."""
+    distances = np.where(weights > 0, distances, np.inf)
+    nearest = np.argsort(distances, kind="stable")[:n_neighbors]
+    votes = np.zeros(3)
+    for i in nearest[np.isfinite(distances[nearest])]:
+        votes[labels[i]] += weights[i] * (1 if rule == "uniform" else 1 / distances[i])
+    return votes / votes.sum()
+
+
+@pytest.mark.parametrize("rule", ["uniform", "distance"])
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_sample_weights_multiply_votes(rule, metric):
+    rng = np.random.default_rng(0)
+    X, y = rng.exponential(size=(90, 8)), rng.integers(3, size=60)
+    weights = rng.exponential(size=60) * (rng.random(60) < 0.8)
+    model = NeighborsClassifier(7, metric=metric, weights=rule).fit(X[:60], y, weights)
+    distances = pairwise_distances(X, X[:60], metric=metric)
+    expected = [vote(row, y, weights, 7, rule) for row in distances[60:]]
+    np.testing.assert_allclose(model.predict_proba(X[60:]), expected, atol=1e-5)
+    # A sample is left out as if its weight were zero, and so is a group.
+    for groups in (np.arange(60), np.arange(60) // 3):
+        expected = [
+            vote(distances[i], y, weights * (groups != groups[i]), 7, rule) for i in range(60)
+        ]
+        np.testing.assert_allclose(model.loo_decision_function(groups), expected, atol=1e-5)
+
+
+def test_weightless_samples_are_never_neighbors():
+    weights = np.tile([1.0, 0.0, 2.0], 50)
+    model = NeighborsClassifier(60, metric="euclidean").fit(X_IRIS, Y_IRIS, weights)
+    assert set(model.kneighbors(X_IRIS)[1].ravel()) == set(np.flatnonzero(weights))
+    assert set(model.kneighbors()[1].ravel()) == set(np.flatnonzero(weights))
+    kept = weights > 0
+    without = NeighborsClassifier(60, metric="euclidean")
+    without.fit(X_IRIS[kept], Y_IRIS[kept], weights[kept])
+    assert model.predict_proba(X_IRIS).tobytes() == without.predict_proba(X_IRIS).tobytes()
+
+
+@pytest.mark.parametrize("factor", [1.0, 7.0, 1e305])
+def test_equal_weights_change_nothing(factor):
+    model = NeighborsClassifier(5).fit(X_IRIS, Y_IRIS)
+    weighted = NeighborsClassifier(5).fit(X_IRIS, Y_IRIS, np.full(150, factor))
+    assert weighted.predict_proba(X_IRIS).tobytes() == model.predict_proba(X_IRIS).tobytes()
+    assert weighted.loo_decision_function().tobytes() == model.loo_decision_function().tobytes()
+
+
+def test_class_frequencies_are_weighted():
+    X = sp.csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
+    model = NeighborsClassifier(5).fit(X, list("aabb"), [1.0, 2.0, 5.0, 0.0])
+    np.testing.assert_allclose(model.predict_proba(sp.csr_array((1, 2))), [[3 / 8, 5 / 8]])
+    # Without the only sample of positive weight, those of weight zero are all there is.
+    model.fit(X, list("aabb"), [0.0, 0.0, 1.0, 0.0])
+    np.testing.assert_allclose(
+        model.loo_decision_function(), [[0, 1], [0, 1], [2 / 3, 1 / 3], [0, 1]]
     )
 
 
@@ -156,4 +215,12 @@ def test_loaded_state_is_validated():
     assert copy.predict_proba(X_IRIS).tobytes() == model.predict_proba(X_IRIS).tobytes()
     model._indices = model._indices + np.int32(4)
     with pytest.raises(ValueError):
+        pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize("weights", [np.ones(149), np.full(150, np.nan), -np.ones(150)])
+def test_loaded_weights_are_validated(weights):
+    model = NeighborsClassifier(5).fit(X_IRIS, Y_IRIS)
+    model._weights = weights
+    with pytest.raises(ValueError, match="weight"):
         pickle.loads(pickle.dumps(model))

@@ -199,6 +199,13 @@ STATES = [
     (lambda: fit(AdaBoostM2Classifier(3)), "plausible_", lambda model: model.plausible_[1:]),
     (lambda: fit(AdaBoostM2Classifier(3)), "estimator_weights_", lambda model: np.zeros(3)),
     (lambda: fit(BoostedForestClassifier(2)), "tree_weights_", lambda model: -model.tree_weights_),
+    (lambda: fit(NeighborsClassifier(3)), "_weights", lambda model: np.ones(3)),
+    (lambda: fit(NeighborsClassifier(3)), "_weights", lambda model: -np.ones(len(model._codes))),
+    (
+        lambda: fit(NeighborsClassifier(3)),
+        "_weights",
+        lambda model: np.full(len(model._codes), np.nan),
+    ),
     (lambda: fit(LazyForestClassifier(3, 5)), "seed_", lambda model: -1),
     (lambda: fit(LazyForestClassifier(3, 5)), "n_estimators", lambda model: 10**9),
     (fit_stack, "final_estimator_", lambda model: fit(LogarithmicPool(), np.full((36, 3), 1 / 3))),

@@ -3,7 +3,12 @@ import pytest
 from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import collect
+from reproduction import rare_classes
 from reproduction.methods_text import describe_methods
+
+
+def rare(**options):
+    return {"procedure": f"{rare_classes.__file__}:RareClasses", "options": options}
 
 
 def describe(tmp_path, recipe="svm", grid=(), **tables):
@@ -61,7 +66,7 @@ def test_vectorizer_is_described_for_text_only(tmp_path):
 
 
 def test_tuning_on_the_test_set_is_called_an_upper_bound(tmp_path):
-    lines = describe(tmp_path, grid={"C": [1.0, 2.0]}, tuning={"kind": "test"})
+    lines = describe(tmp_path, grid={"C": [1.0, 2.0]}, **rare(tune_on_test=True))
     assert lines[1] == (
         "Tuning: svm, by micro-F1 on the test set itself, which gives an upper bound and not an "
         "unbiased score"
@@ -72,8 +77,8 @@ def test_describes_categories(tmp_path):
     lines = describe(
         tmp_path,
         metric="f1",
-        tuning={"threshold": True},
-        evaluation={"kind": "fixed", "max_positives": [3, 1000], "repeats": 2},
+        **rare(threshold=True, max_positives=[3, 1000]),
+        evaluation={"kind": "fixed", "repeats": 2},
         datasets=[{"name": "docstrings", "categories": ["array", "text"]}],
     )
     assert lines == [

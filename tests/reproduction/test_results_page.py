@@ -302,7 +302,8 @@ name = "Rare"
 protocol = {json.dumps(str(REPRODUCTION / "protocols" / "icml03.toml"))}
 metric = "f1"
 vectorizer = {{min_df = 1}}
-evaluation = {{kind = "holdout", rounds = [1, 3]}}
+evaluation = {{kind = "holdout"}}
+options = {{rounds = [1, 3]}}
 datasets = [{{name = "webkb", categories = ["a", "b", "c"]}}]
 
 [[learners]]

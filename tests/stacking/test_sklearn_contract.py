@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from cordwood._base.sklearn_private import NoCallbackSupport
 from cordwood.ensemble.forests import RandomForestClassifier
-from cordwood.oof import tasks as _parallel
 from cordwood.persist import load, save
 from cordwood.stacking.combiners import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
@@ -351,15 +351,12 @@ def test_callbacks_receive_each_task():
     assert model.oof_optimism_ == plain.oof_optimism_
 
 
-def test_fit_works_without_callback_support():
-    class Plain:
-        pass
-
-    callbacks = _parallel.FitCallbacks(Plain(), max_subtasks=2)
-    callbacks.begin(X, Y)
-    with callbacks.task("first"):
-        pass
-    tasks = [_parallel.Task("second", MultinomialNB(), lambda: 2)]
-    with callbacks.track("more", tasks) as tracked:
-        assert _parallel.run_tasks(tracked, 1) == [2]
-    callbacks.end(X, Y)
+def test_without_callback_support_the_model_is_the_same():
+    """As on scikit-learn before 1.9, where the stand-in replaces the mixin."""
+    Old = type("OOBStackingClassifier", (NoCallbackSupport, OOBStackingClassifier), {})
+    estimators = [("forest", RandomForestClassifier(5, random_state=0)), ("nb", MultinomialNB())]
+    old, new = (
+        Stack(estimators, cv=3, check_leakage=True, random_state=0).fit(X, Y)
+        for Stack in (Old, OOBStackingClassifier)
+    )
+    assert old.predict_proba(X).tobytes() == new.predict_proba(X).tobytes()

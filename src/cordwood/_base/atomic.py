@@ -14,40 +14,10 @@ _NO_SPACE = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 @contextmanager
 def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iterator[IO[Any]]:
-    """Open a temporary file that replaces `path` if the block completes without an exception.
-
-    Parameters
-    ----------
-    path : str or path-like
-        File to create or replace. Its directory must exist. A symbolic link is followed: the file
-        that it points to is replaced. A device or a named pipe cannot be replaced and is written
-        directly.
-    mode : {"w", "wb"}, default="w"
-        Mode passed to `open`. Text is encoded as UTF-8 unless `encoding` is given.
-    **options
-        Further arguments of `open`.
-
-    Yields
-    ------
-    file object
-        Temporary file in the directory of the replaced file, so that the final rename stays within
-        one file system.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written. The error of a full disk has the attribute `filename`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder, "result.txt")
-    ...     with write(target) as file:
-    ...         _ = file.write("42")
-    ...     target.read_text()
-    '42'
-    """
+    """Open a temporary file that replaces `path` if the block completes without an exception."""
+    # The temporary file is in the directory of the replaced one, so that the rename stays within
+    # one file system. A symbolic link is followed. A device or a named pipe cannot be replaced and
+    # is written directly.
     target = resolve_links(path)
     if "b" not in mode:
         options.setdefault("encoding", "utf-8")
@@ -72,13 +42,7 @@ def write(path: str | os.PathLike[str], mode: str = "w", **options: Any) -> Iter
 
 
 def resolve_links(path: str | os.PathLike[str]) -> Path:
-    """Return the file that a path with symbolic links points to, which may not exist.
-
-    Raises
-    ------
-    OSError
-        If the links form a cycle.
-    """
+    """Return the file that a path with symbolic links points to, which may not exist."""
     resolved = Path(os.path.realpath(path))
     if resolved.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
@@ -87,15 +51,7 @@ def resolve_links(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def name_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Add the name of a file to the error that the disk is full.
-
-    Examples
-    --------
-    >>> with name_full_disk("model.cordwood"):
-    ...     raise OSError(errno.ENOSPC, "No space left on device")
-    Traceback (most recent call last):
-    OSError: [Errno 28] No space left on device: 'model.cordwood'
-    """
+    """Add the name of a file to the error that the disk is full."""
     try:
         yield
     except OSError as error:

@@ -26,33 +26,9 @@ _MAX_DENSE_VALUES = 2**30
 
 
 def check_sparse(X: Any) -> Any:
-    """Validate the index arrays of a sparse matrix; return other input unchanged.
-
-    Parameters
-    ----------
-    X : object
-        Input of an estimator, before any other validation.
-
-    Returns
-    -------
-    object
-        A sparse matrix that shares the arrays of `X`, but not its flags `has_sorted_indices` and
-        `has_canonical_format`, which are wrong if the arrays were changed after they were computed.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not describe a matrix of the shape of `X`.
-
-    Examples
-    --------
-    >>> X = sp.csr_array(np.eye(3))
-    >>> X.indices[2] = 3
-    >>> check_sparse(X)  # doctest: +NORMALIZE_WHITESPACE
-    Traceback (most recent call last):
-    ValueError: X is not a valid CSR matrix: indices must be between 0 and 2; got 3. Create X again
-        from its values.
-    """
+    """Validate the index arrays of a sparse matrix; return other input unchanged."""
+    # The returned matrix shares the arrays of X, but not its flags `has_sorted_indices` and
+    # `has_canonical_format`, which are wrong if the arrays were changed after they were computed.
     if not sp.issparse(X):
         return X
     matrix: Any = X
@@ -132,15 +108,7 @@ def _check_range(name: str, indices: NDArray[Any], n: int) -> None:
 
 
 def check_dense_size(n_vectors: int, n_features: int, name: str) -> None:
-    """Raise ValueError if dense vectors with a value for each feature would exceed 8 GiB.
-
-    Examples
-    --------
-    >>> check_dense_size(20, 2**31 - 1, "coef_")  # doctest: +NORMALIZE_WHITESPACE
-    Traceback (most recent call last):
-    ValueError: X has 2147483647 features, for which coef_ would need 320 GiB; use at most 53687091
-        features, for example by sklearn.feature_extraction.FeatureHasher.
-    """
+    """Raise ValueError if dense vectors with a value for each feature would exceed 8 GiB."""
     if n_vectors * n_features > _MAX_DENSE_VALUES:
         raise ValueError(
             f"X has {n_features} features, for which {name} would need "
@@ -178,14 +146,8 @@ def to_training_matrix(X: Any) -> sp.csc_matrix | sp.csr_matrix:
 def compact_columns(
     X: sp.csc_matrix | sp.csr_matrix,
 ) -> tuple[sp.csc_matrix, NDArray[np.int32] | None]:
-    """Return the training matrix in CSC, without empty columns if there are too many features.
-
-    Returns
-    -------
-    matrix : csc_matrix
-    columns : int32 array or None
-        The column of `X` in each column of the matrix; None if these are all columns of `X`.
-    """
+    """Return the training matrix in CSC, without empty columns if there are too many features."""
+    # The second result is the column of X in each column of the matrix; None if these are all.
     if X.shape[1] <= MAX_DENSE_FEATURES:
         return to_csc(X), None
     csr, columns = drop_empty_columns(to_csr(X))
@@ -204,22 +166,13 @@ def drop_empty_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int3
 def number_columns(X: sp.csr_matrix, columns: NDArray[Any]) -> sp.csr_matrix:
     """Return a canonical CSR matrix whose columns are numbered by their position in `columns`.
 
-    The other columns of each row are numbered from ``len(columns)`` on, by row: the same number may
-    stand for different columns in different rows.
-
-    Parameters
-    ----------
-    X : csr_matrix
-    columns : int array
-        Sorted, without repetitions.
-
-    Examples
-    --------
     >>> X = sp.csr_matrix(np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 3.0, 4.0, 5.0]]))
     >>> number_columns(X, np.array([2])).toarray()
     array([[2., 1., 0.],
            [4., 3., 5.]])
     """
+    # The other columns of each row are numbered from ``len(columns)`` on, by row: the same number
+    # may stand for different columns in different rows.
     position, is_known = locate_columns(X.indices, columns)
     n_unknown = np.concatenate([[0], np.cumsum(~is_known)])  # before each entry
     rank = n_unknown[:-1] - np.repeat(n_unknown[X.indptr[:-1]], np.diff(X.indptr))
@@ -231,21 +184,7 @@ def number_columns(X: sp.csr_matrix, columns: NDArray[Any]) -> sp.csr_matrix:
 
 
 def take_columns(X: sp.csr_matrix, columns: NDArray[Any]) -> sp.csr_matrix:
-    """Return some columns of a canonical CSR matrix, in memory that depends on its entries only.
-
-    Parameters
-    ----------
-    X : csr_matrix
-    columns : int array
-        Sorted, without repetitions.
-
-    Examples
-    --------
-    >>> X = sp.csr_matrix(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0]]))
-    >>> take_columns(X, np.array([0, 2])).toarray()
-    array([[1., 2.],
-           [0., 4.]])
-    """
+    """Return some columns of a canonical CSR matrix, in memory that depends on its entries only."""
     position, is_taken = locate_columns(X.indices, columns)
     indptr = np.concatenate([[0], np.cumsum(is_taken)])[X.indptr]
     taken = sp.csr_matrix(
@@ -313,16 +252,6 @@ def check_labelled_csr(
 
     Compiled kernels index with these arrays without bounds checks, so arrays that come from a
     model file are validated once, when they are loaded.
-
-    Returns
-    -------
-    tuple of ndarray
-        Copies of `indptr`, `indices`, `data` and `codes`.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are not a canonical CSR matrix with one class code per row.
     """
     arrays = {"indptr": indptr, "indices": indices, "data": data, "codes": codes}
     dtypes = (np.int64, np.int32, np.float32, np.uint32)

@@ -10,16 +10,6 @@ from numpy.typing import NDArray
 def number_duplicates(X: Any) -> NDArray[np.intp]:
     """Return an id for each sample; duplicates, and only they, have the same id.
 
-    Parameters
-    ----------
-    X : array, sparse matrix, data frame or sequence of texts of length n_samples
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-
-    Examples
-    --------
     >>> number_duplicates(["to be", "or not", "to be"])
     array([0, 1, 0])
     >>> number_duplicates(np.array([[1.0, 2.0], [1.0, 3.0], [1.0, 3.0]]))
@@ -34,30 +24,15 @@ def assign_folds(
 ) -> NDArray[np.intp]:
     """Assign samples to folds, stratified by class, with each group in one fold.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Class codes or labels. The class of a group is that of its first sample.
-    groups : intp array of shape (n_samples,)
-        Group of each sample.
-    n_folds : int
-    samples : intp array
-        Indices of the samples to assign, in random order.
-
-    Returns
-    -------
-    intp array of shape (n_samples,)
-        Fold of each sample. A sample that is not in `samples` is in the fold of its group, which
-        would otherwise leak its label; it is in no fold (-1) if no other sample is in its group.
-
-    Examples
-    --------
     >>> y, groups = np.array([0, 0, 0, 1, 1, 1]), np.array([4, 4, 2, 1, 3, 3])
     >>> assign_folds(y, groups, 2, np.arange(6))
     array([0, 0, 1, 1, 0, 0])
     >>> assign_folds(y, groups, 2, np.array([0, 3, 4]))
     array([ 0,  0, -1,  1,  0,  0])
     """
+    # A sample that is not in `samples` is in the fold of its group, which would otherwise leak its
+    # label; it is in no fold (-1) if no other sample is in its group. The class of a group is that
+    # of its first sample.
     known, first, sizes = np.unique(groups[samples], return_index=True, return_counts=True)
     # Sorted by class, large groups before small ones, so that assigning folds in turn stratifies
     # them and balances their sizes.

@@ -18,13 +18,7 @@ _MIN_FEATURES_PER_VALUE = 10
 
 
 def is_mostly_empty(X: Any) -> bool:
-    """Return whether a matrix is sparse and has many more columns than stored values.
-
-    Examples
-    --------
-    >>> is_mostly_empty(sp.csr_array((3, 2**30))), is_mostly_empty(sp.csr_array((3, 100)))
-    (True, False)
-    """
+    """Return whether a matrix is sparse and has many more columns than stored values."""
     if isinstance(X, np.ndarray) or not sp.issparse(X):
         return False
     matrix: Any = X
@@ -36,36 +30,10 @@ class EmptyFeatureRemover(TransformerMixin, BaseEstimator):
 
     Unlike `sklearn.feature_selection.VarianceThreshold`, the memory is proportional to the number
     of stored values and not to the number of features.
-
-    Attributes
-    ----------
-    features_ : ndarray of shape (n_features_out,)
-        Indices of the features that are kept, in ascending order.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-
-    Examples
-    --------
-    >>> X = sp.csr_array(([1.0, 2.0], ([0, 1], [5, 10**9])), shape=(2, 2**30))
-    >>> EmptyFeatureRemover().fit_transform(X).toarray()
-    array([[1., 0.],
-           [0., 2.]])
     """
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Find the features that are not empty.
-
-        Parameters
-        ----------
-        X : sparse matrix of shape (n_samples, n_features)
-            Training samples.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : EmptyFeatureRemover
-        """
+        """Find the features that are not empty."""
         X = sp.csr_array(validate_data(self, X, accept_sparse="csr", dtype="numeric"))
         features = np.unique(X.indices[X.data != 0])
         # Classifiers require at least one feature.
@@ -73,17 +41,7 @@ class EmptyFeatureRemover(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Remove the features that were empty in `fit`.
-
-        Parameters
-        ----------
-        X : sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        X_new : CSR matrix of shape (n_samples, n_features_out)
-        """
+        """Remove the features that were empty in `fit`."""
         check_is_fitted(self)
         X = sp.csr_array(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
         # Not by indexing the columns, for which scipy allocates an array of n_features.
@@ -101,17 +59,7 @@ class EmptyFeatureRemover(TransformerMixin, BaseEstimator):
         return tags
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the features that are kept.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of all features; by default "x0", "x1", and so on.
-
-        Returns
-        -------
-        feature_names_out : ndarray of str objects
-        """
+        """Return the names of the features that are kept; by default "x0", "x1", and so on."""
         check_is_fitted(self)
         if input_features is not None:
             return np.asarray(input_features, dtype=object)[self.features_]

@@ -10,22 +10,7 @@ from cordwood.exceptions import DataError
 
 
 def check_n_classes(labels: Sequence[Any], source: str) -> None:
-    """Raise if there are fewer than two classes among the labels.
-
-    Parameters
-    ----------
-    labels : sequence
-        Hashable labels, one per sample.
-    source : str
-        Name of the data in the message, such as a file name.
-
-    Examples
-    --------
-    >>> check_n_classes(["spam", "spam"], "mail.csv")
-    Traceback (most recent call last):
-    cordwood.exceptions.DataError: all 2 samples of mail.csv have the label 'spam'; \
-a classifier needs at least two classes
-    """
+    """Raise if there are fewer than two classes among the labels."""
     classes = set(labels)
     if not classes:
         raise DataError(f"{source} has no samples; a classifier needs at least two classes")
@@ -37,41 +22,17 @@ a classifier needs at least two classes
 
 
 def check_no_missing(labels: Sequence[Any], source: str) -> None:
-    """Raise if a label is None or NaN.
-
-    Parameters
-    ----------
-    labels : sequence
-        Labels, one per sample.
-    source : str
-        Name of the data in the message.
-
-    Examples
-    --------
-    >>> check_no_missing(["spam", None], "labels")
-    Traceback (most recent call last):
-    cordwood.exceptions.DataError: labels[1] is None; remove unlabelled samples
-    """
+    """Raise if a label is None or NaN."""
     for position, label in enumerate(labels):
         if is_missing(label):
             raise DataError(f"{source}[{position}] is {label!r}; remove unlabelled samples")
 
 
 def find_indicators(y: Any) -> NDArray[np.bool_] | None:
-    """Return label indicators as a dense array of shape (n_samples, n_labels), or None.
+    """Return label indicators as a dense array of shape (n_samples, n_labels).
 
-    Parameters
-    ----------
-    y : array-like or sparse matrix
-        Labels of any kind.
+    None unless `y` is a matrix of zeros and ones with at least one column.
 
-    Returns
-    -------
-    ndarray of shape (n_samples, n_labels) or None
-        None unless `y` is a matrix of zeros and ones with at least one column.
-
-    Examples
-    --------
     >>> find_indicators([[1, 0], [1, 1]])
     array([[ True, False],
            [ True,  True]])
@@ -87,13 +48,7 @@ def find_indicators(y: Any) -> NDArray[np.bool_] | None:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is None, NaN, or a missing value of pandas.
-
-    Examples
-    --------
-    >>> [is_missing(value) for value in (None, float("nan"), "", 0)]
-    [True, True, False, False]
-    """
+    """Return whether a value is None, NaN, or a missing value of pandas."""
     if value is None:
         return True
     try:

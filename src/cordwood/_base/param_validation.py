@@ -19,22 +19,13 @@ from sklearn.utils import check_random_state
 class Constraint:
     """A condition on the value of a parameter; ``a | b`` accepts what either accepts.
 
-    Parameters
-    ----------
-    description : str
-        Completes the sentence "<parameter> must be ...".
-    accepts : callable
-        Returns whether a value is valid.
-
-    Examples
-    --------
     >>> (integer(1) | options(None)).check("max_depth", 0)
     Traceback (most recent call last):
     ValueError: max_depth must be an integer >= 1 or None; got 0
     """
 
-    description: str
-    accepts: Callable[[Any], bool]
+    description: str  # completes the sentence "<parameter> must be ..."
+    accepts: Callable[[Any], bool]  # returns whether a value is valid
 
     def __or__(self, other: "Constraint") -> "Constraint":
         return Constraint(
@@ -80,14 +71,7 @@ def integer(least: int) -> Constraint:
 
 
 def real(interval: str, low: float, high: float) -> Constraint:
-    """Accept finite numbers between `low` and `high`.
-
-    Parameters
-    ----------
-    interval : {"[]", "(]", "[)", "()"}
-        Which of the two ends are included.
-    low, high : float
-    """
+    """Accept finite numbers in an interval, whose ends are included if its brackets are square."""
 
     def accepts(value: Any) -> bool:
         if not isinstance(value, Real) or _is_bool(value) or not np.isfinite(float(value)):
@@ -150,101 +134,24 @@ RANDOM_STATE = Constraint("None, an integer from 0 to 2**32 - 1 or a RandomState
 
 
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
-    """Raise ValueError unless `value` is one of the choices.
-
-    Examples
-    --------
-    >>> check_choice("criterion", "mse", ("gini", "entropy"))
-    Traceback (most recent call last):
-    ValueError: criterion must be one of 'gini', 'entropy'; got 'mse'
-    """
+    """Raise ValueError unless `value` is one of the choices."""
     choices = tuple(choices)  # Unlike a dict, a tuple can be searched for an unhashable value.
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
 
 
-def check_boolean(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is True or False.
-
-    Examples
-    --------
-    >>> check_boolean("bootstrap", 1)
-    Traceback (most recent call last):
-    ValueError: bootstrap must be True or False; got 1
-    """
-    BOOLEAN.check(name, value)
-
-
 def check_number(name: str, value: Any, least: int) -> None:
-    """Raise ValueError unless `value` is an integer >= `least`.
-
-    Examples
-    --------
-    >>> check_number("n_estimators", 0, least=1)
-    Traceback (most recent call last):
-    ValueError: n_estimators must be an integer >= 1; got 0
-    """
+    """Raise ValueError unless `value` is an integer >= `least`."""
     integer(least).check(name, value)
 
 
-def check_share(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a float in (0, 1]; integers are checked elsewhere.
-
-    Examples
-    --------
-    >>> check_share("max_samples", 1.5)
-    Traceback (most recent call last):
-    ValueError: max_samples must be an integer or a float in (0, 1]; got 1.5
-    """
-    if not fraction().accepts(value):
-        raise ValueError(f"{name} must be an integer or a float in (0, 1]; got {value!r}")
-
-
-def check_fraction(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a number in [0, 1].
-
-    Examples
-    --------
-    >>> check_fraction("nb_scaling", -0.5)
-    Traceback (most recent call last):
-    ValueError: nb_scaling must be a number in [0, 1]; got -0.5
-    """
-    real("[]", 0, 1).check(name, value)
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Raise ValueError unless `value` is a finite number above zero.
-
-    Examples
-    --------
-    >>> check_positive("nu", 0)
-    Traceback (most recent call last):
-    ValueError: nu must be a positive number; got 0
-    """
-    POSITIVE.check(name, value)
-
-
 def check_jobs(n_jobs: Any) -> None:
-    """Raise ValueError unless joblib accepts the number of jobs.
-
-    Examples
-    --------
-    >>> check_jobs(0)
-    Traceback (most recent call last):
-    ValueError: n_jobs must be None or a non-zero integer; got 0
-    """
+    """Raise ValueError unless joblib accepts the number of jobs."""
     N_JOBS.check("n_jobs", n_jobs)
 
 
 def check_state(random_state: Any) -> np.random.RandomState:
-    """Validate `random_state` and return it as a RandomState.
-
-    Examples
-    --------
-    >>> check_state(-1)
-    Traceback (most recent call last):
-    ValueError: random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got -1
-    """
+    """Validate `random_state` and return it as a RandomState."""
     RANDOM_STATE.check("random_state", random_state)
     generator: np.random.RandomState = check_random_state(random_state)
     return generator

@@ -24,36 +24,15 @@ _RESET_PEAK = Path("/proc/self/clear_refs")
 
 @dataclass
 class Timing:
-    """Seconds spent in a `with` block of `timer`; zero until the block has ended.
+    """Seconds spent in a `with` block of `timer`; zero until the block has ended."""
 
-    Parameters
-    ----------
-    cpu : float, default=0.0
-        CPU seconds of all threads of this process.
-    wall : float, default=0.0
-        Elapsed seconds.
-    """
-
-    cpu: float = 0.0
-    wall: float = 0.0
+    cpu: float = 0.0  # CPU seconds of all threads of this process
+    wall: float = 0.0  # elapsed seconds
 
 
 @contextmanager
 def timer() -> Iterator[Timing]:
-    """Time a `with` block.
-
-    Yields
-    ------
-    Timing
-        Filled in when the block ends.
-
-    Examples
-    --------
-    >>> with timer() as timing:
-    ...     _ = sum(range(1000))
-    >>> timing.cpu >= 0 and timing.wall > 0
-    True
-    """
+    """Time a `with` block."""
     timing = Timing()
     wall, cpu = time.perf_counter(), time.process_time()
     yield timing
@@ -61,15 +40,7 @@ def timer() -> Iterator[Timing]:
 
 
 class PeakMemory:
-    """Peak resident set size of this process since the object was created.
-
-    Examples
-    --------
-    >>> peak = PeakMemory()
-    >>> block = bytearray(50_000_000)
-    >>> (measured := peak.read()) is None or measured > 50_000_000
-    True
-    """
+    """Peak resident set size of this process since the object was created."""
 
     def __init__(self) -> None:
         self._is_exact = _reset_peak()

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.tree._tree import Tree
 from sklearn.utils import _safe_indexing
+from sklearn.utils._repr_html.estimator import _VisualBlock
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
@@ -14,11 +15,6 @@ try:
     from sklearn import callback
 except ImportError:  # scikit-learn < 1.9
     callback = None
-
-try:
-    from sklearn.utils._repr_html.estimator import _VisualBlock
-except ImportError:  # scikit-learn < 1.7
-    from sklearn.utils._estimator_html_repr import _VisualBlock
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -66,38 +62,19 @@ with_callbacks: Callable[[Method], Method] = callback.with_callbacks if callback
 class FitTask:
     """A task of a fit (the whole fit, a tree, a boosting round), reported to the callbacks.
 
-    Creating a task calls the hook `on_fit_task_begin` of the estimator's callbacks, `end` calls
-    `on_fit_task_end`. Without callbacks, both do nothing.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator that is being fitted, a `CallbackSupportMixin`.
-    context : CallbackContext
-    data : dict
-        The training data that hooks may request: `X`, `y` and `metadata`.
+    It begins when it is created, and ends with `end`, or with a ``with`` statement if the estimator
+    is not fitted yet. Without callbacks, nothing happens.
     """
 
     def __init__(self, estimator: Any, context: Any, data: dict[str, Any]) -> None:
         self._estimator = estimator
         self._context = context
-        self._data = data
+        self._data = data  # that hooks may request: X, y and metadata
         context.call_on_fit_task_begin(estimator=estimator, **data)
 
     @classmethod
-    def start(
-        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, max_subtasks: int
-    ) -> "FitTask":
-        """Begin the root task of a fit.
-
-        Parameters
-        ----------
-        estimator : estimator
-        X, y, sample_weight
-            As passed to `fit`.
-        max_subtasks : int
-            Maximum number of direct subtasks.
-        """
+    def start(cls, estimator: Any, X: Any, y: Any, sample_weight: Any, max_subtasks: int) -> Self:
+        """Begin the root task of a fit, with the maximum number of direct subtasks."""
         context = estimator._init_callback_context(max_subtasks=max_subtasks)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         return cls(estimator, context, {"X": X, "y": y, "metadata": metadata})
@@ -107,29 +84,40 @@ class FitTask:
         """Whether anything is called; if not, subtasks need not be reported."""
         return bool(getattr(self._estimator, "_skl_callbacks", None))
 
-    def subtask(self, name: str, max_subtasks: int = 0) -> "FitTask":
-        """Begin the next subtask."""
-        context = self._context.subcontext(task_name=name, max_subtasks=max_subtasks)
+    def subtask(
+        self,
+        name: str,
+        max_subtasks: int = 0,
+        *,
+        is_sequential: bool = True,
+        number: int | None = None,
+    ) -> "FitTask":
+        """Begin the next subtask, or the one of a number if this task is not sequential."""
+        context = self._context.subcontext(
+            task_name=name,
+            task_id=number,
+            max_subtasks=max_subtasks,
+            sequential_subtasks=is_sequential,
+        )
         return FitTask(self._estimator, context, self._data)
 
-    def end(self, fitted_attributes: Callable[[], dict[str, Any]] = dict) -> bool:
-        """End the task.
+    def end(self, fitted_attributes: Callable[[], dict[str, Any]] | None = dict) -> bool:
+        """End the task; return whether a callback wants no further task of this level.
 
-        Parameters
-        ----------
-        fitted_attributes : callable
-            Returns the fitted attributes of the model at the end of this task, beyond those that
-            are already set. Called only if a callback requests the fitted estimator.
-
-        Returns
-        -------
-        bool
-            Whether a callback requests that no further task of this level is done.
+        `fitted_attributes` returns the attributes of the model at this point, beyond those that are
+        set already; it is None if there is no model yet.
         """
         stop = self._context.call_on_fit_task_end(
             estimator=self._estimator, reconstruction_attributes=fitted_attributes, **self._data
         )
         return bool(stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *details: object) -> None:
+        if error is None:  # `with_callbacks` tears down after an exception
+            self.end(None)
 
 
 NO_TASK = FitTask(None, NoCallbackContext(), {})
@@ -158,30 +146,16 @@ def check_sample_weight(sample_weight: ArrayLike | None, X: Any) -> NDArray[np.f
 
 def make_tree(
     n_features: int,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    feature: NDArray[np.int64],
-    threshold: NDArray[np.float32],
-    impurity: NDArray[np.float64],
-    n_node_samples: NDArray[np.int64],
-    class_weights: NDArray[np.float64],
+    left: NDArray[np.int64],  # (n_nodes,)
+    right: NDArray[np.int64],  # (n_nodes,)
+    feature: NDArray[np.int64],  # (n_nodes,)
+    threshold: NDArray[np.float32],  # (n_nodes,)
+    impurity: NDArray[np.float64],  # (n_nodes,)
+    n_node_samples: NDArray[np.int64],  # (n_nodes,)
+    class_weights: NDArray[np.float64],  # (n_nodes, n_classes)
     max_depth: int,
 ) -> Tree:
-    """Build a scikit-learn tree from arrays over its nodes, the root first.
-
-    Parameters
-    ----------
-    n_features : int
-    left, right : int64 arrays of shape (n_nodes,)
-        Children of each node; -1 at leaves.
-    feature : int64 array of shape (n_nodes,)
-    threshold : float32 array of shape (n_nodes,)
-    impurity : float64 array of shape (n_nodes,)
-    n_node_samples : int64 array of shape (n_nodes,)
-    class_weights : float64 array of shape (n_nodes, n_classes)
-        Weight of the training samples of each class in a node.
-    max_depth : int
-    """
+    """Build a scikit-learn tree from arrays over its nodes, the root first; -1 is no child."""
     tree = Tree(n_features, np.array([class_weights.shape[1]], np.intp), 1)
     state = tree.__getstate__()
     nodes = np.zeros(len(left), dtype=state["nodes"].dtype)

@@ -17,57 +17,21 @@ _LOG_BOUNDS = (-7.0, 7.0)
 
 
 class HeldOutMargins(NamedTuple):
-    """Decision values of samples that were held out in training.
+    """Decision values of samples that were held out in training."""
 
-    Parameters
-    ----------
-    margins : float64 array of shape (n_samples, n_classes)
-        Decision values; folds may have different classes.
-    columns : int array of shape (n_samples,)
-        Column of each sample's class.
-    weights : float64 array of shape (n_samples,)
-        Sample weights.
-    """
-
+    # (n_samples, n_classes): decision values; folds may have different classes.
     margins: NDArray[np.float64]
-    columns: NDArray[np.intp]
-    weights: NDArray[np.float64]
+    columns: NDArray[np.intp]  # (n_samples,): column of each sample's class
+    weights: NDArray[np.float64]  # (n_samples,): sample weights
 
 
 def fit_temperature(folds: Sequence[HeldOutMargins], n_samples: float | None = None) -> float:
-    """Return the temperature that minimizes the smoothed log loss of held-out samples.
-
-    Parameters
-    ----------
-    folds : sequence of HeldOutMargins
-        Decision values of the held-out samples, fold by fold.
-    n_samples : float, optional
-        Number of samples n that the labels are smoothed by; by default the number of held-out
-        samples. Set it to the sum of the weights if weights count duplicates.
-
-    Returns
-    -------
-    float
-        The temperature; 1.0 if there are no samples or all decision values are zero.
-
-    Notes
-    -----
-    The target of a sample's own class is (n + 1) / (n + n_classes), that of each other class
-    1 / (n + n_classes), which generalizes the targets of Platt [1]_. Without smoothing, the
-    temperature of separable samples would be zero, and the log loss of the first misclassified
-    sample infinite.
-
-    References
-    ----------
-    .. [1] Platt (1999). Probabilistic outputs for support vector machines. Section 2.2.
-    .. [2] Guo, Pleiss, Sun, Weinberger (2017). On calibration of modern neural networks. ICML.
-
-    Examples
-    --------
-    >>> margins, columns = np.array([[-1.0, 1.0], [1.0, -1.0], [1.0, -1.0]]), np.array([1, 0, 1])
-    >>> round(fit_temperature([HeldOutMargins(margins, columns, np.ones(3))]), 1)
-    4.9
-    """
+    """Return the temperature that minimizes the smoothed log loss of held-out samples."""
+    # The target of a sample's own class is (n + 1) / (n + n_classes), that of each other class 1 /
+    # (n + n_classes), which generalizes the targets of Platt (1999), section 2.2. Without
+    # smoothing, the temperature of separable samples would be zero, and the log loss of the first
+    # misclassified sample infinite. `n_samples` is the sum of the weights if these count
+    # duplicates.
     n_held_out = sum(len(fold.columns) for fold in folds)
     n = n_held_out if n_samples is None else n_samples
     scale = np.sqrt(sum(np.square(fold.margins).sum() for fold in folds) / max(n_held_out, 1))
@@ -87,15 +51,8 @@ def fit_temperature(folds: Sequence[HeldOutMargins], n_samples: float | None = N
 
 
 def minimize_over_temperature(loss: Callable[[float], float], scale: float) -> float:
-    """Return the temperature that minimizes `loss`, a function of the inverse temperature.
-
-    Parameters
-    ----------
-    loss : callable
-        Loss for an inverse temperature, with one minimum.
-    scale : float
-        Typical size of the decision values, which the search starts from.
-    """
+    """Return the temperature that minimizes `loss`, a function of the inverse temperature."""
+    # The loss has one minimum; the search starts from the typical size of decision values.
     result = minimize_scalar(
         lambda log: loss(np.exp(log) / scale), bounds=_LOG_BOUNDS, method="bounded"
     )

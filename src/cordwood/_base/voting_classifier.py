@@ -46,17 +46,6 @@ _MAX_FAST_CLASSES = 1000
 def check_classification_labels(y: Any) -> None:
     """Raise ValueError if `y` has missing labels, collections as labels, or labels of mixed types.
 
-    These are the common mistakes for which scikit-learn has no error message, or one that does not
-    point to the sample. Call it before `validate_data`, which checks everything else: the shape of
-    `y`, its length, and that it is not a regression target.
-
-    Parameters
-    ----------
-    y : array-like
-        Labels as passed to `fit`.
-
-    Examples
-    --------
     >>> check_classification_labels(["spam", None, "ham"])
     Traceback (most recent call last):
     ValueError: y[1] is None; every sample needs a label, so remove the sample or label it
@@ -67,6 +56,9 @@ def check_classification_labels(y: Any) -> None:
     Traceback (most recent call last):
     ValueError: y has labels of the types int and str; convert all labels to one type
     """
+    # These are the common mistakes for which scikit-learn has no error message, or one that does
+    # not point to the sample. Call it before `validate_data`, which checks everything else: the
+    # shape of `y`, its length, and that it is not a regression target.
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "biuUS":
         return  # Neither missing labels nor collections can occur.
@@ -92,14 +84,7 @@ def check_classification_labels(y: Any) -> None:
 
 
 def check_at_least_two_classes(classes: NDArray[Any]) -> None:
-    """Raise ValueError if there is a single class, for estimators that cannot be fitted to one.
-
-    Examples
-    --------
-    >>> check_at_least_two_classes(np.array(["spam"]))
-    Traceback (most recent call last):
-    ValueError: y must contain at least two classes; got one class, 'spam'
-    """
+    """Raise ValueError if there is a single class, for estimators that cannot be fitted to one."""
     if len(classes) == 1:
         raise ValueError(
             f"y must contain at least two classes; got one class, {classes.tolist()[0]!r}"
@@ -107,16 +92,7 @@ def check_at_least_two_classes(classes: NDArray[Any]) -> None:
 
 
 def warn_many_classes(n_classes: int, n_fits: int, advice: str) -> None:
-    """Warn if one-vs-rest classifiers of very many classes are going to be fitted.
-
-    Parameters
-    ----------
-    n_classes : int
-    n_fits : int
-        Number of classifiers that are fitted for each class.
-    advice : str
-        What makes the fit faster, to be continued by "or use ...".
-    """
+    """Warn if very many one-vs-rest classifiers are fitted; `advice` is what would be faster."""
     if n_classes > _MAX_FAST_CLASSES:
         warnings.warn(
             f"y has {n_classes} classes, so {n_classes * n_fits} binary classifiers are fitted, "
@@ -213,10 +189,6 @@ class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator,
         )
         check_classification_targets(y)
         weights = check_sample_weight(sample_weight, X)
-        if not weights.any():
-            raise ValueError(
-                "sample_weight is zero for every sample; at least one must be positive"
-            )
         classes, codes = np.unique(y, return_inverse=True)
         if warm_start and not np.array_equal(classes, self.classes_):
             raise ValueError(

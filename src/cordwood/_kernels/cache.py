@@ -42,14 +42,16 @@ _SLOW_COMPILATION = 2.0
 _PREFIX = "cordwood-kernels-"
 _SUFFIX = ".kernel"
 
-# Modules that contain kernels or their helpers, as glob patterns relative to the package.
+# Modules with kernels and all that these import of the package, as glob patterns relative to it:
+# the only such list, which tests/_kernels/test_cache.py keeps complete. A list, because searching
+# the whole package for kernels would read every file of it at import.
 _SOURCES = (
     "_kernels/*.py",
+    "audit/_set_join.py",
     "encoders/activations.py",
     "encoders/matmul.py",
     "ensemble/_tree_engine/*.py",
     "explain/_lazy_paths.py",
-    "audit/_set_join.py",
     "explain/_tree_shap.py",
     "linear_model/_dual_solver.py",
     "neighbors/_knn.py",
@@ -62,12 +64,10 @@ _NOTE_USE_AFTER = 24 * 3600
 
 
 def find_cache_dir() -> Path | None:
-    """Create or find the first usable cache directory; None if none is writable.
-
-    Candidates, in this order: NUMBA_CACHE_DIR, the user's cache directory, and a private temporary
-    directory (for containers without a home directory). The package directory is not one of them,
-    because ``pip uninstall`` leaves files that it did not install.
-    """
+    """Create or find the first usable cache directory; None if none is writable."""
+    # Candidates, in this order: NUMBA_CACHE_DIR, the user's cache directory, and a private
+    # temporary directory (for containers without a home directory). The package directory is not
+    # one of them, because ``pip uninstall`` leaves files that it did not install.
     name = _PREFIX + _source_digest(Path(__file__).parents[1])
     bases = list(_candidate_dirs())
     for base in bases:
@@ -78,11 +78,15 @@ def find_cache_dir() -> Path | None:
     return None
 
 
+def list_sources(package: Path) -> list[Path]:
+    """Return the files of all modules with kernels, and of those that these import."""
+    return [path for pattern in _SOURCES for path in sorted(package.glob(pattern))]
+
+
 def _source_digest(package: Path) -> str:
     digest = hashlib.sha256()
-    for pattern in _SOURCES:
-        for path in sorted(package.glob(pattern)):
-            digest.update(path.read_bytes())
+    for path in list_sources(package):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -135,15 +139,7 @@ def _remove_stale(base: Path, cache_dir: Path) -> None:
 
 
 class KernelCache:
-    """Cache of the machine code of one kernel, with the interface of numba's caches.
-
-    Parameters
-    ----------
-    name : str
-        Name of the kernel, unique among all kernels.
-    directory : Path or None
-        Directory of the files; None if there is none, so that nothing is cached.
-    """
+    """Cache of the machine code of one kernel, with the interface of numba's caches."""
 
     def __init__(self, name: str, directory: Path | None) -> None:
         self._name = name

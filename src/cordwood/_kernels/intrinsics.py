@@ -22,48 +22,28 @@ _get_or_insert_function: Any = cgutils.get_or_insert_function
 
 
 class CSRArrays(NamedTuple):
-    """The arrays of a canonical CSR matrix, read-only, as kernels take them.
+    """The arrays of a canonical CSR matrix, read-only, as kernels take them."""
 
-    Parameters
-    ----------
-    indptr : int64 array of shape (n_samples + 1,)
-    indices : int32 array of shape (n_entries,)
-    data : float32 array of shape (n_entries,)
-    shape : tuple of int
-        (n_samples, n_features).
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    data: NDArray[np.float32]
-    shape: tuple[int, int]
+    indptr: NDArray[np.int64]  # (n_samples + 1,)
+    indices: NDArray[np.int32]  # (n_entries,)
+    data: NDArray[np.float32]  # (n_entries,)
+    shape: tuple[int, int]  # (n_samples, n_features)
 
 
 class CSCArrays(NamedTuple):
-    """The arrays of a canonical CSC matrix, read-only, as kernels take them.
+    """The arrays of a canonical CSC matrix, read-only, as kernels take them."""
 
-    Parameters
-    ----------
-    indptr : int64 array of shape (n_features + 1,)
-    indices : int32 array of shape (n_entries,)
-    data : float32 array of shape (n_entries,)
-    shape : tuple of int
-        (n_samples, n_features).
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    data: NDArray[np.float32]
-    shape: tuple[int, int]
+    indptr: NDArray[np.int64]  # (n_features + 1,)
+    indices: NDArray[np.int32]  # (n_entries,)
+    data: NDArray[np.float32]  # (n_entries,)
+    shape: tuple[int, int]  # (n_samples, n_features)
 
 
 def read_only(array: Array) -> Array:
-    """Return a read-only view.
-
-    numba compiles a kernel once for writable and once for read-only arrays, such as memory maps.
-    Arrays that a kernel only reads are always passed as read-only views, so that it is compiled
-    once.
-    """
+    """Return a read-only view."""
+    # numba compiles a kernel once for writable and once for read-only arrays, such as memory maps.
+    # Arrays that a kernel only reads are always passed as read-only views, so that it is compiled
+    # once.
     view = array.view()
     view.flags.writeable = False
     return view

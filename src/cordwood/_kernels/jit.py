@@ -39,9 +39,7 @@ def helper(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Inline a function into the kernels that call it; for functions that take records of arrays.
-
-    Passing a record copies all of its fields, which costs more than most helpers do. Functions
-    that take single arrays are as fast with `helper` and compile faster.
-    """
+    """Inline a function into the kernels that call it; for functions that take records."""
+    # Passing a record copies all of its fields, which costs more than most helpers do. Functions
+    # that take single arrays are as fast with `helper` and compile faster.
     return njit(inline="always", **_OPTIONS)(function)

@@ -45,11 +45,9 @@ def hypergeometric(
     n_all: Int,
     n_drawn: Int,
 ) -> Int:
-    """Draw the number of good items among `n_drawn` items taken without replacement from `n_all`.
-
-    Inverts the distribution function from the mode outwards, which takes one random number and
-    about as many steps as the standard deviation. `log_factorial` is a table for small integers.
-    """
+    """Draw the number of good items among `n_drawn` items, without replacement from `n_all`."""
+    # Inverts the distribution function from the mode outwards, which takes one random number and
+    # about as many steps as the standard deviation. `log_factorial` is a table for small integers.
     n_bad = n_all - n_good
     if n_bad == 0 or n_drawn >= n_all:
         return min(n_good, n_drawn)

@@ -4,6 +4,8 @@ import re
 import zlib
 from typing import NamedTuple
 
+from cordwood._base.wording import count
+
 # Replacement characters, control characters except white space, and lone surrogates.
 _DAMAGED = re.compile("[\ufffd\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -71,7 +73,7 @@ def _describe_damage(
     else:
         name = "replacement" if damaged[0] == "\ufffd" else "control"
         n = len(damaged)
-        reason = f"{n:,} {name} character{'' if n == 1 else 's'}, such as {ascii(damaged[0])}"
+        reason = f"{count(n, f'{name} character')}, such as {ascii(damaged[0])}"
     if n_damaged < _MAX_DAMAGED_SHARE * n_chars:
         return TextProblem("encoding error", reason)
     return TextProblem("garbled text", f"{n_damaged / n_chars:.0%} of the characters: {reason}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from cordwood._base.wording import count, shorten
 from cordwood.audit.near_duplicates import cluster_samples, normalize_text
 from cordwood.audit.suspects import DEFINITIONS, Suspect, find_leakage, find_repeated
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -147,10 +148,10 @@ def check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
     small = [(label, n) for label, n in counts.most_common() if n < _MIN_CLASS_SIZE]
     # If labels look like ids, all classes are small for that reason.
     if small and odd is None:
-        shown = _enumerate(f"{_shorten(label)} ({n})" for label, n in small)
+        shown = _enumerate(f"{shorten(label, _MAX_SHOWN)} ({n})" for label, n in small)
         yield Finding(
             "small classes",
-            f"{_count(len(small), 'class has', 'classes have')} fewer than {_MIN_CLASS_SIZE} "
+            f"{count(len(small), 'class has', 'classes have')} fewer than {_MIN_CLASS_SIZE} "
             f"samples: {shown}; merge or remove them",
         )
     spellings = defaultdict(list)
@@ -159,12 +160,12 @@ def check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
     doubled = [same for same in spellings.values() if len(same) > 1]
     if doubled:
         shown = _enumerate(
-            " and ".join(f"{_shorten(label)!r} ({counts[label]})" for label in same)
+            " and ".join(f"{shorten(label, _MAX_SHOWN)!r} ({counts[label]})" for label in same)
             for same in doubled
         )
         yield Finding(
             "spellings",
-            f"{_count(len(doubled), 'label is', 'labels are')} spelled in several ways: {shown}; "
+            f"{count(len(doubled), 'label is', 'labels are')} spelled in several ways: {shown}; "
             "unify the spelling",
         )
 
@@ -173,7 +174,7 @@ def _find_odd_labels(counts: Counter[str]) -> Finding | None:
     """Find labels that look as if another column had been meant."""
     labels = list(counts)
     n_samples = counts.total()
-    example = f"such as {_shorten(labels[0])!r}"
+    example = f"such as {shorten(labels[0], _MAX_SHOWN)!r}"
     if _most(_DATE.fullmatch(label.strip()) for label in labels):
         return Finding("dates", f"the labels look like dates, {example}; check the label column")
     if _most(_ID.fullmatch(label.strip()) for label in labels):
@@ -193,8 +194,9 @@ def _find_odd_labels(counts: Counter[str]) -> Finding | None:
             return Finding(
                 "lists",
                 f"the labels look like lists separated by {separator!r}, such as "
-                f"{_shorten(listed)!r}: {len(labels):,} combinations of {len(parts):,} labels; "
-                f"read them with label_separator={separator!r} / --label-separator {separator!r}",
+                f"{shorten(listed, _MAX_SHOWN)!r}: {len(labels):,} combinations of "
+                f"{len(parts):,} labels; read them with label_separator={separator!r} / "
+                f"--label-separator {separator!r}",
             )
     if len(labels) >= _MIN_ID_CLASSES and n_samples < _MAX_ID_CLASS_SIZE * len(labels):
         return Finding(
@@ -212,7 +214,7 @@ def _check_texts(data: Corpus | FeatureMatrix) -> Iterator[Finding]:
     if ids:
         yield Finding(
             "empty text",
-            f"{_count(len(ids), 'text is', 'texts are')} empty: {_enumerate(ids)}; remove "
+            f"{count(len(ids), 'text is', 'texts are')} empty: {_enumerate(ids)}; remove "
             f"{'it' if len(ids) == 1 else 'them'}, or check the text column",
             ids,
         )
@@ -231,14 +233,14 @@ def _summarize(suspects: Iterable[Suspect]) -> Iterator[Finding]:
         subject = "test sample" if kind == "leakage" else "sample"
         yield Finding(
             kind,
-            f"{_count(len(found), f'{subject} is', f'{subject}s are')} {DEFINITIONS[kind]}: "
+            f"{count(len(found), f'{subject} is', f'{subject}s are')} {DEFINITIONS[kind]}: "
             f"{_enumerate(map(_describe, found))}; {_ADVICE[kind]}",
             tuple(suspect.id for suspect in found),
         )
 
 
 def _describe(suspect: Suspect) -> str:
-    text = f" {_shorten(suspect.text)!r}" if suspect.text else ""
+    text = f" {shorten(suspect.text, _MAX_SHOWN)!r}" if suspect.text else ""
     return f"{suspect.id}{text} ({suspect.reason})"
 
 
@@ -259,16 +261,8 @@ def _most(matches: Iterable[object]) -> bool:
     return bool(found) and sum(found) >= 0.9 * len(found)
 
 
-def _count(n: int, singular: str, plural: str | None = None) -> str:
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
-
-
 def _enumerate(items: Iterable[str] | Sequence[str]) -> str:
     items = iter(items)
     shown = list(islice(items, _N_EXAMPLES))
     n_more = sum(1 for _ in items)
     return ", ".join(shown) + (f" and {n_more:,} more" if n_more else "")
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._base.wording import shorten_line
 from cordwood.audit._outliers import Outliers
 from cordwood.audit._text_quality import find_text_problem
 from cordwood.audit.near_duplicates import SIMILAR, NearDuplicates
@@ -73,21 +74,17 @@ class Suspect:
 
 def make_suspect(data: Data, index: int, kind: str, reason: str, **fields: Any) -> Suspect:
     """Return the suspect of a sample of the data."""
+    # A text may be long, and splitting all of it into words slow.
+    start = data.texts[index][: 4 * _MAX_CHARS] if isinstance(data, Corpus) else ""
     return Suspect(
         kind=kind,
         index=int(index),
         id=data.ids[index],
         label=None if data.labels is None else data.labels[index],
         reason=reason,
-        text=shorten(data.texts[index]) if isinstance(data, Corpus) else "",
+        text=shorten_line(start, _MAX_CHARS),
         **fields,
     )
-
-
-def shorten(text: str, n_chars: int = _MAX_CHARS) -> str:
-    """Return the beginning of a text, on one line."""
-    line = " ".join(text[: 4 * n_chars].split())
-    return line if len(line) <= n_chars else line[: n_chars - 3] + "..."
 
 
 def find_bad_texts(data: Corpus) -> Iterator[Suspect]:

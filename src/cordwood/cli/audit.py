@@ -7,11 +7,12 @@ from typing import Any
 import typer
 
 from cordwood import api, recipes
+from cordwood._base.wording import count, shorten_line
 from cordwood.audit import DatasetAudit, Suspect, audit_dataset
 from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
-from cordwood.audit.suspects import DEFINITIONS, shorten
+from cordwood.audit.suspects import DEFINITIONS
 from cordwood.cli.commands import Audit
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_copy
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs
@@ -19,6 +20,7 @@ from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_ta
 from cordwood.cli.report import check_report_target, show_written
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.file_source import detect_format
 from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.datasets.rows import RowStream
 from cordwood.exceptions import DataError
@@ -51,7 +53,7 @@ def audit(args: Audit) -> None:
     recipe = None if args.recipe == NO_RECIPE else args.recipe
     if recipe is not None:
         recipes.find(recipe)
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
     _check_outputs(args, source)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
@@ -65,7 +67,7 @@ def audit(args: Audit) -> None:
         with console.progress("training"):
             model = api.train(
                 samples,
-                groups=samples.groups if args.group else None,
+                groups=samples.groups if args.read.group else None,
                 recipe=recipe,
                 oof=True,
                 random_state=args.seed,
@@ -146,13 +148,12 @@ def _check_outputs(args: Audit, source: Source) -> None:
 def _read_test(args: Audit, data: str, console: Console) -> Corpus | FeatureMatrix:
     """Read the test set, which needs no labels."""
     with console.progress(f"reading {data}") as progress:
-        samples = Source(data=data, options=args).open(progress)
+        samples = Source(data=data, options=args.read, data_dir=args.data_dir).open(progress)
         return readers.corpus_from_rows(samples) if isinstance(samples, RowStream) else samples
 
 
 def _format(args: Audit) -> str:
-    format: Any = args.format
-    return readers.detect_format(args.data, format)
+    return detect_format(args.data, args.read.format)
 
 
 def _show(console: Console, found: DatasetAudit, recipe: str, seconds: float) -> None:
@@ -182,8 +183,8 @@ def _show(console: Console, found: DatasetAudit, recipe: str, seconds: float) ->
 
 def _format_example(suspect: Suspect) -> str:
     name = f"test sample {suspect.id}" if suspect.is_test else f"{suspect.id} ({suspect.label})"
-    text = f" {shorten(suspect.text, _MAX_TEXT)!r}" if suspect.text else ""
-    return f"{name}{text}: {shorten(suspect.reason, _MAX_EXAMPLE)}"
+    text = f" {shorten_line(suspect.text, _MAX_TEXT)!r}" if suspect.text else ""
+    return f"{name}{text}: {shorten_line(suspect.reason, _MAX_EXAMPLE)}"
 
 
 def _show_notes(console: Console, name: str, notes: list[str]) -> None:
@@ -234,9 +235,6 @@ def _write_copy(args: Audit, target: Path, samples: Corpus | FeatureMatrix, fix:
         args.data,
         target,
         Correction(labels, frozenset(fix.dropped), fix.relabelled),
-        format=_format(args),
-        column=args.label or "label",
-        delimiter=args.delimiter,
-        encoding=args.encoding,
-        max_bytes=args.max_bytes,
+        _format(args),
+        args.read,
     )

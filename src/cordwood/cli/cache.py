@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
+from cordwood._base.wording import count
 from cordwood._user_dirs import CACHE_VARIABLE
 from cordwood.cli.commands import Cache, CacheAction
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.encoders.embedding_cache import (
     MAX_BYTES,
     default_cache_dir,

@@ -12,6 +12,8 @@ from typing import Annotated
 import typer
 
 from cordwood.cli import options
+from cordwood.cli.options import argument, option
+from cordwood.datasets.options import ReadOptions
 
 # Copies of values in `cordwood.recipes`, whose import takes seconds; a test compares them.
 DEFAULT_RECIPE = "quick"
@@ -67,7 +69,7 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
+class Train(options.DataCommand):
     """Train a classifier and write a model file.
 
     The model file stores the names of the columns; `predict` and `evaluate` read the same columns
@@ -76,6 +78,7 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
     Example: cordwood train reviews.csv --text body --label topic -o reviews.cordwood
     """
 
+    read: options.ReadWeighted = ReadOptions()
     data: options.ManyData
     categorical: options.Categorical = None
     numeric: options.Numeric = None
@@ -83,12 +86,11 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
     columns: options.Columns = None
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "MODEL",
+            "Model file to create or replace. [default: name of DATA with .cordwood]",
             "--output",
             "-o",
-            metavar="MODEL",
-            help="Model file to create or replace. [default: name of DATA with .cordwood]",
-            show_default=False,
         ),
     ] = None
     recipe: Annotated[
@@ -114,53 +116,40 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
     ] = False
     lexicon: Annotated[
         str | None,
-        typer.Option(
-            "--lexicon",
-            metavar="vader|FILE",
-            help="Lexicon of positive and negative words for a stack: vader for English texts, or "
+        option(
+            "vader|FILE",
+            "Lexicon of positive and negative words for a stack: vader for English texts, or "
             "a CSV file with a word and a score in each row.",
-            show_default=False,
         ),
     ] = None
     class_weight: Annotated[
         str | None,
-        typer.Option(
-            "--class-weight",
-            metavar="balanced",
-            help="balanced gives all classes the same weight in training; not all recipes support "
+        option(
+            "balanced",
+            "balanced gives all classes the same weight in training; not all recipes support "
             "it. [default: the samples have equal weights]",
-            show_default=False,
         ),
     ] = None
     optimize: Annotated[
         str | None,
-        typer.Option(
-            "--optimize",
-            metavar="f1|macro_f1|cost|precision=P",
-            help="Choose the predicted class to optimize F1 or the recall at a precision of the "
+        option(
+            "f1|macro_f1|cost|precision=P",
+            "Choose the predicted class to optimize F1 or the recall at a precision of the "
             "positive class of two, the mean F1 of all classes, or the expected cost. [default: "
             "the most probable class]",
-            show_default=False,
         ),
     ] = None
     cost: Annotated[
         Path | None,
-        typer.Option(
-            "--cost",
-            metavar="FILE",
-            help="CSV file with the costs for --optimize cost: one row per true class, one column "
+        option(
+            "FILE",
+            "CSV file with the costs for --optimize cost: one row per true class, one column "
             "per predicted class.",
-            show_default=False,
         ),
     ] = None
     positive: Annotated[
         str | None,
-        typer.Option(
-            "--positive",
-            metavar="CLASS",
-            help="Positive class for --optimize. [default: the class with fewer samples]",
-            show_default=False,
-        ),
+        option("CLASS", "Positive class for --optimize. [default: the class with fewer samples]"),
     ] = None
     strict: Annotated[
         bool,
@@ -168,12 +157,7 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
     ] = False
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report of the model to a .html, .md or .json file.",
-            show_default=False,
-        ),
+        option("FILE", "Write a report of the model to a .html, .md or .json file."),
     ] = None
     scores: Annotated[
         bool,
@@ -202,7 +186,7 @@ class Train(options.LabelledReadOptions, options.GroupOption, options.WeightAndT
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(options.ReadOptions):
+class Predict(options.DataCommand):
     """Predict labels with a model.
 
     Writes the columns of the file, the predicted label and its probability, in the order of the
@@ -212,23 +196,17 @@ class Predict(options.ReadOptions):
     Example: cordwood predict reviews.cordwood new.csv -o labels.csv
     """
 
+    read: Annotated[
+        ReadOptions,
+        options.read_unlabeled(
+            f"{options.TEXT_OF_MODEL} Without DATA: a text to classify.", "COLUMN|TEXT"
+        ),
+    ] = ReadOptions()
     model: options.Model
     data: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Samples, as for `cordwood train`. Omit it to classify the texts of --text.",
-            show_default=False,
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text",
-            metavar="COLUMN|TEXT",
-            help="Column with the text; repeat the option to concatenate several columns. "
-            "[default: the columns of the model, else text] Without DATA: a text to classify.",
-            show_default=False,
+        argument(
+            "DATA", "Samples, as for `cordwood train`. Omit it to classify the texts of --text."
         ),
     ] = None
     output: Annotated[
@@ -257,12 +235,10 @@ class Predict(options.ReadOptions):
     ] = False
     coverage: Annotated[
         float | None,
-        typer.Option(
-            "--coverage",
-            metavar="SHARE",
-            help="Write a set of labels that contains the true one with this probability, such as "
+        option(
+            "SHARE",
+            "Write a set of labels that contains the true one with this probability, such as "
             "0.95, and whether it is a single label, in columns set and is_single.",
-            show_default=False,
         ),
     ] = None
     class_conditional: Annotated[
@@ -273,31 +249,22 @@ class Predict(options.ReadOptions):
     ] = False
     min_confidence: Annotated[
         float | None,
-        typer.Option(
-            "--min-confidence",
-            metavar="SHARE",
-            help="Write __undecided__ for samples whose label has a lower probability.",
-            show_default=False,
-        ),
+        option("SHARE", "Write __undecided__ for samples whose label has a lower probability."),
     ] = None
     max_error: Annotated[
         float | None,
-        typer.Option(
-            "--max-error",
-            metavar="SHARE",
-            help="Write __undecided__ for as many samples as necessary that at most this share of "
+        option(
+            "SHARE",
+            "Write __undecided__ for as many samples as necessary that at most this share of "
             "the others is wrong, such as 0.02.",
-            show_default=False,
         ),
     ] = None
     unknown: Annotated[
         float | None,
-        typer.Option(
-            "--unknown",
-            metavar="SHARE",
-            help="Write __unknown__ for samples that are unlike the training samples, at the cost "
+        option(
+            "SHARE",
+            "Write __unknown__ for samples that are unlike the training samples, at the cost "
             "of losing this share of the others, such as 0.02.",
-            show_default=False,
         ),
     ] = None
     json: Annotated[
@@ -310,7 +277,7 @@ class Predict(options.ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
+class Evaluate(options.DataCommand):
     """Evaluate a model on labelled samples.
 
     Prints micro F1 (with one label per sample, the accuracy), macro F1, precision, recall and F1
@@ -321,9 +288,8 @@ class Evaluate(options.LabelledReadOptions, options.GroupOption, options.WeightA
     """
 
     model: options.Model
+    read: options.ReadWeightedOfModel = ReadOptions()
     data: options.ManyData
-    text: options.ModelText = None
-    label: options.ModelLabel = None
     subset: options.Subset = None
     before: options.Before = None
     since: options.Since = None
@@ -334,7 +300,7 @@ class Evaluate(options.LabelledReadOptions, options.GroupOption, options.WeightA
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(options.ReadOptions):
+class Explain(options.DataCommand):
     """Explain predictions by the contributions of words.
 
     With --text, explains a text; with DATA, the first texts of a file. The contributions of words,
@@ -345,24 +311,18 @@ class Explain(options.ReadOptions):
     Example: cordwood explain reviews.cordwood --text "not bad at all"
     """
 
+    read: Annotated[
+        ReadOptions,
+        options.read_unlabeled(
+            "Text to explain; may be repeated. With DATA: the column of the text, as for "
+            "`cordwood predict`.",
+            "TEXT",
+        ),
+    ] = ReadOptions()
     model: options.Model
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Texts to explain, as for `cordwood predict`.",
-            show_default=False,
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text",
-            metavar="TEXT",
-            help="Text to explain; may be repeated. With DATA: the column with the text, as for "
-            "`cordwood predict`.",
-            show_default=False,
-        ),
+        argument("DATA", "Texts to explain, as for `cordwood predict`."),
     ] = None
     by_class: Annotated[
         bool,
@@ -384,12 +344,11 @@ class Explain(options.ReadOptions):
     ] = False
     label: Annotated[
         list[str] | None,
-        typer.Option(
-            "--class",
-            metavar="CLASS",
-            help="Explain this class; may be repeated. [default: the most probable class; with "
+        option(
+            "CLASS",
+            "Explain this class; may be repeated. [default: the most probable class; with "
             "--by-class, all]",
-            show_default=False,
+            "--class",
         ),
     ] = None
     limit: Annotated[
@@ -402,18 +361,13 @@ class Explain(options.ReadOptions):
     ] = 10
     html: Annotated[
         Path | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            help="Also write an HTML page with colored texts.",
-            show_default=False,
-        ),
+        option("FILE", "Also write an HTML page with colored texts."),
     ] = None
     json: options.Json = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakeReport(options.LabelledReadOptions, options.GroupOption):
+class MakeReport(options.DataCommand):
     """Write a report of a model or a data set as one HTML page.
 
     The page needs neither a network nor other files. The report of a model shows its scores, the
@@ -425,25 +379,19 @@ class MakeReport(options.LabelledReadOptions, options.GroupOption):
     Example: cordwood report reviews.cordwood held-out.csv -o report.html
     """
 
+    read: options.ReadOfModel = ReadOptions()
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL",
-            help="Model file written by `cordwood train`; or a data file, directory or "
+        argument(
+            "MODEL",
+            "Model file written by `cordwood train`; or a data file, directory or "
             "dataset:NAME, for a report of a data set.",
-            show_default=False,
         ),
     ]
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA",
-            help="Labelled samples: the training data of the model, or a test set.",
-            show_default=False,
-        ),
+        argument("DATA", "Labelled samples: the training data of the model, or a test set."),
     ] = None
-    text: options.ModelText = None
-    label: options.ModelLabel = None
     output: Annotated[
         Path,
         typer.Option(
@@ -455,12 +403,9 @@ class MakeReport(options.LabelledReadOptions, options.GroupOption):
     ] = Path("report.html")
     card: Annotated[
         Path | None,
-        typer.Option(
-            "--card",
-            metavar="FILE",
-            help="Also write a model card in the format of the Hugging Face Hub, such as "
-            "README.md.",
-            show_default=False,
+        option(
+            "FILE",
+            "Also write a model card in the format of the Hugging Face Hub, such as README.md.",
         ),
     ] = None
     curve: Annotated[
@@ -477,7 +422,7 @@ class MakeReport(options.LabelledReadOptions, options.GroupOption):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(options.LabelledReadOptions, options.GroupOption):
+class Audit(options.DataCommand):
     """Look for wrong labels and bad samples in labelled data.
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
@@ -490,12 +435,10 @@ class Audit(options.LabelledReadOptions, options.GroupOption):
     data: options.Data
     test: Annotated[
         str | None,
-        typer.Option(
-            "--test",
-            metavar="DATA",
-            help="Test set, which is searched for samples that are in DATA; it is read with the "
+        option(
+            "DATA",
+            "Test set, which is searched for samples that are in DATA; it is read with the "
             "same options.",
-            show_default=False,
         ),
     ] = None
     recipe: Annotated[
@@ -509,22 +452,19 @@ class Audit(options.LabelledReadOptions, options.GroupOption):
     ] = DEFAULT_RECIPE
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "FILE",
+            "CSV or JSON lines file to create or replace, with all suspects and reasons.",
             "--output",
             "-o",
-            metavar="FILE",
-            help="CSV or JSON lines file to create or replace, with all suspects and reasons.",
-            show_default=False,
         ),
     ] = None
     fix: Annotated[
         Path | None,
-        typer.Option(
-            "--fix",
-            metavar="FILE",
-            help="Write a copy of DATA without duplicates, empty and garbled texts; in the format "
+        option(
+            "FILE",
+            "Write a copy of DATA without duplicates, empty and garbled texts; in the format "
             "of DATA, which must be a CSV, TSV or JSON lines file, with all columns.",
-            show_default=False,
         ),
     ] = None
     relabel: Annotated[
@@ -537,12 +477,7 @@ class Audit(options.LabelledReadOptions, options.GroupOption):
     ] = False
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report of the data set to a .html, .md or .json file.",
-            show_default=False,
-        ),
+        option("FILE", "Write a report of the data set to a .html, .md or .json file."),
     ] = None
     escape_formulas: options.EscapeFormulas = True
     seed: options.Seed = 0
@@ -553,7 +488,7 @@ class Audit(options.LabelledReadOptions, options.GroupOption):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAndTimeOptions):
+class Compare(options.DataCommand):
     """Compare learners on data sets with significance tests.
 
     Interrupted comparisons resume from the ledger, the file of results. Several processes may
@@ -562,13 +497,13 @@ class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAn
     Example: cordwood compare --quick reviews.csv --text body --label topic
     """
 
+    read: options.ReadWeighted = ReadOptions()
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="PLAN|DATA",
-            help="TOML file that defines learners, data sets and evaluation; with --quick, "
+        argument(
+            "PLAN|DATA",
+            "TOML file that defines learners, data sets and evaluation; with --quick, "
             "labelled samples, as for `cordwood train`.",
-            show_default=False,
         ),
     ] = None
     quick: Annotated[
@@ -584,42 +519,30 @@ class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAn
     encoder: options.Encoder = "auto"
     ledger: Annotated[
         Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="FILE",
-            help="File of results; trials that are in it are not run again. [default: name of PLAN "
+        option(
+            "FILE",
+            "File of results; trials that are in it are not run again. [default: name of PLAN "
             "with .jsonl; with --quick, a temporary file]",
-            show_default=False,
         ),
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Also write the tables to a .md, .csv or .tex file.",
-            show_default=False,
-        ),
+        option("FILE", "Also write the tables to a .md, .csv or .tex file.", "--output", "-o"),
     ] = None
     escape_formulas: options.EscapeFormulas = True
     plots: Annotated[
         Path | None,
-        typer.Option(
-            "--plots",
-            metavar="DIRECTORY",
-            help="Write SVG figures: time against F1, critical differences, learning curves.",
-            show_default=False,
+        option(
+            "DIRECTORY",
+            "Write SVG figures: time against F1, critical differences, learning curves.",
         ),
     ] = None
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write a report with tables, figures and their interpretation to a .html, .md or "
+        option(
+            "FILE",
+            "Write a report with tables, figures and their interpretation to a .html, .md or "
             ".json file.",
-            show_default=False,
         ),
     ] = None
     jobs: Annotated[
@@ -630,12 +553,7 @@ class Compare(options.LabelledReadOptions, options.GroupOption, options.WeightAn
     ] = 1
     cluster: Annotated[
         str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Run the trials on a Dask cluster, such as tcp://host:8786.",
-            show_default=False,
-        ),
+        option("ADDRESS", "Run the trials on a Dask cluster, such as tcp://host:8786."),
     ] = None
     show: Annotated[
         bool, typer.Option("--show", help="Show the results in the ledger without running trials.")
@@ -666,7 +584,7 @@ class Metric(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve(options.LabelledReadOptions, options.GroupOption):
+class Curve(options.DataCommand):
     """Estimate what more labelled samples would bring.
 
     Trains a classifier on shares of the samples, tests it on others, and extrapolates the scores
@@ -718,20 +636,11 @@ class Datasets:
 
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Data set to describe. [default: list all]",
-            show_default=False,
-        ),
+        argument("NAME", "Data set to describe. [default: list all]"),
     ] = None
     export: Annotated[
         Path | None,
-        typer.Option(
-            "--export",
-            metavar="FILE",
-            help="Write the data set to a .csv or .jsonl file.",
-            show_default=False,
-        ),
+        option("FILE", "Write the data set to a .csv or .jsonl file."),
     ] = None
     escape_formulas: options.EscapeFormulas = False
     data_dir: options.DataDir = None
@@ -759,27 +668,15 @@ class Encoders:
 
     action: Annotated[
         EncoderAction | None,
-        typer.Argument(
-            metavar="install|distill", help="What to do. [default: list]", show_default=False
-        ),
+        argument("install|distill", "What to do. [default: list]"),
     ] = None
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="ENCODER",
-            help="Name of the encoder; for distill, also a folder.",
-            show_default=False,
-        ),
+        argument("ENCODER", "Name of the encoder; for distill, also a folder."),
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Folder that distill creates.",
-            show_default=False,
-        ),
+        option("FOLDER", "Folder that distill creates.", "--output", "-o"),
     ] = None
     json: options.Json = False
     quiet: options.Quiet = False
@@ -814,16 +711,8 @@ class Cache:
     Example: cordwood cache clear
     """
 
-    action: Annotated[
-        CacheAction | None,
-        typer.Argument(metavar="clear", help="What to do. [default: show]", show_default=False),
-    ] = None
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder", metavar="NAME", help="Only vectors of this encoder.", show_default=False
-        ),
-    ] = None
+    action: Annotated[CacheAction | None, argument("clear", "What to do. [default: show]")] = None
+    name: Annotated[str | None, option("NAME", "Only vectors of this encoder.", "--encoder")] = None
     json: options.Json = False
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import typer
 
 from cordwood._base import atomic
+from cordwood._base.wording import count
 from cordwood.cli.commands import Compare
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.inputs import Source
-from cordwood.cli.options import ReadOptions, check_jobs
+from cordwood.cli.options import check_jobs
 from cordwood.cli.outputs import check_target, escape_csv
 from cordwood.cli.progress import show_progress
 from cordwood.cli.report import check_report_target, show_written
@@ -44,27 +45,6 @@ WRITERS = {
     ".csv": rendering.to_csv,
     ".tex": rendering.to_latex,
 }
-
-# Reading options of --quick, by the key of a data set in a plan.
-_READ_KEYS = (
-    "text",
-    "label",
-    "label_separator",
-    "group",
-    "weight",
-    "time",
-    "id",
-    "sheet",
-    "table",
-    "query",
-    "encoding",
-    "format",
-    "delimiter",
-    "on_bad_rows",
-    "n_features",
-    "max_bytes",
-    "max_row_length",
-)
 
 
 def compare(args: Compare) -> None:
@@ -121,20 +101,9 @@ def _get_plan_path(args: Compare) -> Path | None:
     return Path(args.inputs[0])
 
 
-def _list_read_options(args: Compare) -> dict[str, Any]:
-    """Return the reading options that differ from their default, by the keys of a plan."""
-    defaults = ReadOptions()
-    given = {
-        key: value
-        for key in _READ_KEYS
-        if (value := getattr(args, key)) != getattr(defaults, key, None)
-    }
-    return given | ({"header": False} if args.no_header else {})
-
-
 def _load_plan(path: Path, args: Compare) -> Plan:
     given = [
-        *_list_read_options(args),
+        *args.read.given,
         *(["language"] if args.language is not None else []),
         *(["encoder"] if args.encoder != "auto" else []),
     ]
@@ -148,7 +117,7 @@ def _load_plan(path: Path, args: Compare) -> Plan:
 
 def _make_quick_plan(console: Console, args: Compare) -> Plan:
     kind = _choose_split(args)
-    source = Source(data=args.inputs or (), options=args)
+    source = Source(data=args.inputs or (), options=args.read, data_dir=args.data_dir)
     if source.paths == [STANDARD_INPUT]:
         raise typer.BadParameter("--quick reads DATA several times; standard input is not allowed")
     if args.encoder not in ("auto", "none"):
@@ -164,7 +133,7 @@ def _make_quick_plan(console: Console, args: Compare) -> Plan:
             "name": "quick",
             "evaluation": {"kind": kind, "folds": QUICK_FOLDS},
             "vectorizer": {} if args.language is None else {"language": args.language},
-            "datasets": [{**dataset, **_list_read_options(args)}],
+            "datasets": [{**dataset, **args.read.given}],
             "learners": _list_quick_learners(encoder),
         },
         data_dir=args.data_dir,
@@ -195,9 +164,9 @@ def _omit_learners(console: Console, plan: Plan, conflicts: Mapping[str, str]) -
 
 def _choose_split(args: Compare) -> str:
     """Return the kind of evaluation of --quick."""
-    if args.group and args.time:
+    if args.read.group and args.read.time:
         raise typer.BadParameter("--group and --time exclude each other; omit one of them")
-    return "grouped" if args.group else "time" if args.time else "stratified"
+    return "grouped" if args.read.group else "time" if args.read.time else "stratified"
 
 
 @contextmanager

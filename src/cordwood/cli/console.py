@@ -39,13 +39,7 @@ _SPEED_PERIOD = 24 * 3600.0
 
 
 class ProgressBars:
-    """Progress bars on a terminal, one per line, each with a remark.
-
-    Parameters
-    ----------
-    progress : Progress
-        Display of rich.
-    """
+    """Progress bars on a terminal, one per line, each with a remark."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -74,15 +68,7 @@ class ProgressBars:
 
 
 class Console:
-    """Print the results of a command as text or JSON.
-
-    Parameters
-    ----------
-    as_json : bool, default=False
-        Print one JSON object instead of text and tables.
-    quiet : bool, default=False
-        Print neither text, tables nor progress; only errors, and JSON if requested.
-    """
+    """Prints the results of a command as text or JSON; if quiet, only errors and JSON."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
@@ -172,17 +158,6 @@ class Console:
 
 def _ignore_progress(done: int, total: int) -> None:
     """Show nothing."""
-
-
-def count(n: int, singular: str, plural: str | None = None) -> str:
-    """Format a number with its noun.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(2000, "row"), count(3, "class", "classes")
-    ('1 row', '2,000 rows', '3 classes')
-    """
-    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:

@@ -1,184 +1,131 @@
 """Copies of CSV and JSON lines files without some rows, and with other labels."""
 
-import codecs
 import csv
 import io
 import json
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from cordwood._base import atomic
-from cordwood.datasets.lines import open_bytes
+from cordwood.datasets.csv_records import (
+    Record,
+    choose_delimiter,
+    name_columns,
+    parse_records,
+    read_first_record,
+)
+from cordwood.datasets.lines import Lines, open_bytes
+from cordwood.datasets.options import ReadOptions
 from cordwood.exceptions import CordwoodError, DataError
 
 FORMATS = ("csv", "tsv", "jsonl")
 
-_DELIMITERS = (",", ";", "\t", "|")
-
 
 class Correction(NamedTuple):
-    """How to correct a file.
+    """How to correct a file; rows are counted from 0, and blank lines do not count."""
 
-    Parameters
-    ----------
-    labels : sequence of str
-        Present label of each row, by which rows are checked.
-    dropped : collection of int
-        Positions of the rows to leave out, starting from 0; blank lines do not count.
-    relabelled : mapping of int to str
-        New labels by the position of the row.
-    """
-
-    labels: Sequence[str]
+    labels: Sequence[str]  # of all rows, to check that the file is the one that was audited
     dropped: Collection[int]
     relabelled: Mapping[int, str]
 
 
+class _Row(NamedTuple):
+    text: str  # with the line end
+    label: str
+    relabel: Callable[[str], str]  # returns the text with another label
+
+
 def write_corrected_copy(
-    source: str,
-    target: Path,
-    correction: Correction,
-    *,
-    format: str,
-    column: str,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    max_bytes: int | None = None,
+    source: str, target: Path, correction: Correction, format: str, options: ReadOptions
 ) -> int:
     """Copy a file with corrections, and return the number of copied rows.
 
-    All columns and values of the other rows are kept; so are the delimiter and the encoding. The
-    copy is written completely or not at all.
-
-    Parameters
-    ----------
-    source : str
-        File to copy.
-    target : Path
-        File to create or replace.
-    correction : Correction
-        Rows to leave out, and new labels.
-    format : {"csv", "tsv", "jsonl"}
-        Format of both files.
-    column : str
-        Column of the label.
-    delimiter : str, default=None
-        Character between fields of a CSV file; None means the first of comma, semicolon, tab and
-        bar that separates the name of the label column.
-    encoding : str, default="utf-8"
-        Text encoding.
-    max_bytes : int, default=None
-        Largest size of a compressed file after decompression.
+    Rows that are not relabelled are copied byte for byte; blank lines and a byte order mark are
+    left out. The copy is written completely or not at all.
     """
-    # newline="" keeps newlines inside values unchanged.
+    # newline="" keeps line ends.
+    writing: Any = {"newline": "", "encoding": options.encoding, "errors": "surrogateescape"}
     with (
-        open_bytes(source, max_bytes=max_bytes) as content,
-        atomic.write(target, newline="", encoding=encoding) as file,
+        open_bytes(source, max_bytes=options.max_bytes) as content,
+        atomic.write(target, **writing) as file,
     ):
-        text = io.TextIOWrapper(content, encoding=_without_mark(encoding), newline="")  # type: ignore[type-var]
+        start = content.peek()  # type: ignore[attr-defined]
+        lines = Lines(content, source, options.encoding, options.max_row_length)
+        column = options.label or "label"
         if format == "jsonl":
-            rows = _correct_lines(text, column, correction, source)
-            return _count(file.write(line + "\n") for line in rows)
-        write = _make_writer(file)
-        records = _parse(text, "\t" if format == "tsv" else delimiter, column, source)
-        return _count(map(write, _correct_records(records, column, correction, source))) - 1
+            rows = _read_json_rows(lines, column)
+        else:
+            delimiter = choose_delimiter(start, format, options)
+            records = parse_records(lines, delimiter)
+            first = read_first_record(lines, records)
+            header = name_columns(first, options.header)
+            if column not in header:
+                raise DataError(
+                    f'{source} has no column "{column}" in its first line; name it with --label'
+                )
+            if options.header:
+                file.write(first.text)
+            else:
+                records = chain([first], records)
+            # A blank line is a row only if there is one column, as in `read_csv_rows`.
+            records = (record for record in records if record.fields or len(header) == 1)
+            rows = _read_csv_rows(records, header.index(column), delimiter)
+        file.writelines(_correct(rows, correction, source))
+    return len(correction.labels) - len(correction.dropped)
 
 
-def _without_mark(encoding: str) -> str:
-    """Return the encoding that removes a byte order mark."""
-    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+def _read_json_rows(lines: Lines, column: str) -> Iterator[_Row]:
+    for line in lines:
+        if not line.isspace():
+            record = json.loads(line)
+            yield _Row(line, str(record.get(column)), partial(_write_json, record, column, line))
 
 
-def _count(items: Iterable[Any]) -> int:
-    return sum(1 for _ in items)
+def _read_csv_rows(records: Iterable[Record], position: int, delimiter: str) -> Iterator[_Row]:
+    for fields, _, text in records:
+        label = "".join(fields[position : position + 1])
+        yield _Row(text, label, partial(_write_csv, fields, position, delimiter, text))
 
 
-class _Record(NamedTuple):
-    fields: list[str]
-    delimiter: str
+def _write_json(record: dict[str, Any], column: str, old: str, label: str) -> str:
+    return json.dumps({**record, column: label}, ensure_ascii=False) + _line_end(old)
 
 
-def _make_writer(file: IO[Any]) -> Any:
+def _write_csv(fields: list[str], position: int, delimiter: str, old: str, label: str) -> str:
+    changed = [*fields[:position], label, *fields[position + 1 :]]
     # Before Python 3.13, csv does not quote a carriage return, which ends a row when read again.
-    def write(record: _Record) -> None:
-        is_unsafe = any("\r" in field for field in record.fields)
-        quoting: Any = csv.QUOTE_ALL if is_unsafe else csv.QUOTE_MINIMAL
-        csv.writer(file, delimiter=record.delimiter, lineterminator="\n", quoting=quoting).writerow(
-            record.fields
-        )
-
-    return write
+    quoting: Any = csv.QUOTE_ALL if any("\r" in field for field in changed) else csv.QUOTE_MINIMAL
+    written = io.StringIO(newline="")
+    csv.writer(
+        written, delimiter=delimiter, lineterminator=_line_end(old), quoting=quoting
+    ).writerow(changed)
+    return written.getvalue()
 
 
-def _parse(
-    text: Iterable[str], delimiter: str | None, column: str, source: str
-) -> Iterator[_Record]:
-    """Yield the header and the rows; blank lines are left out unless there is only one column."""
-    lines = iter(text)
-    first = next((line for line in lines if line.strip()), "")
-    for candidate in _DELIMITERS if delimiter is None else (delimiter,):
-        header = next(csv.reader([first], delimiter=candidate), [])
-        if column in map(str.strip, header):
-            break
-    else:
-        raise DataError(
-            f'{source} has no column "{column}" in its first line; name it with --label'
-        )
-    yield _Record(header, candidate)
-    csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, (1 << 31) - 1)))
-    for fields in csv.reader(lines, delimiter=candidate, strict=True):
-        if fields or len(header) == 1:
-            yield _Record(fields, candidate)
+def _line_end(text: str) -> str:
+    return text[len(text.rstrip("\r\n")) :]
 
 
-def _correct_records(
-    records: Iterator[_Record], column: str, correction: Correction, source: str
-) -> Iterator[_Record]:
-    header = next(records)
-    yield header
-    position = [name.strip() for name in header.fields].index(column)
+def _correct(rows: Iterable[_Row], correction: Correction, source: str) -> Iterator[str]:
+    """Yield the text of each row that is kept; raise if the rows are not those of the audit."""
+    labels = correction.labels
     n_found = 0
-    for number, record in enumerate(records):
+    for number, row in enumerate(rows):
         n_found += 1
-        _check_row(record.fields[position : position + 1], number, correction, source)
-        if number in correction.relabelled:
-            record.fields[position] = correction.relabelled[number]
+        if number >= len(labels) or row.label != labels[number]:
+            raise _mismatch(source, f"row {number + 1} has another label")
         if number not in correction.dropped:
-            yield record
-    _check_length(n_found, correction, source)
+            new = correction.relabelled.get(number)
+            yield row.text if new is None else row.relabel(new)
+    if n_found != len(labels):
+        raise _mismatch(source, f"it has {n_found:,} rows instead of {len(labels):,}")
 
 
-def _correct_lines(
-    text: Iterable[str], column: str, correction: Correction, source: str
-) -> Iterator[str]:
-    n_found = 0
-    for number, line in enumerate(line for line in map(str.rstrip, text) if line):
-        n_found += 1
-        record = json.loads(line)
-        _check_row([str(record.get(column))], number, correction, source)
-        if number in correction.relabelled:
-            changed = {**record, column: correction.relabelled[number]}
-            line = json.dumps(changed, ensure_ascii=False)
-        if number not in correction.dropped:
-            yield line
-    _check_length(n_found, correction, source)
-
-
-def _check_row(label: list[str], number: int, correction: Correction, source: str) -> None:
-    """Raise if a row is not the one that was audited."""
-    if number >= len(correction.labels) or label != [correction.labels[number]]:
-        _raise_mismatch(source, f"row {number + 1} has another label")
-
-
-def _check_length(n_found: int, correction: Correction, source: str) -> None:
-    if n_found != len(correction.labels):
-        _raise_mismatch(source, f"it has {n_found:,} rows instead of {len(correction.labels):,}")
-
-
-def _raise_mismatch(source: str, difference: str) -> None:
-    raise CordwoodError(
+def _mismatch(source: str, difference: str) -> CordwoodError:
+    return CordwoodError(
         f"{source} differs from what was audited: {difference}; run the audit again while no other "
         "program writes the file"
     )

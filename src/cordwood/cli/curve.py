@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from cordwood import recipes
+from cordwood._base.wording import count
 from cordwood.cli.commands import Curve
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import check_jobs, parse_settings
 from cordwood.datasets.corpus import Corpus
@@ -24,7 +25,7 @@ def curve(args: Curve) -> None:
     """Print the learning curve of a recipe and its forecast for twice as many samples."""
     console = Console(as_json=args.json, quiet=args.quiet)
     check_jobs(args.jobs)
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
     if samples.multilabel:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import typer
 
+from cordwood._base.wording import count
 from cordwood.cli.commands import Datasets
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.registry import list_datasets, load_dataset

@@ -1,6 +1,5 @@
 """`cordwood evaluate`: evaluate a model on labelled samples."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +7,9 @@ import typer
 from joblib import parallel_config
 
 from cordwood import api
+from cordwood._base.wording import count
 from cordwood.cli.commands import Evaluate
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors
 from cordwood.cli.show_scores import show_scores
@@ -24,14 +24,20 @@ from cordwood.persist.sample_hashes import SampleHashes
 def evaluate(args: Evaluate) -> None:
     """Print the scores of a model on labelled samples."""
     console = Console(as_json=args.json)
-    if args.group is not None:
+    if args.read.group is not None:
         raise typer.BadParameter("--group has no effect: evaluate neither splits nor fits; omit it")
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(
+        data=args.data,
+        options=args.read,
+        data_dir=args.data_dir,
+        subset=args.subset,
+        period=(args.before, args.since),
+    )
     model, card = load_model(args.model)
     roles = card_roles(card.columns)
     source = source.with_columns(card.columns)
     if roles is not None:
-        source = replace(source, extra_columns=roles.names)
+        source = source.with_table(roles.names)
     samples = source.read(console, two_classes=False)
     if roles is not None and isinstance(samples, Corpus):
         samples = join_texts(samples, roles)
@@ -52,7 +58,7 @@ def evaluate(args: Evaluate) -> None:
         scores = f"micro F1 {others.micro_f1:.3f}, macro F1 {others.macro_f1:.3f}"
         console.field("others", f"{scores} without them, on {count(others.n_samples, 'sample')}")
     if samples.weights is not None:
-        console.field("weights", f"scores are weighted by {args.weight}; counts are not")
+        console.field("weights", f"scores are weighted by {args.read.weight}; counts are not")
     show_scores(console, evaluation)
     console.print_json(
         {

@@ -1,7 +1,6 @@
 """`cordwood explain`: explain predictions, or the words of each class."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ from rich.text import Text
 
 from cordwood import persist
 from cordwood._base import atomic
+from cordwood._base.wording import count
 from cordwood.cli.commands import Explain
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
-from cordwood.cli.options import LabelledReadOptions, ReadOptions
 from cordwood.cli.outputs import check_target
 from cordwood.cli.table_columns import card_roles
 from cordwood.columns import ColumnRoles
@@ -46,14 +45,14 @@ def explain(args: Explain) -> None:
     if args.html is not None:
         inputs: list[str | Path] = [args.model, *([args.data] if args.data else [])]
         check_target(args.html, inputs=inputs)
-    if args.by_class and args.data is None and args.text:
+    if args.by_class and args.data is None and args.read.text:
         raise typer.BadParameter("--by-class needs many texts; give DATA, or omit --text")
     if args.out_of_fold and (not args.by_class or args.data is None):
         raise typer.BadParameter("--out-of-fold needs --by-class and the training texts, DATA")
     console = Console(as_json=args.json)
     model, card = persist.load_with_card(args.model)
     labels = _find_labels(model, args.label)
-    if args.by_class or (args.data is None and not args.text):
+    if args.by_class or (args.data is None and not args.read.text):
         _explain_classes(args, console, model, card, labels)
         return
     roles = card_roles(card.columns)
@@ -61,7 +60,7 @@ def explain(args: Explain) -> None:
     if roles is not None:
         texts = _read_rows(args, console, card, roles)
     elif args.data is None:
-        texts = list(args.text or ())
+        texts = list(args.read.text or ())
     else:
         texts = _read(args, console, card, args.limit)
     explainer = Explainer(model)
@@ -91,9 +90,14 @@ def _find_labels(model: Any, given: Sequence[str] | None) -> list[Any]:
     return [known[label] for label in given or ()]
 
 
+def _make_source(args: Explain, card: Any) -> Source:
+    source = Source(data=str(args.data), options=args.read, data_dir=args.data_dir)
+    return source.with_columns(card.columns)
+
+
 def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list[str]:
     """Read the first texts of DATA."""
-    source = Source(data=str(args.data), options=args).with_columns(card.columns)
+    source = _make_source(args, card)
     texts: list[str] = []
     with console.progress(f"reading {args.data}") as progress:
         for batch in iter_batches(source.open(progress), _BATCH_SIZE):
@@ -107,10 +111,7 @@ def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list
 
 def _read_labelled(args: Explain, console: Console, card: Any) -> Corpus:
     """Read all texts of DATA and their labels."""
-    # In `Explain`, `label` are the classes to explain; the column of the labels is the model's.
-    given = {each.name: getattr(args, each.name) for each in fields(ReadOptions)}
-    source = Source(data=str(args.data), options=LabelledReadOptions(**given))
-    samples = source.with_columns(card.columns).read(console, two_classes=True)
+    samples = _make_source(args, card).read(console, two_classes=True)
     if not isinstance(samples, Corpus) or samples.multilabel:
         raise DataError(f"{args.data}: --out-of-fold needs texts with one label each")
     return samples
@@ -120,9 +121,9 @@ def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -
     """Read the first rows of a table."""
     if args.data is None:
         raise typer.BadParameter("the model needs the columns of a table; give DATA")
-    source = Source(data=str(args.data), options=args).with_columns(card.columns)
+    source = _make_source(args, card).with_table(roles.names)
     with console.progress(f"reading {args.data}") as progress:
-        samples = replace(source, extra_columns=roles.names).open(progress)
+        samples = source.open(progress)
         batch = next(iter_batches(samples, args.limit or _BATCH_SIZE))
     if not isinstance(batch, Corpus):
         raise DataError(f"{args.data}: the model needs a table with columns")

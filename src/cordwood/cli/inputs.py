@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Self, cast
 
 import numpy as np
 import typer
 
-from cordwood.cli.console import Console, count
-from cordwood.cli.options import ReadOptions
+from cordwood._base.wording import count
+from cordwood.cli.console import Console
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
-from cordwood.datasets.file_source import expand_folders
+from cordwood.datasets.file_source import detect_format, expand_folders
 from cordwood.datasets.lines import STANDARD_INPUT
+from cordwood.datasets.options import ExtraColumns, ReadOptions
 from cordwood.datasets.registry import load_dataset
 from cordwood.datasets.rows import RowStream
 from cordwood.datasets.values import InvalidValue, TimeParser
@@ -23,18 +25,9 @@ from cordwood.exceptions import DataError
 
 PREFIX = "dataset:"
 
-_COLUMNS = ("text", "label", "id", "label_separator")
-_FILE_OPTIONS = (
-    "format",
-    "delimiter",
-    "no_header",
-    "sheet",
-    "table",
-    "query",
-    "n_features",
-    "max_bytes",
-    "max_row_length",
-)
+# Columns that are stored in the model file.
+_MODEL_COLUMNS = ("text", "label", "id", "label_separator")
+_OPTIONS_OF_NAMED = ("group", "encoding", "on_bad_rows")
 _FORMATS_WITHOUT_COLUMNS = ("folder", "svmlight")
 
 Progress = Callable[[int, int | None], None]
@@ -42,36 +35,32 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Data file or data set with its reading options.
-
-    Parameters
-    ----------
-    data : str or sequence of str
-        Argument DATA, one or several files.
-    options : ReadOptions
-        Reading options; the record of the command.
-    subset : str, optional
-        Subset of the predefined split to use.
-    extra_columns : sequence of str or "other", default=()
-        Columns of a table to read instead of the texts.
-    """
+    """The argument DATA of a command with its reading options."""
 
     data: str | Sequence[str]
     options: ReadOptions
-    subset: str | None = None
-    extra_columns: readers.ExtraColumns = ()
+    data_dir: Path | None = None
+    subset: str | None = None  # of the predefined split
+    # Limits of the times, --before and --since, of commands that have these options.
+    period: tuple[str | None, str | None] | None = None
 
     def __post_init__(self) -> None:
-        names = (*_FILE_OPTIONS, "weight", "time")
-        given = [*self.columns, *(name for name in names if getattr(self.options, name, None))]
+        given = [name for name in self.options.given if name not in _OPTIONS_OF_NAMED]
         if self.dataset is not None and given:
-            option = given[0].replace("_", "-")
+            option = "no-header" if given[0] == "header" else given[0].replace("_", "-")
             raise typer.BadParameter(f"--{option} does not apply to {self.name}; omit it")
         for path in self.paths if len(self.paths) > 1 else ():
             if path.startswith(PREFIX) or path == STANDARD_INPUT:
                 raise typer.BadParameter(
                     f"{path} cannot be combined with other files; give it alone"
                 )
+        if self.period is not None and self.options.time is not None and not self._limits:
+            raise typer.BadParameter(
+                "--time requires --before or --since; `cordwood compare --quick --time` trains on "
+                "the past and tests on the future"
+            )
+        if self._limits and self.options.time is None:
+            raise typer.BadParameter(f"--{min(self._limits)} requires --time COLUMN")
 
     @property
     def paths(self) -> list[str]:
@@ -98,8 +87,9 @@ class Source:
     @property
     def columns(self) -> dict[str, Any]:
         """Columns that were given, to be stored in the model file."""
-        found = {name: getattr(self.options, name, None) for name in _COLUMNS}
-        return {name: column for name, column in found.items() if column}
+        given = self.options.given
+        found = {name: given[name] for name in _MODEL_COLUMNS if name in given}
+        return found | ({"text": list(found["text"])} if "text" in found else {})
 
     @property
     def has_columns(self) -> bool:
@@ -110,39 +100,27 @@ class Source:
         """Return a copy that reads the columns of a model, unless others were given."""
         if not self.has_columns:
             return self
-        known = {
-            name: columns[name]
-            for name in _COLUMNS
-            if name in columns and hasattr(self.options, name)
-        }
+        known = {name: columns[name] for name in _MODEL_COLUMNS if name in columns}
         return replace(self, options=replace(self.options, **{**known, **self.columns}))
 
-    def read(self, console: Console, *, two_classes: bool) -> Corpus | FeatureMatrix:
-        """Read all labelled samples of the subset.
+    def with_table(self, columns: ExtraColumns) -> Self:
+        """Return a copy that reads columns of a table instead of texts."""
+        return replace(self, options=replace(self.options, text=(), extra_columns=columns))
 
-        Parameters
-        ----------
-        console : Console
-            Shows the progress.
-        two_classes : bool
-            Whether to raise if there is only one class.
-        """
+    def read(self, console: Console, *, two_classes: bool) -> Corpus | FeatureMatrix:
+        """Read all labelled samples of the subset, of at least two classes if these are needed."""
+        options = self.options
         with console.progress(f"reading {self.name}") as progress:
             if self.dataset is not None:
                 samples = self._load(progress)
             elif two_classes or self._format() == "svmlight":
-                samples = readers.read_dataset(
-                    self.paths, progress=progress, **self._file_options(labelled=True)
-                )
+                samples = readers.read_dataset(self.paths, options, progress=progress)
             else:
-                stream = readers.stream_dataset(
-                    self.paths, progress=progress, **self._file_options(labelled=True)
-                )
+                stream = readers.stream_dataset(self.paths, options, progress=progress)
                 samples = readers.corpus_from_rows(stream)
                 samples = replace(samples, skipped=stream.skipped, notes=stream.notes)
-        separator = getattr(self.options, "label_separator", None)
-        if separator is not None and not samples.multilabel:
-            samples = with_split_labels(samples, separator)
+        if options.label_separator is not None and not samples.multilabel:
+            samples = with_split_labels(samples, options.label_separator)
         samples = self._select_times(samples)
         if self.subset is None:
             return samples
@@ -152,20 +130,22 @@ class Source:
             raise DataError(f"{self.name}: {error}") from error
 
     def open(
-        self, progress: Progress | None, *, extra_columns: readers.ExtraColumns = ()
+        self, progress: Progress | None, *, extra_columns: ExtraColumns = ()
     ) -> RowStream | Corpus | FeatureMatrix:
         """Open the samples without their labels; text files are streamed.
 
-        `extra_columns` are read from files that have columns.
+        `extra_columns` are read from files that have columns, instead of those of a table.
         """
         if self.dataset is not None:
             return self._load(progress)
         format = self._format()
-        options = self._file_options(labelled=False)
-        if format not in _FORMATS_WITHOUT_COLUMNS:
-            options["extra_columns"] = extra_columns or self.extra_columns
+        options = replace(
+            self.options, require_labels=False, label=None, label_separator=None, group=None
+        )
+        if format not in _FORMATS_WITHOUT_COLUMNS and extra_columns:
+            options = replace(options, extra_columns=extra_columns)
         open_file = readers.read_dataset if format == "svmlight" else readers.stream_dataset
-        return open_file(self.paths, require_labels=False, progress=progress, **options)
+        return open_file(self.paths, options, progress=progress)
 
     def show(self, console: Console, samples: Corpus | FeatureMatrix) -> None:
         """Print a summary of the samples and the number of skipped rows."""
@@ -184,65 +164,44 @@ class Source:
     def _load(self, progress: Progress | None) -> Corpus | FeatureMatrix:
         return load_dataset(
             str(self.dataset),
-            data_dir=self.options.data_dir,
-            group=getattr(self.options, "group", None),
+            data_dir=self.data_dir,
+            group=self.options.group,
             progress=progress,
         )
 
     def _format(self) -> str:
-        first = expand_folders(self.paths[:1], cast(Any, self.options.format))[0]
-        return readers.detect_format(first, cast(Any, self.options.format))
+        first = expand_folders(self.paths[:1], self.options.format)[0]
+        return detect_format(first, self.options.format)
 
-    def _file_options(self, *, labelled: bool) -> dict[str, Any]:
-        options = self.options
-        names = ["text", "id", *_FILE_OPTIONS]
-        if labelled:
-            names += ["label", "label_separator", "group", "weight", "time"]
-        given = {name: getattr(options, name, None) for name in names}
-        has_header = not given.pop("no_header")
-        if self.extra_columns:
-            given |= {"text": [], "extra_columns": self.extra_columns}
-        return {
-            **{name: value for name, value in given.items() if value is not None},
-            "header": has_header,
-            "encoding": options.encoding,
-            "on_bad_rows": options.on_bad_rows.value,
-        }
+    @property
+    def _limits(self) -> dict[str, str]:
+        """Limits of the times that were given."""
+        limits = zip(("before", "since"), self.period or (), strict=False)
+        return {name: value for name, value in limits if value is not None}
 
     def _select_times(self, samples: Corpus | FeatureMatrix) -> Corpus | FeatureMatrix:
         """Select the samples in the range of the options --before and --since."""
-        limits = {
-            name: value
-            for name in ("before", "since")
-            if (value := getattr(self.options, name, None)) is not None
-        }
-        if not limits:
-            if hasattr(self.options, "before") and samples.times is not None:
-                raise typer.BadParameter(
-                    "--time requires --before or --since; `cordwood compare --quick --time` trains "
-                    "on the past and tests on the future"
-                )
+        if not self._limits:
             return samples
-        if samples.times is None:
-            raise typer.BadParameter(f"--{min(limits)} requires --time COLUMN")
+        times = cast(tuple[Any, ...], samples.times)
         parse = TimeParser()
-        parse(samples.times[0])  # determines whether times are dates
+        parse(times[0])  # determines whether times are dates
         chosen: Any = np.ones(len(samples), dtype=bool)
-        for name, value in limits.items():
+        for name, value in self._limits.items():
             try:
                 limit: Any = parse(value)
             except InvalidValue:
-                kind = "an ISO 8601 date" if isinstance(samples.times[0], datetime) else "a number"
+                kind = "an ISO 8601 date" if isinstance(times[0], datetime) else "a number"
                 raise typer.BadParameter(
                     f"--{name} must be {kind}, as the times of the data are; got {value}"
                 ) from None
-            is_before = np.array([time < limit for time in cast(Any, samples.times)])
+            is_before = np.array([time < limit for time in times])
             chosen &= is_before if name == "before" else ~is_before
         if not chosen.any():
-            shown = " and ".join(f"--{name} {value}" for name, value in limits.items())
+            shown = " and ".join(f"--{name} {value}" for name, value in self._limits.items())
             raise DataError(
-                f"{self.name} has no samples with {shown}; the times are from "
-                f"{min(cast(Any, samples.times))} to {max(cast(Any, samples.times))}"
+                f"{self.name} has no samples with {shown}; the times are from {min(times)} to "
+                f"{max(times)}"
             )
         return samples.select(np.flatnonzero(chosen))
 

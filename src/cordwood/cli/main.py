@@ -9,7 +9,6 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from typing import Annotated, Any, cast
@@ -19,6 +18,7 @@ import typer
 import cordwood
 from cordwood.cli import errors, signals
 from cordwood.cli.commands import RECORDS
+from cordwood.cli.options import list_parameters, make_record
 
 COMMANDS = {
     name: inspect.cleandoc(str(record.__doc__)).partition("\n\n")[0]
@@ -67,17 +67,11 @@ def _make_function(name: str, record: type[Any]) -> Callable[..., None]:
     @wraps(record, updated=())
     def run_command(**arguments: Any) -> None:
         module = import_module(f"cordwood.cli.{name}")
-        getattr(module, name)(record(**arguments))
+        getattr(module, name)(make_record(record, arguments))
 
-    # In the help, options of the command itself come first, and --label follows --text.
-    bases = [base for base in record.__mro__[1:] if is_dataclass(base)]
-    inherited = {field.name for base in bases for field in fields(base)}
-    ordered = sorted(
-        inspect.signature(record).parameters.values(),
-        key=lambda param: (param.name in inherited, param.name not in ("text", "label")),
-    )
-    cast(Any, run_command).__signature__ = inspect.Signature(ordered)
-    run_command.__annotations__ = {param.name: param.annotation for param in ordered}
+    parameters = list_parameters(record)
+    cast(Any, run_command).__signature__ = inspect.Signature(parameters)
+    run_command.__annotations__ = {param.name: param.annotation for param in parameters}
     return run_command
 
 

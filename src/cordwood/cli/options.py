@@ -1,19 +1,26 @@
 """Options that several commands share: one name, one meaning, one help text."""
 
 import ast
-from dataclasses import dataclass
-from enum import StrEnum
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from inspect import Parameter, cleandoc
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 
+from cordwood.datasets.options import OPTION_NAMES, ReadOptions
 
-class OnBadRows(StrEnum):
-    """What to do with invalid rows."""
 
-    RAISE = "raise"
-    SKIP = "skip"
+def option(metavar: str, text: str, *flags: str) -> Any:
+    """Return an option named after its field; the default is not shown, or is in the text."""
+    return typer.Option(*flags, metavar=metavar, help=text, show_default=False)
+
+
+def argument(metavar: str, text: str) -> Any:
+    """Return a positional argument; the default is not shown, or is in the text."""
+    return typer.Argument(metavar=metavar, help=text, show_default=False)
 
 
 _DATA_HELP = (
@@ -22,56 +29,31 @@ _DATA_HELP = (
     "Face data set, - for standard input (with --format), or dataset:NAME for a data set listed by "
     "`cordwood datasets`."
 )
-Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA_HELP, show_default=False)]
+Data = Annotated[str, argument("DATA", _DATA_HELP)]
 ManyData = Annotated[
     list[str],
-    typer.Argument(
-        metavar="DATA",
-        help=f"{_DATA_HELP} The rows of several files are concatenated.",
-        show_default=False,
-    ),
+    argument("DATA", f"{_DATA_HELP} The rows of several files are concatenated."),
 ]
-Model = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MODEL", help="Model file written by `cordwood train`.", show_default=False
-    ),
-]
+Model = Annotated[Path, argument("MODEL", "Model file written by `cordwood train`.")]
 DataDir = Annotated[
     Path | None,
-    typer.Option(
-        "--data-dir",
-        metavar="DIRECTORY",
-        help="Directory of further data sets. [default: environment variable CORDWOOD_DATA]",
-        show_default=False,
+    option(
+        "DIRECTORY", "Directory of further data sets. [default: environment variable CORDWOOD_DATA]"
     ),
 ]
 Subset = Annotated[
     str | None,
-    typer.Option(
-        "--subset",
-        metavar="NAME",
-        help="Use only this subset of the predefined split of the data, such as train or test.",
-        show_default=False,
+    option(
+        "NAME", "Use only this subset of the predefined split of the data, such as train or test."
     ),
 ]
 Before = Annotated[
     str | None,
-    typer.Option(
-        "--before",
-        metavar="TIME",
-        help="Use only samples before this time of the column --time.",
-        show_default=False,
-    ),
+    option("TIME", "Use only samples before this time of the column --time."),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(
-        "--since",
-        metavar="TIME",
-        help="Use only samples at or after this time of the column --time.",
-        show_default=False,
-    ),
+    option("TIME", "Use only samples at or after this time of the column --time."),
 ]
 EscapeFormulas = Annotated[
     bool,
@@ -83,12 +65,10 @@ EscapeFormulas = Annotated[
 ]
 Language = Annotated[
     str | None,
-    typer.Option(
-        "--language",
-        metavar="CODE",
-        help="Language of the texts as ISO 639-1 code, such as de, or several as in de+fr; selects "
+    option(
+        "CODE",
+        "Language of the texts as ISO 639-1 code, such as de, or several as in de+fr; selects "
         "the stop words. [default: detected]",
-        show_default=False,
     ),
 ]
 Encoder = Annotated[
@@ -103,12 +83,9 @@ Encoder = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Set a parameter of the recipe, such as C=0.5 or vectorizer__min_df=2; may be "
-        "repeated.",
-        show_default=False,
+    option(
+        "NAME=VALUE",
+        "Set a parameter of the recipe, such as C=0.5 or vectorizer__min_df=2; may be repeated.",
     ),
 ]
 Seed = Annotated[
@@ -132,222 +109,138 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
-def _text_option(default: str) -> Any:
-    return typer.Option(
-        "--text",
-        metavar="COLUMN",
-        help="Column with the text; repeat the option to concatenate several columns. "
-        f"[default: {default}]",
-        show_default=False,
-    )
-
-
-def _label_option(default: str) -> Any:
-    return typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help=f"Column with the label. [default: {default}]",
-        show_default=False,
-    )
-
-
-def _column_option(role: str, description: str) -> Any:
-    return typer.Option(
-        f"--{role}",
-        metavar="COLUMN",
-        help=f"Column with {description}, used beside the text; may be repeated.",
-        show_default=False,
-    )
-
-
-Categorical = Annotated[list[str] | None, _column_option("categorical", "categories")]
-Numeric = Annotated[list[str] | None, _column_option("numeric", "numbers")]
-Date = Annotated[list[str] | None, _column_option("date", "dates in ISO 8601 format")]
+_BESIDE = "used beside the text; may be repeated."
+Categorical = Annotated[list[str] | None, option("COLUMN", f"Column with categories, {_BESIDE}")]
+Numeric = Annotated[list[str] | None, option("COLUMN", f"Column with numbers, {_BESIDE}")]
+Date = Annotated[
+    list[str] | None, option("COLUMN", f"Column with dates in ISO 8601 format, {_BESIDE}")
+]
 Columns = Annotated[
     str | None,
-    typer.Option(
-        "--columns",
-        metavar="auto",
-        help="auto uses all columns beside the label and guesses which are texts, categories, "
+    option(
+        "auto",
+        "auto uses all columns beside the label and guesses which are texts, categories, "
         "numbers and dates, except those that are named by the options above.",
-        show_default=False,
     ),
 ]
 
-# For commands that read the columns of a model by default.
-ModelText = Annotated[list[str] | None, _text_option("the columns of the model, else text")]
-ModelLabel = Annotated[str | None, _label_option("the column of the model, else label")]
+_METAVARS = {
+    **dict.fromkeys(("text", "label", "id", "group", "weight", "time"), "COLUMN"),
+    **dict.fromkeys(("format", "encoding", "sheet", "table"), "NAME"),
+    **dict.fromkeys(("n_features", "max_bytes", "max_row_length"), "NUMBER"),
+    "label_separator": "STRING",
+    "delimiter": "CHARACTER",
+    "query": "SQL",
+    "on_bad_rows": "raise|skip",
+}
+_TYPES: dict[str, Any] = {"text": list[str] | None, "format": str | None}
+_TEXT = "Column of the text; repeat the option to join several columns."
+TEXT_OF_MODEL = f"{_TEXT} [default: the columns of the model, else text]"
+
+
+def _describe_options() -> dict[str, str]:
+    """Return the descriptions in the docstring of `ReadOptions`; "If None" becomes a default."""
+    document = cleandoc(ReadOptions.__doc__ or "")  # there is none with `python -OO`
+    found = re.findall(r"^(\w+) : .*\n((?: {4}.*\n)+)", document, re.MULTILINE)
+    return {
+        name: re.sub(r" If None, (.*)\.$", r" [default: \1]", " ".join(description.split()))
+        for name, description in found
+    }
+
+
+_HELP = _describe_options()
+# Where the command line differs: a group is used only if its column is named.
+_HELP |= {
+    "text": f"{_TEXT} [default: text]",
+    "group": _HELP.get("group", "").partition(" [default")[0],
+    "header": "The first row of a CSV, TSV or Excel file is data; columns are named by their "
+    "numbers, as in --text 2.",
+}
+
+
+class ReadParameters(NamedTuple):
+    """Which of the options of `ReadOptions` a command has, and where their help differs."""
+
+    omitted: tuple[str, ...]
+    help: Mapping[str, str]
+    text_metavar: str = "COLUMN"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the options."""
+        omitted = ("split", "extra_columns", "require_labels", *self.omitted)
+        return [name for name in OPTION_NAMES if name not in omitted]
+
+
+_OF_MODEL = {
+    "text": TEXT_OF_MODEL,
+    "label": "Column of the label. [default: the column of the model, else label]",
+}
+Read = Annotated[ReadOptions, ReadParameters(("weight", "time"), {})]
+ReadWeighted = Annotated[ReadOptions, ReadParameters((), {})]
+# For commands that by default read the columns of a model.
+ReadOfModel = Annotated[ReadOptions, ReadParameters(("weight", "time"), _OF_MODEL)]
+ReadWeightedOfModel = Annotated[ReadOptions, ReadParameters((), _OF_MODEL)]
+
+
+def read_unlabeled(text: str, metavar: str) -> ReadParameters:
+    """Return the options of a command that reads no labels, with the help of its --text."""
+    omitted = ("label", "label_separator", "group", "weight", "time")
+    return ReadParameters(omitted, {"text": text}, metavar)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """How to read the samples of DATA."""
+class DataCommand:
+    """Base of the commands that read DATA."""
 
-    text: Annotated[list[str] | None, _text_option("text")] = None
-    id: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="Column with the sample ids. [default: id if it exists, else the row number]",
-            show_default=False,
-        ),
-    ] = None
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="csv, tsv, jsonl, json, parquet, arrow, excel, sqlite, huggingface, folder or "
-            "svmlight. [default: from the file name]",
-            show_default=False,
-        ),
-    ] = None
-    encoding: Annotated[
-        str, typer.Option("--encoding", metavar="NAME", help="Character encoding of the file.")
-    ] = "utf-8"
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHARACTER",
-            help="Column separator of a CSV file. [default: detected]",
-            show_default=False,
-        ),
-    ] = None
-    no_header: Annotated[
-        bool,
-        typer.Option(
-            "--no-header",
-            help="The first row of a CSV, TSV or Excel file is data; columns are named by their "
-            "numbers, as in --text 2.",
-        ),
-    ] = False
-    sheet: Annotated[
-        str | None,
-        typer.Option(
-            "--sheet",
-            metavar="NAME",
-            help="Sheet of an Excel file. [default: the first]",
-            show_default=False,
-        ),
-    ] = None
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            help="Table or view of an SQLite database. [default: the only one]",
-            show_default=False,
-        ),
-    ] = None
-    query: Annotated[
-        str | None,
-        typer.Option(
-            "--query",
-            metavar="SQL",
-            help="SELECT statement for an SQLite database, which is opened read-only.",
-            show_default=False,
-        ),
-    ] = None
-    on_bad_rows: Annotated[
-        OnBadRows,
-        typer.Option(
-            "--on-bad-rows",
-            metavar="raise|skip",
-            help="Stop at the first invalid row, or skip and count invalid rows.",
-        ),
-    ] = OnBadRows.RAISE
-    n_features: Annotated[
-        int | None,
-        typer.Option(
-            "--n-features",
-            metavar="NUMBER",
-            min=1,
-            help="Number of features of an svmlight file; larger indices are errors. [default: "
-            "from the largest index]",
-            show_default=False,
-        ),
-    ] = None
-    max_bytes: Annotated[
-        int | None,
-        typer.Option(
-            "--max-bytes",
-            metavar="NUMBER",
-            min=1,
-            help="Largest size of a compressed file after decompression. [default: 20 times its "
-            "size, and at least 16 MiB]",
-            show_default=False,
-        ),
-    ] = None
-    max_row_length: Annotated[
-        int | None,
-        typer.Option(
-            "--max-row-length",
-            metavar="NUMBER",
-            min=1,
-            help="Largest number of characters of a row. [default: 2**26]",
-            show_default=False,
-        ),
-    ] = None
+    read: Read = ReadOptions()
     data_dir: DataDir = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelledReadOptions(ReadOptions):
-    """How to read the samples and labels of DATA."""
-
-    label: Annotated[str | None, _label_option("label")] = None
-    label_separator: Annotated[
-        str | None,
-        typer.Option(
-            "--label-separator",
-            metavar="STRING",
-            help="Split the label of each sample into several labels at this string, such as ';'. "
-            "JSON lists are several labels without it.",
-            show_default=False,
-        ),
-    ] = None
+def list_parameters(record: type[Any]) -> list[Parameter]:
+    """Return the parameters of a command: its own, then those about reading."""
+    shared = [field.name for field in fields(DataCommand)]
+    own = [field for field in fields(record) if field.name not in shared]
+    others = [field for field in fields(record) if field.name in shared]
+    return [parameter for field in (*own, *others) for parameter in _expand(field)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupOption:
-    """Column that keeps related samples together."""
-
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="COLUMN",
-            help="Column with the group; samples of a group are never divided between training and "
-            "validation or test data.",
-            show_default=False,
-        ),
-    ] = None
+def make_record(record: type[Any], arguments: dict[str, Any]) -> Any:
+    """Return the record of a command from the values of its parameters."""
+    names = {field.name for field in fields(record)}
+    read = {name: arguments.pop(name) for name in [*arguments] if name not in names}
+    if read:
+        arguments["read"] = ReadOptions(header=not read.pop("no_header"), **read)
+    return record(**arguments)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WeightAndTimeOptions:
-    """Columns of sample weights and times, for commands that use them."""
+def _expand(field: Field[Any]) -> list[Parameter]:
+    if field.name == "read":
+        (parameters,) = cast(Any, field.type).__metadata__
+        of_record = {option.name: option for option in fields(ReadOptions)}
+        return [_make_parameter(of_record[name], parameters) for name in parameters.names]
+    default = Parameter.empty if field.default is MISSING else field.default
+    return [_keyword(field.name, field.type, default)]
 
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            "--weight",
-            metavar="COLUMN",
-            help="Column with the sample weights, numbers of at least 0.",
-            show_default=False,
-        ),
-    ] = None
-    time: Annotated[
-        str | None,
-        typer.Option(
-            "--time",
-            metavar="COLUMN",
-            help="Column with the time, numbers or ISO 8601 dates.",
-            show_default=False,
-        ),
-    ] = None
+
+def _make_parameter(field: Field[Any], parameters: ReadParameters) -> Parameter:
+    name = field.name
+    text = parameters.help.get(name) or _HELP.get(name)
+    if name == "header":
+        return _keyword("no_header", Annotated[bool, typer.Option("--no-header", help=text)], False)
+    metavar = parameters.text_metavar if name == "text" else _METAVARS[name]
+    option = typer.Option(
+        f"--{name.replace('_', '-')}",
+        metavar=metavar,
+        help=text,
+        min=1 if metavar == "NUMBER" else None,
+        show_default=field.default is not None,
+    )
+    return _keyword(name, Annotated[_TYPES.get(name, field.type), option], field.default)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 # Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.

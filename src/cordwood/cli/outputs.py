@@ -34,15 +34,7 @@ WriteRow = Callable[[Sequence[Any]], None]
 
 
 def check_target(path: Path, *, inputs: Sequence[str | Path] = ()) -> None:
-    """Raise before a long computation if its result could not be written.
-
-    Parameters
-    ----------
-    path : Path
-        File to write.
-    inputs : sequence of str or Path, default=()
-        Files that are read, which must not be overwritten.
-    """
+    """Raise before a long computation if its result could not be written, or replaced an input."""
     if path.is_dir():
         raise CordwoodError(f"cannot write {path}: it is a directory; give a file name")
     # The file is created beside the one that a symbolic link points to.
@@ -70,18 +62,9 @@ def open_table(
     json_lines: bool = False,
     escape_formulas: bool = True,
 ) -> Iterator[WriteRow]:
-    """Yield a function that writes one row.
+    """Yield a function that writes one row, to standard output if there is no path.
 
-    Parameters
-    ----------
-    path : Path or None
-        File, whose suffix determines the format; None is standard output.
-    columns : sequence of str
-        Column names.
-    json_lines : bool, default=False
-        Whether to write JSON lines instead of CSV to standard output.
-    escape_formulas : bool, default=True
-        Whether to put an apostrophe before strings in CSV that a spreadsheet would evaluate.
+    The suffix of a file determines its format; `json_lines` is for standard output.
     """
     if path is None:
         yield _make_writer(sys.stdout, columns, json_lines, escape_formulas)

@@ -5,7 +5,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +13,9 @@ import typer
 from joblib import parallel_config
 
 from cordwood import api
+from cordwood._base.wording import count
 from cordwood.cli.commands import Predict
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
@@ -32,7 +32,7 @@ DECIMALS = 6
 
 def predict(args: Predict) -> None:
     """Write the predicted label of each sample and its probability."""
-    if not args.data and not args.text:
+    if not args.data and not args.read.text:
         raise typer.BadParameter("give DATA, or a text with --text")
     target = None if args.output == "-" else Path(args.output)
     if target is not None:
@@ -41,7 +41,9 @@ def predict(args: Predict) -> None:
     # A progress bar would interfere with predictions that are printed to the same terminal.
     prints_to_terminal = target is None and sys.stdout.isatty()
     console = Console(as_json=args.json, quiet=args.quiet or prints_to_terminal)
-    source = Source(data=args.data, options=args) if args.data else None
+    source = None
+    if args.data:
+        source = Source(data=args.data, options=args.read, data_dir=args.data_dir)
     model, card = load_model(args.model)
     rule = make_rule(args, model)
     start = time.perf_counter()
@@ -51,12 +53,12 @@ def predict(args: Predict) -> None:
     with all_cores, console.progress(f"predicting {name}") as progress:
         samples: RowStream | Corpus | FeatureMatrix
         if source is None:
-            samples = _make_corpus(args.text or ())
+            samples = _make_corpus(args.read.text or ())
         else:
             extra: Any = "all" if args.keep_columns else ()
             source = source.with_columns(card.columns)
             if (roles := card_roles(card.columns)) is not None:
-                source = replace(source, extra_columns=roles.names)
+                source = source.with_table(roles.names)
             samples = source.open(progress, extra_columns=extra)
         counts, n_samples = _write_predictions(args, model, rule, samples, target)
     seconds = time.perf_counter() - start

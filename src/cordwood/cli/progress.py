@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from cordwood.cli.console import Console, ProgressBars, count
+from cordwood._base.wording import count
+from cordwood.cli.console import Console, ProgressBars
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.runner.leaderboard import Leaderboard
 from cordwood.compare.runner.ledger import Ledger
@@ -12,17 +13,7 @@ from cordwood.compare.runner.run import collect
 
 
 class ProgressDisplay:
-    """Callbacks of `cordwood.compare.runner.run.run` that show the progress.
-
-    Parameters
-    ----------
-    console : Console
-        Output.
-    bars : ProgressBars or None
-        Progress bars, on a terminal.
-    standing : Leaderboard
-        Leaderboard with the trials that were run before.
-    """
+    """Callbacks of `cordwood.compare.runner.run.run` that show the progress."""
 
     def __init__(self, console: Console, bars: ProgressBars | None, standing: Leaderboard) -> None:
         self._console = console
@@ -58,19 +49,7 @@ class ProgressDisplay:
 def show_progress(
     console: Console, plan: Plan, ledger: Ledger, *, retry_errors: bool
 ) -> Iterator[ProgressDisplay]:
-    """Show the progress of a comparison.
-
-    Parameters
-    ----------
-    console : Console
-        Output.
-    plan : Plan
-        Plan of the comparison.
-    ledger : Ledger
-        Results of the trials that were run before.
-    retry_errors : bool
-        Whether failed trials are run again and do not count as done.
-    """
+    """Show the progress of a comparison; failed trials that are run again do not count as done."""
     summary = collect(plan, ledger)
     standing = Leaderboard([trial for _, trial in summary.planned], plan.metric)
     for record in summary.records:

@@ -2,6 +2,7 @@
 
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def report(args: MakeReport) -> None:
     console = Console(as_json=args.json, quiet=args.quiet)
     inputs = [args.model, *([args.data] if args.data else [])]
     check_report_target(args.output, inputs=inputs)
-    if args.group is not None and not args.curve:
+    if args.read.group is not None and not args.curve:
         raise typer.BadParameter("--group requires --curve: nothing else is split; omit it")
     if args.card is not None:
         check_target(args.card, inputs=inputs)
@@ -125,7 +126,9 @@ def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
     model, card = load_model(path)
     samples, curve = None, None
     if args.data is not None:
-        source = Source(data=args.data, options=args, subset=args.subset).with_columns(card.columns)
+        source = Source(
+            data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset
+        ).with_columns(card.columns)
         samples = source.read(console, two_classes=False)
         source.show(console, samples)
     is_training = samples is not None and samples.fingerprint() == card.fingerprint
@@ -168,14 +171,15 @@ def _report_data(console: Console, args: MakeReport) -> Report[DatasetSummary]:
     if args.card is not None or args.curve:
         option = "--curve" if args.curve else "--card"
         raise typer.BadParameter(f"{option} requires a MODEL; {args.model} is not a model file")
-    source = Source(data=args.model, options=args, subset=args.subset)
+    source = Source(data=args.model, options=args.read, data_dir=args.data_dir, subset=args.subset)
     if args.data is not None and source.dataset is None and not Path(args.model).exists():
         raise typer.BadParameter(f"there is no model file {args.model}; train one first")
     samples = source.read(console, two_classes=False)
     source.show(console, samples)
     test = None
     if args.data is not None:
-        test = Source(data=args.data, options=args).read(console, two_classes=False)
+        source = replace(source, data=args.data, subset=None)
+        test = source.read(console, two_classes=False)
     with console.progress("checking the data"):
         made = dataset_report(samples, name=Path(args.model).name, test=test)
     made.save(args.output)

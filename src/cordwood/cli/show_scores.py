@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from cordwood.cli.console import Console, count
+from cordwood._base.wording import count
+from cordwood.cli.console import Console
 from cordwood.metrics.scoring import ClassScores, Evaluation, MultiLabelEvaluation
 
 MAX_CLASSES = 20

@@ -10,13 +10,7 @@ _SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 
 class Terminated(BaseException):
-    """Raised in the main thread by a termination signal, as `KeyboardInterrupt` is by Ctrl-C.
-
-    Parameters
-    ----------
-    number : int
-        Number of the signal.
-    """
+    """Raised in the main thread by a termination signal, as `KeyboardInterrupt` is by Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

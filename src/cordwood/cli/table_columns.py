@@ -18,7 +18,9 @@ _DEFAULT_TEXT = "text"
 
 def read_table(source: Source, args: Train, console: Console) -> tuple[Corpus, ColumnRoles] | None:
     """Read the samples of a table and the roles of its columns; None if only texts are given."""
-    given = {role: getattr(args, role) or [] for role in ROLES}
+    text, *others = ROLES
+    given = {text: list(args.read.text or ())}
+    given |= {role: list(getattr(args, role) or ()) for role in others}
     is_auto = args.columns is not None
     if not is_auto and not any(given[role] for role in ROLES[1:]):
         return None
@@ -28,7 +30,7 @@ def read_table(source: Source, args: Train, console: Console) -> tuple[Corpus, C
         raise typer.BadParameter(f"{source.name} has no columns; omit --columns and their roles")
     is_complete = bool(given["text"]) and not is_auto
     named = tuple(name for names in given.values() for name in names)
-    reader = replace(source, extra_columns=named if is_complete else "other")
+    reader = source.with_table(named if is_complete else "other")
     samples = reader.read(console, two_classes=True)
     assert isinstance(samples, Corpus)
     if not is_auto and not given["text"] and _DEFAULT_TEXT in samples.columns:

@@ -16,8 +16,9 @@ from sklearn.pipeline import Pipeline
 
 from cordwood import api, persist, recipes
 from cordwood._base.resources import PeakMemory
+from cordwood._base.wording import count
 from cordwood.cli.commands import Train
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.expected_scores import estimate_scores, show_expected_scores
 from cordwood.cli.findings import show_findings
@@ -47,7 +48,13 @@ def train(args: Train) -> None:
     console = Console(as_json=args.json, quiet=args.quiet)
     check_jobs(args.jobs)
     _check_savable(args.recipe)
-    source = Source(data=args.data, options=args, subset=args.subset)
+    source = Source(
+        data=args.data,
+        options=args.read,
+        data_dir=args.data_dir,
+        subset=args.subset,
+        period=(args.before, args.since),
+    )
     target = args.output or _default_target(source)
     check_target(target, inputs=args.data)
     # Imported only if needed, because reports import the comparisons.
@@ -79,7 +86,7 @@ def train(args: Train) -> None:
     source.show(console, samples)
     if samples.groups is not None:
         console.field(
-            "groups", _describe_groups(len(set(samples.groups)), is_used=bool(args.group))
+            "groups", _describe_groups(len(set(samples.groups)), is_used=bool(args.read.group))
         )
     findings = show_findings(console, samples, strict=args.strict)
     accepts_auto = recipes.find(args.recipe).auto_encoder
@@ -98,7 +105,7 @@ def train(args: Train) -> None:
     with console.progress("training"):
         model = api.train(
             samples,
-            groups=samples.groups if args.group else None,
+            groups=samples.groups if args.read.group else None,
             recipe=args.recipe,
             encoder=encoder,
             lexicon=args.lexicon,

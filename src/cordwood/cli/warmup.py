@@ -2,9 +2,10 @@
 
 import time
 
+from cordwood._base.wording import count
 from cordwood._warmup import warmup as compile_kernels
 from cordwood.cli.commands import Warmup
-from cordwood.cli.console import Console, count
+from cordwood.cli.console import Console
 from cordwood.exceptions import CordwoodError
 
 

@@ -32,8 +32,6 @@ def to_category(value: Any) -> str:
 
     An integer column with missing values is often stored as floats.
 
-    Examples
-    --------
     >>> [to_category(value) for value in ("a", 2, 2.0, "2", None, " ")]
     ['a', '2', '2', '2', '(missing)', '(missing)']
     """
@@ -51,8 +49,6 @@ def to_category(value: Any) -> str:
 def to_number(value: Any) -> float:
     """Return a number; NaN if it is missing.
 
-    Examples
-    --------
     >>> [to_number(value) for value in (2, " 1e3", True, "NA")]
     [2.0, 1000.0, 1.0, nan]
     """
@@ -71,14 +67,11 @@ def to_number(value: Any) -> float:
 def to_date_parts(value: Any) -> tuple[float, ...]:
     """Return the parts of a date, in the order of `DATE_PARTS`; all are NaN if it is missing.
 
-    Weekdays are numbered from 0, Monday. Days are counted from 1970-01-01; the time of day is a
-    fraction.
-
-    Examples
-    --------
     >>> to_date_parts("2024-02-01T12:00")
     (2024.0, 2.0, 3.0, 32.0, 19754.5)
     """
+    # Weekdays are numbered from 0, Monday. Days are counted from 1970-01-01; the time of day is a
+    # fraction.
     if is_missing(value) or (isinstance(value, str) and _is_missing_string(value)):
         return (math.nan,) * len(DATE_PARTS)
     parsed = TimeParser()(value)

@@ -163,24 +163,7 @@ class TableConverter(TransformerMixin, BaseEstimator):
 def list_outputs(
     roles: ColumnRoles, *, join_text: bool
 ) -> tuple[list[str], dict[str, list[int]], list[str]]:
-    """Return the names of the output of a `TableConverter`, their positions, and their sources.
-
-    Returns
-    -------
-    names : list of str
-    positions : dict of str to list of int
-        Positions of the texts, the categories and the numbers; dates are numbers.
-    sources : list of str
-        The column that each output is made of.
-
-    Examples
-    --------
-    >>> names, positions, sources = list_outputs(
-    ...     ColumnRoles(text=("title", "body"), numeric=("price",), date=("day",)), join_text=True
-    ... )
-    >>> names[:3], positions["numeric"]
-    (['title + body', 'price', 'day year'], [1, 2, 3, 4, 5, 6])
-    """
+    """Return the names of the output of a `TableConverter`, their positions, and their sources."""
     texts = list(roles.text)
     if join_text and len(texts) > 1:
         texts = [" + ".join(texts)]

@@ -24,17 +24,10 @@ _MIN_WORDS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class DetectedColumns:
-    """Roles of the columns of a table.
+    """Roles of the columns of a table."""
 
-    Parameters
-    ----------
-    roles : ColumnRoles
-        Columns by role.
-    ignored : mapping of str to str
-        Columns without a role, and the reason.
-    """
-
-    roles: ColumnRoles
+    roles: ColumnRoles  # columns by role
+    # Columns without a role, and the reason.
     ignored: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:

@@ -10,13 +10,7 @@ from cordwood.exceptions import DataError
 
 
 def is_table(data: Any) -> bool:
-    """Return whether an object is a dataframe, a mapping of columns, or a corpus.
-
-    Examples
-    --------
-    >>> is_table({"title": ["Soup"]}), is_table(["Soup"])
-    (True, False)
-    """
+    """Return whether an object is a dataframe, a mapping of columns, or a corpus."""
     # A series has an Arrow stream, too.
     is_frame = any(hasattr(type(data), name) for name in ("columns", "column_names"))
     return isinstance(data, Corpus | Mapping) or is_frame
@@ -33,13 +27,7 @@ def list_columns(table: Any) -> list[str]:
 
 
 def read_columns(table: Any, names: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Return columns of a table as lists of Python objects, all of the same length.
-
-    Raises
-    ------
-    DataError
-        If a column does not exist or two columns have different lengths.
-    """
+    """Return columns of a table as lists of Python objects, all of the same length."""
     present = list_columns(table)
     for name in names:
         if name not in present:

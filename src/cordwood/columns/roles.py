@@ -9,24 +9,12 @@ ROLES = ("text", "categorical", "numeric", "date")
 
 
 class ColumnRoles(NamedTuple):
-    """Columns of a table by their role, each in one role only.
+    """Columns of a table by their role, each in one role only."""
 
-    Parameters
-    ----------
-    text : tuple of str
-        Columns with texts.
-    categorical : tuple of str
-        Columns with categories: strings, integers or booleans.
-    numeric : tuple of str
-        Columns with numbers.
-    date : tuple of str
-        Columns with dates, or dates and times.
-    """
-
-    text: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    date: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()  # columns with texts
+    categorical: tuple[str, ...] = ()  # columns with categories: strings, integers or booleans
+    numeric: tuple[str, ...] = ()  # columns with numbers
+    date: tuple[str, ...] = ()  # columns with dates, or dates and times
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -41,22 +29,6 @@ class ColumnRoles(NamedTuple):
 def check_columns(columns: Any) -> ColumnRoles:
     """Validate a mapping of roles to columns.
 
-    Parameters
-    ----------
-    columns : mapping of str to str or sequence of str
-        Names of the columns by role: "text", "categorical", "numeric" and "date".
-
-    Returns
-    -------
-    ColumnRoles
-
-    Raises
-    ------
-    CordwoodError
-        If a role is unknown, a column has two roles, or there are no columns.
-
-    Examples
-    --------
     >>> check_columns({"text": "title", "numeric": ["price"]})
     ColumnRoles(text=('title',), categorical=(), numeric=('price',), date=())
     """

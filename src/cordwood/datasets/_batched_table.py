@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from numbers import Number
 from typing import Any, NamedTuple
 
 from cordwood._base.labels import is_missing
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets.lines import MAX_ROW_LENGTH, row_length_error
-from cordwood.datasets.rows import NO_COLUMNS, ColumnNames, Row, list_names, missing_name_issue
+from cordwood.datasets.lines import row_length_error
+from cordwood.datasets.options import ReadOptions
+from cordwood.datasets.rows import NO_COLUMNS, Row, list_names, missing_name_issue
 from cordwood.datasets.values import (
     InvalidValue,
     TimeParser,
@@ -34,50 +34,26 @@ class ColumnBatch(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchedTable:
-    """A table that is read in batches of rows.
+    """A table that is read in batches of rows."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the table in messages.
-    columns : sequence of str
-        Names of the columns, which may occur more than once.
-    iter_batches : callable
-        Takes the names of the columns to read and returns an iterator over batches.
-    untyped : bool, default=False
-        Whether the values of a column may be of any type, as in a spreadsheet. A number in a
-        column of texts is then converted; otherwise it is an error, because it is probably the
-        wrong column.
-    empty_is_missing : bool, default=False
-        Whether an empty string in a further column is a missing value, as in a spreadsheet.
-    """
-
-    name: str
-    columns: Sequence[str]
-    iter_batches: Callable[[list[str]], Iterable[ColumnBatch]]
+    name: str  # in messages
+    columns: Sequence[str]  # may have duplicates
+    iter_batches: Callable[[list[str]], Iterable[ColumnBatch]]  # of these columns
+    # Whether the values of a column may be of any type, as in a spreadsheet. A number in a column
+    # of texts is then converted; otherwise it is an error, because it is probably the wrong column.
     untyped: bool = False
+    # Whether an empty string in a further column is a missing value, as in a spreadsheet.
     empty_is_missing: bool = False
 
 
 def read_table_rows(
     table: BatchedTable,
-    columns: ColumnNames,
+    options: ReadOptions,
     bad_rows: BadRowHandler,
-    *,
-    max_length: int = MAX_ROW_LENGTH,
-    numbers: Iterator[int] | None = None,
+    numbers: Iterator[int],
 ) -> Iterator[Row]:
-    """Yield the rows of a table, which are numbered from 1 unless `numbers` are given.
-
-    The first valid row determines whether labels are lists.
-
-    Raises
-    ------
-    DataError
-        If a column is missing, and for an invalid row unless it is skipped.
-    """
-    maker = _RowMaker(table, columns)
-    numbers = count(1) if numbers is None else numbers
+    """Yield the rows of a table; the first valid one determines whether labels are lists."""
+    maker = _RowMaker(table, options)
     is_empty = True
     for batch in table.iter_batches(maker.column_names):
         for index, row_number in enumerate(batch.numbers):
@@ -88,8 +64,8 @@ def read_table_rows(
                 message = f"{table.name}, row {row_number}: {error}"
                 bad_rows.handle(RowIssue(message, "correct or drop the row"))
                 continue
-            if len(row.text) > max_length:
-                raise row_length_error(f"{table.name}, row {row_number}", max_length)
+            if len(row.text) > options.max_row_length:
+                raise row_length_error(f"{table.name}, row {row_number}", options.max_row_length)
             yield row
     if is_empty:
         raise DataError(f"{table.name} has no rows")
@@ -103,12 +79,12 @@ def find_duplicates(header: Iterable[str]) -> list[str]:
 class _RowMaker:
     """Makes rows of the values of a table."""
 
-    def __init__(self, table: BatchedTable, columns: ColumnNames) -> None:
+    def __init__(self, table: BatchedTable, options: ReadOptions) -> None:
         self._table = table
-        self._separator = columns.label_separator
-        self._parts = _choose_columns(columns, table)
+        self._separator = options.label_separator
+        self._parts = _choose_columns(options, table)
         used = [name for part, name in self._parts if part != "text"]
-        self._extra = columns.list_extra(table.columns, used)
+        self._extra = options.list_extra(table.columns, used)
         for name in self._extra:
             _check_present("extra_columns", name, table)
         if duplicates := find_duplicates(table.columns):
@@ -183,16 +159,15 @@ class _RowMaker:
         return str(value)
 
 
-def _choose_columns(columns: ColumnNames, table: BatchedTable) -> list[tuple[str, str]]:
+def _choose_columns(options: ReadOptions, table: BatchedTable) -> list[tuple[str, str]]:
     """Return the parts of a row with the names of their columns."""
     present = table.columns
-    text = ("text",) if columns.text is None else columns.text
-    chosen = [("text", name) for name in text]
-    if columns.labeled:
+    chosen = [("text", name) for name in options.text_columns]
+    if options.labeled:
         usual = "labels" if "labels" in present and "label" not in present else "label"
-        chosen.append(("label", columns.label or usual))
+        chosen.append(("label", options.label or usual))
     for part in ("id", "split", "group", *_PARSED):
-        given = getattr(columns, part)
+        given = getattr(options, part)
         if given or (part in present and part not in _PARSED):
             chosen.append((part, given or part))
     for part, name in chosen:

@@ -18,6 +18,7 @@ from typing import IO, Any
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
 from cordwood.datasets._optional import import_extra
 from cordwood.datasets.lines import PathLike, default_max_bytes
+from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.rows import list_names
 from cordwood.datasets.values import to_plain_value
 from cordwood.exceptions import DataError
@@ -29,16 +30,15 @@ _CELL = re.compile(rb"""\br=["']([A-Z]{1,3})([0-9]{1,7})["']""")
 _MAX_REFERENCE = 16  # bytes of r="XFD1048576"
 
 
-def open_excel(
-    path: PathLike, sheet: str | None = None, *, header: bool = True, max_bytes: int | None = None
-) -> BatchedTable:
+def open_excel(path: PathLike, options: ReadOptions) -> BatchedTable:
     """Open a sheet, by default the first one, whose rows have the numbers that Excel shows.
 
     Blank rows are ignored. Empty cells are empty strings, dates strings in ISO 8601 format.
     """
     calamine = import_extra("python_calamine", "Excel files", package="python-calamine")
     path = os.fspath(path)
-    _check_size(path, max_bytes)
+    sheet = options.sheet
+    _check_size(path, options.max_bytes)
     with _excel_errors(path):
         with calamine.CalamineWorkbook.from_path(path) as workbook:
             names = list(workbook.sheet_names)
@@ -55,7 +55,7 @@ def open_excel(
     if first is None:
         raise DataError(f"{name} is empty; it must have a header and rows")
     number, cells = first
-    if header:
+    if options.header:
         columns = [str(cell).strip() for cell in cells]
         start: list[tuple[int, list[Any]]] = []
     else:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.lines import (
-    MAX_ROW_LENGTH,
     PROGRESS_STEP,
     Lines,
     PathLike,
@@ -16,6 +15,7 @@ from cordwood.datasets.lines import (
     open_bytes,
     row_length_error,
 )
+from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.rows import Row
 from cordwood.exceptions import DataError
 
@@ -29,32 +29,24 @@ class _TextFile(NamedTuple):
 
 
 def read_folder_rows(
-    folder: PathLike,
-    bad_rows: BadRowHandler,
-    *,
-    labeled: bool,
-    encoding: str,
-    progress: Progress | None = None,
-    max_bytes: int | None = None,
-    max_row_length: int = MAX_ROW_LENGTH,
+    folder: PathLike, options: ReadOptions, bad_rows: BadRowHandler, progress: Progress | None
 ) -> Iterator[Row]:
     """Yield a row for each ``<class>/<file>`` or ``<subset>/<class>/<file>``, sorted by name.
 
-    If the folder contains ``train`` and ``test`` with folders in each, all its folders are subsets
-    of a split. Files may be in folders below their class folder. Names that start with a dot are
-    ignored. Unlabeled files may be anywhere in the folder. `max_bytes` limits the decompressed size
-    of all compressed files together.
+    Files may be in folders below their class folder, and anywhere if they are unlabeled.
     """
     root = Path(folder)
+    labeled = options.labeled
+    # With train and test and folders in each, all folders are subsets of a split.
     has_split = all(_has_folders(root / subset) for subset in ("train", "test"))
     min_depth = has_split + labeled
     files = list(_find_files(root, bad_rows))
     if not files and not bad_rows.n_skipped:
         raise DataError(f"{root} has no files; it must have a folder of files for each class")
     total, done, reported = sum(file.size for file in files), 0, 0
-    reader = _TextReader(
-        encoding, default_max_bytes(total) if max_bytes is None else max_bytes, max_row_length
-    )
+    # The limit is that of all compressed files together.
+    max_bytes = default_max_bytes(total) if options.max_bytes is None else options.max_bytes
+    reader = _TextReader(options.encoding, max_bytes, options.max_row_length)
     for file in files:
         parents = file.id.split("/")[:-1]
         if len(parents) < min_depth:
@@ -108,17 +100,7 @@ def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_TextFile]:
 
 
 class _TextReader:
-    """Reads files as texts.
-
-    Parameters
-    ----------
-    encoding : str
-        Text encoding of the files.
-    max_bytes : int
-        Decompressed size of all compressed files together.
-    max_length : int
-        Number of characters of a file.
-    """
+    """Reads files as texts, within limits of their sizes."""
 
     def __init__(self, encoding: str, max_bytes: int, max_length: int) -> None:
         self._encoding = encoding

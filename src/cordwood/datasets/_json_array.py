@@ -5,13 +5,13 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.lines import row_length_error
-from cordwood.datasets.rows import ColumnNames, Row
+from cordwood.datasets.options import ReadOptions
+from cordwood.datasets.rows import Row
 from cordwood.exceptions import DataError
 
 _CHUNK = 1 << 16
@@ -22,21 +22,18 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 def read_json_array_rows(
     file: io.BufferedIOBase,
     name: str,
-    encoding: str,
-    max_length: int,
-    columns: ColumnNames,
+    options: ReadOptions,
     bad_rows: BadRowHandler,
-    numbers: Iterator[int] | None = None,
+    numbers: Iterator[int],
 ) -> Iterator[Row]:
-    """Yield one row per object of the array, numbered from 1 unless `numbers` are given.
+    """Yield one row per object of the array, of which only a part is held in memory.
 
-    The file is never held in memory as a whole. An error of syntax is raised even if bad rows are
-    skipped, because the objects after it cannot be found.
+    An error of syntax is raised even if bad rows are skipped, because the objects after it cannot
+    be found.
     """
-    numbers = count(1) if numbers is None else numbers
-    reader = RecordReader(columns, bad_rows, numbers, lambda item, _: item.get())
+    reader = RecordReader(options, bad_rows, numbers, lambda item, _: item.get())
     is_empty = True
-    for item in _ArrayParser(file, name, encoding, max_length).parse():
+    for item in _ArrayParser(file, name, options).parse():
         is_empty = False
         row = reader.read(item, item.place)
         if row is not None:
@@ -64,13 +61,13 @@ class _Item:
 class _ArrayParser:
     """Parses the elements of an array from a buffer that is extended until one is complete."""
 
-    def __init__(self, file: io.BufferedIOBase, name: str, encoding: str, max_length: int) -> None:
+    def __init__(self, file: io.BufferedIOBase, name: str, options: ReadOptions) -> None:
         self._file = file
         self._name = name
-        self._encoding = encoding
-        self._max_length = max_length
+        self._encoding = options.encoding
+        self._max_length = options.max_row_length
         # The byte order mark is removed; utf-8-sig accepts UTF-8 without it as well.
-        codec = codecs.lookup(encoding).name
+        codec = codecs.lookup(options.encoding).name
         self._decoder = codecs.getincrementaldecoder("utf-8-sig" if codec == "utf-8" else codec)()
         self._buffer = ""
         self._position = 0

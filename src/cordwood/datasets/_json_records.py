@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from cordwood._base.labels import is_missing
+from cordwood._base.wording import shorten
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets.rows import NO_COLUMNS, ColumnNames, Row, missing_name_issue, shorten
+from cordwood.datasets.options import ReadOptions
+from cordwood.datasets.rows import NO_COLUMNS, Row, missing_name_issue
 from cordwood.datasets.values import (
     InvalidValue,
     TimeParser,
@@ -45,34 +47,24 @@ class RecordReader:
     """Makes rows of JSON objects.
 
     The first valid row determines whether all rows have ids, splits and groups, and whether labels
-    are lists. A key of `columns.extra` may be missing in some rows.
-
-    Parameters
-    ----------
-    columns : ColumnNames
-        The keys to read.
-    bad_rows : BadRowHandler
-        Handles invalid rows.
-    numbers : iterator of int
-        Numbers of the rows, which are their ids if there are no others.
-    parse : callable
-        Takes an item and its place for messages, and returns a parsed value or raises `InvalidRow`.
+    are lists. A further column may be missing in some rows.
     """
 
     def __init__(
         self,
-        columns: ColumnNames,
+        options: ReadOptions,
         bad_rows: BadRowHandler,
         numbers: Iterator[int],
-        parse: Callable[[Any, str], Any],
+        parse: Callable[[Any, str], Any],  # of an item and its place in messages
     ) -> None:
-        self._columns = columns
+        self._options = options
         self._bad_rows = bad_rows
         self._numbers = numbers
         self._parse = parse
         self._keys: _Keys | None = None
         self._parse_time = TimeParser()
-        self._missing = set(columns.extra) if isinstance(columns.extra, tuple) else set()
+        extra = options.extra_columns
+        self._missing = set() if isinstance(extra, str) else set(extra)
 
     def read(self, item: Any, place: str) -> Row | None:
         """Return the row of an item, or None if it is invalid and skipped."""
@@ -82,7 +74,7 @@ class RecordReader:
             if not isinstance(record, dict):
                 message = f"{place} is {_describe_type(record)}, not an object"
                 raise InvalidRow(RowIssue(message, "write one JSON object per row"))
-            keys = self._keys or _choose_keys(self._columns, record)
+            keys = self._keys or _choose_keys(self._options, record)
             row = self._make_row(record, keys, number, place)
         except InvalidRow as error:
             self._bad_rows.handle(error.issue)
@@ -106,17 +98,17 @@ class RecordReader:
         return Row(
             str(number) if row_id is None else row_id,
             "\n".join(texts),
-            _get_label(record, keys, self._columns.label_separator, place),
+            _get_label(record, keys, self._options.label_separator, place),
             _get_optional(record, "split", keys.split, place),
             _get_optional(record, "group", keys.group, place),
             weight,
             time,
-            self._get_extra(record, keys) if self._columns.extra else NO_COLUMNS,
+            self._get_extra(record, keys) if self._options.extra_columns else NO_COLUMNS,
         )
 
     def _get_extra(self, record: dict[str, Any], keys: _Keys) -> dict[str, Any]:
         used = (keys.label, keys.id, keys.split, keys.group, keys.weight, keys.time)
-        names = self._columns.list_extra(record, used)
+        names = self._options.list_extra(record, used)
         return {name: to_plain_value(record.get(name)) for name in names}
 
     def finish(self, name: str) -> None:
@@ -133,17 +125,17 @@ def describe_duplicate_key(pairs: list[tuple[str, Any]]) -> str:
     return f'the key "{shorten(name)}" occurs more than once'
 
 
-def _choose_keys(columns: ColumnNames, record: dict[str, Any]) -> _Keys:
-    label = columns.label or ("labels" if "labels" in record and "label" not in record else "label")
+def _choose_keys(options: ReadOptions, record: dict[str, Any]) -> _Keys:
+    label = options.label or ("labels" if "labels" in record and "label" not in record else "label")
     return _Keys(
-        text=("text",) if columns.text is None else columns.text,
-        label=label if columns.labeled else None,
-        multilabel=columns.label_separator is not None or isinstance(record.get(label), list),
-        id=columns.id or ("id" if "id" in record else None),
-        split=columns.split or ("split" if "split" in record else None),
-        group=columns.group or ("group" if "group" in record else None),
-        weight=columns.weight,
-        time=columns.time,
+        text=options.text_columns,
+        label=label if options.labeled else None,
+        multilabel=options.label_separator is not None or isinstance(record.get(label), list),
+        id=options.id or ("id" if "id" in record else None),
+        split=options.split or ("split" if "split" in record else None),
+        group=options.group or ("group" if "group" in record else None),
+        weight=options.weight,
+        time=options.time,
     )
 
 

@@ -3,25 +3,21 @@
 import json
 from collections.abc import Iterator
 from functools import partial
-from itertools import count
 from typing import Any
 
 from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.lines import Lines
-from cordwood.datasets.rows import ColumnNames, Row
+from cordwood.datasets.options import ReadOptions
+from cordwood.datasets.rows import Row
 from cordwood.exceptions import DataError
 
 
 def read_jsonl_rows(
-    lines: Lines,
-    columns: ColumnNames,
-    bad_rows: BadRowHandler,
-    numbers: Iterator[int] | None = None,
+    lines: Lines, options: ReadOptions, bad_rows: BadRowHandler, numbers: Iterator[int]
 ) -> Iterator[Row]:
-    """Yield one row per line that is not blank, numbered from 1 unless `numbers` are given."""
-    numbers = count(1) if numbers is None else numbers
-    reader = RecordReader(columns, bad_rows, numbers, partial(_parse, lines))
+    """Yield one row per line that is not blank."""
+    reader = RecordReader(options, bad_rows, numbers, partial(_parse, lines))
     is_empty = True
     for line in lines:
         line = line.rstrip()

@@ -13,31 +13,14 @@ class RowIssue(NamedTuple):
 
 
 class BadRowHandler:
-    """Raise an error for an invalid row, or skip and count it.
-
-    Parameters
-    ----------
-    skip : bool
-        Whether to skip invalid rows.
-    max_messages : int or None, default=None
-        Number of messages that are stored. A stream must not need memory for each invalid row. If
-        None, all are stored.
-
-    Attributes
-    ----------
-    n_skipped : int
-        Number of skipped rows.
-    messages : list of str
-        What is wrong with the first `max_messages` skipped rows.
-    notes : list of str
-        What was determined from the content of the file, such as its delimiter.
-    """
+    """Raises an error for an invalid row, or skips and counts it."""
 
     def __init__(self, *, skip: bool, max_messages: int | None = None) -> None:
         self.skip = skip
-        self.max_messages = max_messages
+        self.max_messages = max_messages  # None stores a message about each skipped row
         self.n_skipped = 0
         self.messages: list[str] = []
+        # What was determined from the content of the file, such as its delimiter.
         self.notes: list[str] = []
 
     def handle(self, issue: RowIssue) -> None:

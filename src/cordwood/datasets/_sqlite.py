@@ -9,6 +9,7 @@ from typing import Any
 
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
 from cordwood.datasets.lines import PathLike
+from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.rows import list_names
 from cordwood.exceptions import CordwoodError, DataError
 
@@ -22,8 +23,9 @@ _ALLOWED = (
 )
 
 
-def open_sqlite(path: PathLike, table: str | None = None, query: str | None = None) -> BatchedTable:
+def open_sqlite(path: PathLike, options: ReadOptions) -> BatchedTable:
     """Open a table, which may be omitted if there is only one, or the result of a query."""
+    table, query = options.table, options.query
     if table is not None and query is not None:
         raise CordwoodError("table and query exclude each other; leave out one of them")
     path = os.fspath(path)

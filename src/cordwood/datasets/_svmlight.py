@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
+from cordwood._base.wording import shorten
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.corpus import FeatureMatrix
 from cordwood.datasets.lines import PathLike, Progress, display_name, open_bytes
-from cordwood.datasets.rows import shorten
+from cordwood.datasets.options import ReadOptions
 from cordwood.exceptions import DataError
 
 _MULTILABEL = re.compile(rb"^[ \t]*[-+.0-9eE]*,", re.MULTILINE)
@@ -30,27 +31,21 @@ _MAX_DIGITS = 20
 
 def read_svmlight(
     path: PathLike,
+    options: ReadOptions,
     bad_rows: BadRowHandler,
-    *,
-    labeled: bool,
-    n_features: int | None = None,
-    progress: Progress | None = None,
-    max_bytes: int | None = None,
-    check: Callable[[io.BufferedIOBase], None] | None = None,
+    progress: Progress | None,
+    check: Callable[[io.BufferedIOBase], None],  # of the open file, before it is read
 ) -> FeatureMatrix:
-    """Read a file into a sparse matrix of float32.
+    """Read a file into a sparse matrix of float32; the ``qid`` of a row is its group.
 
     Column ``j`` of the matrix is feature ``j`` of the file. Indices are not shifted, so that the
-    columns of any two files agree; in a file that counts from 1, column 0 is empty. Labels are
-    converted to strings, "1" for ``+1`` and ``1.0``; if any row has several labels, separated by
-    commas, all labels are tuples of strings. The ``qid`` of a row is its group. `check` is called
-    with the open file before it is read.
+    columns of any two files agree; in a file that counts from 1, column 0 is empty.
     """
     name = display_name(path)
+    n_features = options.n_features
     max_features = _MAX_INT32 if n_features is None else n_features
-    with open_bytes(path, progress, max_bytes=max_bytes) as file:
-        if check is not None:
-            check(file)
+    with open_bytes(path, progress, max_bytes=options.max_bytes) as file:
+        check(file)
         content = file.read().removeprefix(codecs.BOM_UTF8)
     multilabel = _MULTILABEL.search(content) is not None
     try:
@@ -77,7 +72,7 @@ def read_svmlight(
     return FeatureMatrix(
         X=X,
         ids=tuple(map(str, row_numbers)),
-        labels=tuple(map(cache(_format_label), labels)) if labeled else None,
+        labels=tuple(map(cache(_format_label), labels)) if options.labeled else None,
         groups=_find_groups(content, len(row_numbers), name),
         skipped=tuple(bad_rows.messages),
     )
@@ -100,6 +95,7 @@ def _load(
 
 
 def _format_label(label: Any) -> Any:
+    # If any row has several labels, all labels are tuples; +1 and 1.0 are the label "1".
     if isinstance(label, tuple):
         return tuple(map(_format_label, label))
     return str(int(label)) if label.is_integer() else str(label)

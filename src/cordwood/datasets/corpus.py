@@ -15,42 +15,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cordwood._base.labels import is_missing
+from cordwood._base.wording import shorten
 from cordwood.datasets.values import split_labels, to_list
 from cordwood.exceptions import CordwoodError, DataError
 
 _MAX_SHOWN_CLASSES = 5
-_MAX_SHOWN_CHARACTERS = 30
 _MAX_SHOWN_TEXT = 70
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dataset:
-    """Base of `Corpus` and `FeatureMatrix`: what is known about each sample except its features.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        The id of each sample.
-    labels : sequence of str, sequence of tuples of str, or None, default=None
-        The label of each sample; a tuple of labels, which may be empty, in multilabel data; None
-        if the data are unlabeled.
-    split : sequence of str or None, default=None
-        The subset of a predefined split that contains each sample, such as "train" or "test".
-    groups : sequence of str or None, default=None
-        The group of each sample. Samples of one group must not be divided between training and
-        test data.
-    weights : sequence of float or None, default=None
-        The sample weights, which are not negative.
-    times : sequence of float, sequence of datetime, or None, default=None
-        The time of each sample, all numbers or all dates and times without a time zone.
-    columns : mapping of str to sequence, default={}
-        Further columns by their names, with one value per sample: str, numbers, and None for
-        missing values.
-    skipped : tuple of str, default=()
-        One message for each invalid row that was skipped while reading.
-    notes : tuple of str, default=()
-        What was determined from the content of the file, such as its delimiter.
-    """
+    """Base of `Corpus` and `FeatureMatrix`: what is known about each sample except its features."""
 
     ids: tuple[str, ...]
     labels: tuple[str, ...] | tuple[tuple[str, ...], ...] | None = None
@@ -213,7 +188,7 @@ class Dataset:
         if self.times:
             yield "times", f"{min(self.times)} to {max(self.times)}"
         if self.columns:
-            yield "columns", _shorten(", ".join(self.columns), _MAX_SHOWN_TEXT)
+            yield "columns", shorten(", ".join(self.columns), _MAX_SHOWN_TEXT)
         if self.skipped:
             yield "skipped rows", f"{len(self.skipped):,}"
 
@@ -278,7 +253,7 @@ class Corpus(Dataset):
         super().__post_init__()
         for index, text in enumerate(self.texts):
             if not isinstance(text, str):
-                raise DataError(f"texts[{index}] must be a string; got {_shorten(repr(text))}")
+                raise DataError(f"texts[{index}] must be a string; got {shorten(repr(text))}")
 
     def _iter_content(self) -> Iterator[bytes]:
         return (text.encode("utf-8", "surrogatepass") for text in self.texts)
@@ -289,7 +264,7 @@ class Corpus(Dataset):
     def _list_details(self) -> Iterator[tuple[str, str]]:
         yield from super()._list_details()
         if self.texts:
-            yield "first text", repr(_shorten(self.texts[0], _MAX_SHOWN_TEXT))
+            yield "first text", repr(shorten(self.texts[0], _MAX_SHOWN_TEXT))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -364,27 +339,9 @@ AnyDataset = TypeVar("AnyDataset", bound=Dataset)
 
 
 def with_groups(dataset: AnyDataset, pattern: str) -> AnyDataset:
-    """Derive groups from the ids of samples.
+    """Derive groups from the ids of samples, by a regular expression that is searched in each.
 
-    Parameters
-    ----------
-    dataset : Corpus or FeatureMatrix
-        Its groups are replaced if there are any.
-    pattern : str
-        Regular expression that is searched in each id. The match is the group; if the pattern has
-        a capturing group, that part of the match.
-
-    Returns
-    -------
-    Corpus or FeatureMatrix
-        A copy with `groups`.
-
-    Raises
-    ------
-    CordwoodError
-        If `pattern` is not a regular expression with at most one capturing group.
-    DataError
-        If the pattern does not match an id.
+    The group is the match or, if the pattern has a capturing group, that part of the match.
 
     Examples
     --------
@@ -415,24 +372,7 @@ def with_groups(dataset: AnyDataset, pattern: str) -> AnyDataset:
 
 
 def with_split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
-    """Split the label of each sample into a tuple of labels.
-
-    Parameters
-    ----------
-    dataset : Corpus or FeatureMatrix
-        With one label per sample.
-    separator : str
-        String between labels, such as ";". Spaces around labels are removed.
-
-    Returns
-    -------
-    Corpus or FeatureMatrix
-        A copy with tuples of labels, which have no duplicates.
-
-    Raises
-    ------
-    DataError
-        If the samples have no labels, or lists of labels already.
+    """Split the label of each sample into a tuple of labels without duplicates.
 
     Examples
     --------
@@ -453,7 +393,7 @@ def with_split_labels(dataset: AnyDataset, separator: str) -> AnyDataset:
 def _to_tuple(name: str, values: Iterable[Any]) -> tuple[Any, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DataError(
-            f"{name} must be a sequence with one entry per sample; got {_shorten(repr(values))}"
+            f"{name} must be a sequence with one entry per sample; got {shorten(repr(values))}"
         )
     return tuple(tuple(entry) if isinstance(entry, list) else entry for entry in to_list(values))
 
@@ -470,7 +410,7 @@ def _check_weights(weights: Sequence[Any]) -> None:
     for index, weight in enumerate(weights):
         if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
             raise DataError(
-                f"weights[{index}] must be a number of at least 0; got {_shorten(repr(weight))}"
+                f"weights[{index}] must be a number of at least 0; got {shorten(repr(weight))}"
             )
 
 
@@ -480,7 +420,7 @@ def _check_times(times: Sequence[Any]) -> None:
         if not isinstance(time, datetime if is_date else int | float) or is_missing(time):
             raise DataError(
                 f"times[{index}] must be {'a date' if is_date else 'a number'}, as times[0] is; "
-                f"got {_shorten(repr(time))}"
+                f"got {shorten(repr(time))}"
             )
         if isinstance(time, datetime) and time.tzinfo is not None:
             raise DataError(f"times[{index}] has a time zone; convert all times to UTC without one")
@@ -504,11 +444,7 @@ def _show_counts(values: Iterable[Any]) -> str:
     """Return the most frequent values with their counts."""
     counts = Counter(values)
     shown = [
-        f"{_shorten(str(value))} ({n:,})" for value, n in counts.most_common(_MAX_SHOWN_CLASSES)
+        f"{shorten(str(value))} ({n:,})" for value, n in counts.most_common(_MAX_SHOWN_CLASSES)
     ]
     n_more = len(counts) - len(shown)
     return ", ".join(shown) + (f" and {n_more:,} more" if n_more else "")
-
-
-def _shorten(text: str, length: int = _MAX_SHOWN_CHARACTERS) -> str:
-    return text if len(text) <= length else text[: length - 3] + "..."

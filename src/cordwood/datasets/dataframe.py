@@ -26,14 +26,7 @@ def is_dataframe(source: object) -> bool:
 
 
 def open_dataframe(frame: Any) -> BatchedTable:
-    """Return a dataframe as a table, whose rows are numbered from 0.
-
-    Parameters
-    ----------
-    frame : dataframe
-        A dataframe of pandas or polars, a table of pyarrow, a mapping of names to columns, or, if
-        pyarrow is installed, any object with the Arrow PyCapsule interface.
-    """
+    """Return a dataframe as a table, whose rows are numbered from 0."""
     name = type(frame).__name__
     frame = _to_indexable(frame, name)
 

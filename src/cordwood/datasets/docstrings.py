@@ -112,22 +112,9 @@ def collect_docstrings(*, progress: Callable[[int, int | None], None] | None = N
        dropped.
     5. Classes with fewer than `MIN_CLASS_SIZE` texts are dropped, with a message in `skipped`.
 
-    Parameters
-    ----------
-    progress : callable or None, default=None
-        Called with the number of source files read and the total number of files.
-
-    Returns
-    -------
-    Corpus
-        Ids are such as "asyncio.base_events:BaseEventLoop.call_later". `groups` are modules.
-        `split` keeps each module in one subset, because its texts share phrases and names: "test"
-        has whole modules, in the order of a hash, up to a fifth of each class.
-
-    Raises
-    ------
-    DataError
-        If too few source files are installed.
+    Ids are such as "asyncio.base_events:BaseEventLoop.call_later", and groups are modules. The
+    split keeps each module in one subset, because its texts share phrases and names: "test" has
+    whole modules, in the order of a hash, up to a fifth of each class.
 
     Examples
     --------

@@ -4,10 +4,8 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
-from numbers import Integral
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any
 
 from cordwood.datasets._arrow import (
     is_huggingface_folder,
@@ -16,7 +14,7 @@ from cordwood.datasets._arrow import (
     open_parquet,
 )
 from cordwood.datasets._batched_table import BatchedTable, read_table_rows
-from cordwood.datasets._csv import describe_delimiter, detect_delimiter, read_csv_rows
+from cordwood.datasets._csv_rows import read_csv_rows
 from cordwood.datasets._excel import open_excel
 from cordwood.datasets._folder import read_folder_rows
 from cordwood.datasets._json_array import read_json_array_rows
@@ -24,32 +22,18 @@ from cordwood.datasets._jsonl import read_jsonl_rows
 from cordwood.datasets._row_errors import BadRowHandler
 from cordwood.datasets._signatures import N_BYTES, Signature, identify_content, identify_file
 from cordwood.datasets._sqlite import open_sqlite
+from cordwood.datasets.csv_records import DELIMITERS, choose_delimiter
 from cordwood.datasets.lines import (
     STANDARD_INPUT,
     Lines,
     PathLike,
     Progress,
-    check_encoding,
     display_name,
     open_bytes,
 )
-from cordwood.datasets.rows import ColumnNames, Row
+from cordwood.datasets.options import COLUMN_OPTIONS, FORMATS, Format, ReadOptions
+from cordwood.datasets.rows import Row
 from cordwood.exceptions import CordwoodError, DataError
-
-Format = Literal[
-    "csv",
-    "tsv",
-    "jsonl",
-    "json",
-    "parquet",
-    "arrow",
-    "excel",
-    "sqlite",
-    "huggingface",
-    "folder",
-    "svmlight",
-]
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -73,7 +57,6 @@ _SUFFIXES: dict[str, Format] = {
 _TEXT_FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json", "svmlight")
 _FOLDERS: tuple[Format, ...] = ("folder", "huggingface")
 _WITHOUT_COLUMNS: tuple[Format, ...] = ("folder", "svmlight")
-_DELIMITERS: dict[Format, str] = {"csv": ",", "tsv": "\t"}
 # Options of files, and the formats that have them.
 _OPTIONS: dict[str, tuple[Format, ...]] = {
     "delimiter": ("csv", "tsv"),
@@ -85,42 +68,12 @@ _OPTIONS: dict[str, tuple[Format, ...]] = {
 
 
 def detect_format(path: PathLike, format: Format | None = None) -> Format:
-    """Determine the format of a file by its suffix, unless `format` is given.
-
-    The content determines the format if the suffix is unknown.
-
-    Parameters
-    ----------
-    path : path
-        A file, a folder, or ``"-"`` for standard input.
-    format : {"csv", "tsv", "jsonl", "json", "parquet", "arrow", "excel", "sqlite", \
-"huggingface", "folder", "svmlight"}, default=None
-        The format, which is only checked.
-
-    Returns
-    -------
-    str
-        One of the formats above.
-
-    Raises
-    ------
-    CordwoodError
-        If the format is unknown or does not apply to `path`.
-    DataError
-        If there is no such file, or if its format cannot be determined.
-
-    Examples
-    --------
-    >>> detect_format("-", "csv")
-    'csv'
-    """
+    """Return the format of a file by its suffix, or else by its content, unless it is given."""
     if not isinstance(path, str | os.PathLike):
         raise CordwoodError(
             f"source must be a path or a dataframe; got an object of type {type(path).__name__}"
         )
     name = display_name(path)
-    if format is not None and format not in FORMATS:
-        raise CordwoodError(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     if path == STANDARD_INPUT:
         if format is None or format not in _TEXT_FORMATS:
             raise CordwoodError(
@@ -184,78 +137,43 @@ def _list_data_files(path: PathLike) -> list[PathLike]:
 
 @dataclass(frozen=True, kw_only=True)
 class FileSource:
-    """A file or folder and its reading options, which are validated on construction."""
+    """A file or folder with its format and the options, which must apply to the format."""
 
     path: PathLike
     format: Format
-    columns: ColumnNames
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    header: bool = True
-    sheet: str | None = None
-    table: str | None = None
-    query: str | None = None
-    n_features: int | None = None
-    max_bytes: int | None = None
-    max_row_length: int
-    progress: Progress | None = None
+    options: ReadOptions
+    progress: Progress | None
 
     def __post_init__(self) -> None:
-        check_encoding(self.encoding)
-        if self.format in _WITHOUT_COLUMNS and (given := self.columns.given):
-            self._reject(given[0])
-        for option, formats in _OPTIONS.items():
-            is_given = not self.header if option == "header" else getattr(self, option) is not None
-            if is_given and self.format not in formats:
-                self._reject(option)
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
-            raise CordwoodError(
-                "delimiter must be one character other than a quote or a line end (for tabs, use "
-                f"format='tsv' / --format tsv); got {self.delimiter!r}"
-            )
-        if self.n_features is not None and self.format != "svmlight":
+        given = self.options.given
+        for option in given:
+            has_no_columns = self.format in _WITHOUT_COLUMNS and option in COLUMN_OPTIONS
+            if has_no_columns or self.format not in _OPTIONS.get(option, FORMATS):
+                shown = "no-header" if option == "header" else option.replace("_", "-")
+                raise CordwoodError(
+                    f"{self.name} is in {self.format} format, which has no {option}; leave out "
+                    f"{option}= / --{shown}, or set another format"
+                )
+        if "n_features" in given and self.format != "svmlight":
             raise CordwoodError("n_features applies to svmlight files only; leave it out")
-        for name in ("n_features", "max_bytes", "max_row_length"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, Integral) and int(value) >= 1):
-                raise CordwoodError(f"{name} must be a positive integer; got {value!r}")
 
     @property
     def name(self) -> str:
         """Name of the file for messages."""
         return display_name(self.path)
 
-    def _reject(self, option: str) -> None:
-        shown = "no-header" if option == "header" else option.replace("_", "-")
-        raise CordwoodError(
-            f"{self.name} is in {self.format} format, which has no {option}; leave out {option}= / "
-            f"--{shown}, or set another format"
-        )
-
 
 def read_file_rows(
-    file: FileSource, bad_rows: BadRowHandler, numbers: Iterator[int] | None = None
+    file: FileSource, bad_rows: BadRowHandler, numbers: Iterator[int]
 ) -> Iterator[Row]:
-    """Yield the rows of a file, which are numbered from 1 unless `numbers` are given."""
-    numbers = count(1) if numbers is None else numbers
+    """Yield the rows of a file; those without an id get the next of the numbers."""
     if file.format == "folder":
-        yield from read_folder_rows(
-            file.path,
-            bad_rows,
-            labeled=file.columns.labeled,
-            encoding=file.encoding,
-            progress=file.progress,
-            max_bytes=file.max_bytes,
-            max_row_length=file.max_row_length,
-        )
+        yield from read_folder_rows(file.path, file.options, bad_rows, file.progress)
     elif file.format in _TEXT_FORMATS:
         yield from _read_text_file(file, bad_rows, numbers)
     else:
         for split, table in _open_tables(file):
-            rows = read_table_rows(
-                table, file.columns, bad_rows, max_length=file.max_row_length, numbers=numbers
-            )
-            for row in rows:
+            for row in read_table_rows(table, file.options, bad_rows, numbers):
                 yield row if split is None or row.split is not None else row._replace(split=split)
 
 
@@ -272,47 +190,28 @@ def check_content(file: FileSource, content: io.BufferedIOBase) -> None:
 def _read_text_file(
     file: FileSource, bad_rows: BadRowHandler, numbers: Iterator[int]
 ) -> Iterator[Row]:
-    with open_bytes(file.path, file.progress, max_bytes=file.max_bytes) as content:
+    options = file.options
+    with open_bytes(file.path, file.progress, max_bytes=options.max_bytes) as content:
         check_content(file, content)
         start = content.peek()  # type: ignore[attr-defined]
         if file.format == "json" and not start.lstrip(b"\xef\xbb\xbf \t\r\n\0").startswith(b"{"):
-            yield from read_json_array_rows(
-                content,
-                file.name,
-                file.encoding,
-                file.max_row_length,
-                file.columns,
-                bad_rows,
-                numbers,
-            )
+            yield from read_json_array_rows(content, file.name, options, bad_rows, numbers)
             return
-        lines = Lines(content, file.name, file.encoding, file.max_row_length)
+        lines = Lines(content, file.name, options.encoding, options.max_row_length)
         if file.format in ("json", "jsonl"):
-            yield from read_jsonl_rows(lines, file.columns, bad_rows, numbers)
+            yield from read_jsonl_rows(lines, options, bad_rows, numbers)
             return
-        delimiter = file.delimiter or _choose_delimiter(file, start, bad_rows)
-        yield from read_csv_rows(
-            lines, file.columns, bad_rows, delimiter, has_header=file.header, numbers=numbers
-        )
-
-
-def _choose_delimiter(file: FileSource, start: bytes, bad_rows: BadRowHandler) -> str:
-    usual = _DELIMITERS[file.format]
-    if file.format != "csv":
-        return usual
-    try:
-        sample = start.decode(file.encoding, "replace")
-    except UnicodeError:  # of UTF-16 that ends in the middle of a character
-        return usual
-    delimiter = detect_delimiter(sample, file.columns, has_header=file.header)
-    if delimiter != usual:
-        bad_rows.notes.append(describe_delimiter(delimiter))
-    return delimiter
+        delimiter = choose_delimiter(start, file.format, options)
+        if file.format == "csv" and options.delimiter is None and delimiter != ",":
+            bad_rows.notes.append(f"columns are separated by {DELIMITERS[delimiter]}")
+        yield from read_csv_rows(lines, options, bad_rows, numbers, delimiter)
 
 
 def _open_tables(file: FileSource) -> Iterator[tuple[str | None, BatchedTable]]:
+    options = file.options
+    limits: Any = {"progress": file.progress, "max_bytes": options.max_bytes}
     if file.format == "huggingface":
-        yield from open_huggingface(file.path, progress=file.progress, max_bytes=file.max_bytes)
+        yield from open_huggingface(file.path, **limits)
         return
     if file.name.lower().endswith(".gz"):
         raise DataError(f"{file.name} is compressed, which only text files may be; decompress it")
@@ -325,16 +224,13 @@ def _open_tables(file: FileSource) -> Iterator[tuple[str | None, BatchedTable]]:
     if found is not None and found.format != file.format:
         raise _wrong_kind(file, found)
     if file.format == "parquet":
-        yield None, open_parquet(file.path, progress=file.progress, max_bytes=file.max_bytes)
+        yield None, open_parquet(file.path, **limits)
     elif file.format == "arrow":
-        yield None, open_arrow(file.path, progress=file.progress, max_bytes=file.max_bytes)
+        yield None, open_arrow(file.path, **limits)
     elif file.format == "excel":
-        yield (
-            None,
-            open_excel(file.path, file.sheet, header=file.header, max_bytes=file.max_bytes),
-        )
+        yield None, open_excel(file.path, options)
     else:
-        yield None, open_sqlite(file.path, file.table, file.query)
+        yield None, open_sqlite(file.path, options)
 
 
 def _identify(path: PathLike) -> Signature | None:

@@ -52,7 +52,7 @@ def check_encoding(encoding: str) -> None:
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         is_supported = codecs.lookup(encoding).name.replace("_", "-") not in _NOT_FOR_FILES
-    except (LookupError, ValueError):
+    except (LookupError, TypeError, ValueError):
         is_supported = False
     if not is_supported:
         raise CordwoodError(
@@ -78,20 +78,8 @@ def open_bytes(
 ) -> Iterator[io.BufferedIOBase]:
     """Open a file for reading, and decompress it if its name ends in .gz.
 
-    Parameters
-    ----------
-    path : path
-        The file; ``"-"`` is standard input.
-    progress : callable or None, default=None
-        Called with the number of bytes read and the size of the (compressed) file, about every
-        64 KiB and at the end. The size is None if it is unknown.
-    max_bytes : int or None, default=None
-        Largest decompressed size of a compressed file; None means `default_max_bytes`.
-
-    Yields
-    ------
-    binary file
-        Errors while reading it inside the block are raised as `DataError` with the file name.
+    `progress` is called about every 64 KiB of the stored file. Errors while reading inside the
+    block are raised as `DataError` with the name of the file.
     """
     name = display_name(path)
     is_gzip = name.lower().endswith(".gz")
@@ -189,24 +177,6 @@ class Lines:
     row invalid and not the file. In encodings where the text after an undecodable byte is lost
     (UTF-16, UTF-32), it raises a `DataError` instead.
 
-    Parameters
-    ----------
-    file : binary file
-        The file, which must not be used by anyone else.
-    name : str
-        Name of the file for messages.
-    encoding : str
-        Text encoding. A byte order mark is removed in any encoding.
-    max_length : int, default=MAX_ROW_LENGTH
-        Number of characters of a line, above which a `DataError` is raised.
-
-    Attributes
-    ----------
-    number : int
-        Number of the last line that was returned, counted from 1.
-    issue : RowIssue or None
-        The first issue since `issue` was last set to None.
-
     Examples
     --------
     >>> lines = Lines(io.BytesIO(b"good\\nb\\xe4d\\n"), "words.txt", "utf-8")
@@ -225,8 +195,8 @@ class Lines:
     ) -> None:
         self.name = name
         self.max_length = max_length
-        self.number = 0
-        self.issue: RowIssue | None = None
+        self.number = 0  # of the last line that was returned
+        self.issue: RowIssue | None = None  # the first one since it was last set to None
         self._file = file
         # The byte order mark is removed below; with utf-8-sig, positions would be off by three.
         codec_name = codecs.lookup(encoding).name

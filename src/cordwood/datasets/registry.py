@@ -177,23 +177,6 @@ def load_dataset(
 def binarize_labels(dataset: Corpus | FeatureMatrix, positive_label: str) -> Corpus | FeatureMatrix:
     """Convert labels to two classes: one label against all others.
 
-    Parameters
-    ----------
-    dataset : Corpus or FeatureMatrix
-        A labeled data set, which may be multilabel.
-    positive_label : str
-        The label of the positive class.
-
-    Returns
-    -------
-    Corpus or FeatureMatrix
-        The same samples, with labels `positive_label` and "(others)".
-
-    Raises
-    ------
-    DataError
-        If no sample or every sample has the label.
-
     Examples
     --------
     >>> corpus = Corpus(texts=("", "", ""), ids=("1", "2", "3"), labels=(("a", "b"), ("b",), ()))

@@ -1,18 +1,17 @@
-"""Rows of data files, and the names of the columns that they are read from."""
+"""Rows of data files, and messages about their columns."""
 
 import difflib
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+from cordwood._base.wording import shorten
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 
 _MAX_SHOWN_NAMES = 20
 # A similar name is searched among the first names only, because comparing names is slow.
 _MAX_COMPARED_NAMES = 1000
-_MAX_SHOWN_CHARACTERS = 30
 
 
 NO_COLUMNS: Mapping[str, Any] = {}
@@ -20,37 +19,16 @@ NO_COLUMNS: Mapping[str, Any] = {}
 
 
 class Row(NamedTuple):
-    """A row of a data file.
+    """A row of a data file."""
 
-    Parameters
-    ----------
-    id : str
-        The value of the id column, or the number of the row, starting from 1.
-    text : str
-        The text, which may be empty.
-    label : str, tuple of str, or None, default=None
-        The label; a tuple of labels, which may be empty, in multilabel data; None if labels are
-        not read.
-    split : str or None, default=None
-        The subset of a predefined split that contains the row.
-    group : str or None, default=None
-        The group of the row.
-    weight : float or None, default=None
-        The sample weight.
-    time : float, datetime or None, default=None
-        The time of the row, a number or a date and time in UTC without a time zone.
-    columns : mapping of str to object, default={}
-        Values of further columns: str, numbers, and None for missing values. Dates are strings in
-        ISO 8601 format. Values of other types are as in the file.
-    """
-
-    id: str
+    id: str  # the number of the row if there is no other
     text: str
-    label: str | tuple[str, ...] | None = None
+    label: str | tuple[str, ...] | None = None  # a tuple in multilabel data; None if not read
     split: str | None = None
     group: str | None = None
     weight: float | None = None
-    time: float | datetime | None = None
+    time: float | datetime | None = None  # a number, or a date in UTC without a time zone
+    # Further columns: strings, numbers, None for missing values, dates as ISO 8601 strings.
     columns: Mapping[str, Any] = NO_COLUMNS
 
 
@@ -87,73 +65,11 @@ class RowStream(Iterator[Row]):
         self._rows.close()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ColumnNames:
-    """Names of the columns that a row is read from.
-
-    Parameters
-    ----------
-    text : tuple of str or None
-        Columns of the text, which are joined by newlines; None means "text". The text is empty if
-        there are none.
-    label : str or None
-        Column of the label; None means "label", if `labeled`.
-    labeled : bool
-        Whether labels are read.
-    id : str or None
-        Column of the id; None means the column "id", if there is one.
-    split : str or None
-        Column of the split; None means the column "split", if there is one.
-    group : str or None
-        Column of the group; None means the column "group", if there is one.
-    weight, time : str or None, default=None
-        Columns of the sample weight and of the time; None means that they are not read.
-    extra : tuple of str, "all" or "other", default=()
-        Further columns to read: those that are named, all columns, or those that are not the
-        label, the id, the split, the group, the weight or the time.
-    label_separator : str or None, default=None
-        String between the labels of a row; None means one label.
-    """
-
-    text: tuple[str, ...] | None
-    label: str | None
-    labeled: bool
-    id: str | None
-    split: str | None
-    group: str | None
-    weight: str | None = None
-    time: str | None = None
-    extra: tuple[str, ...] | Literal["all", "other"] = ()
-    label_separator: str | None = None
-
-    @property
-    def given(self) -> list[str]:
-        """The parts of a row whose columns were named explicitly."""
-        parts = ("text", "label", "id", "split", "group", "weight", "time")
-        given = [part for part in parts if getattr(self, part) is not None]
-        if self.label_separator is not None:
-            given.append("label_separator")
-        return [*given, "extra_columns"] if self.extra else given
-
-    def list_extra(self, present: Iterable[str], used: Collection[str | None]) -> list[str]:
-        """Return the further columns among those present; `used` are columns of other parts."""
-        if isinstance(self.extra, tuple):
-            return list(self.extra)
-        return [name for name in present if self.extra == "all" or name not in used]
-
-
 def list_names(names: Iterable[str]) -> str:
     """Return names separated by commas; long names and long lists are shortened."""
     shown = list(map(shorten, names))
     n_more = len(shown) - _MAX_SHOWN_NAMES
     return ", ".join(shown[:_MAX_SHOWN_NAMES]) + (f" and {n_more} more" if n_more > 0 else "")
-
-
-def shorten(value: str) -> str:
-    """Return the start of a long value, for messages."""
-    if len(value) <= _MAX_SHOWN_CHARACTERS:
-        return value
-    return value[: _MAX_SHOWN_CHARACTERS - 3] + "..."
 
 
 def missing_name_issue(

@@ -7,10 +7,10 @@ from numbers import Number
 from typing import Any
 
 from cordwood._base.labels import is_missing
+from cordwood._base.wording import shorten
 
 # Methods that return Python objects: of numpy and pandas, of polars, of pyarrow.
 _CONVERSIONS = ("tolist", "to_list", "to_pylist")
-_MAX_SHOWN_CHARACTERS = 30
 
 
 class InvalidValue(Exception):
@@ -167,7 +167,4 @@ def show_value(value: Any) -> str:
     """
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return "missing"
-    shown = repr(value)
-    if len(shown) <= _MAX_SHOWN_CHARACTERS:
-        return shown
-    return shown[: _MAX_SHOWN_CHARACTERS - 3] + "..."
+    return shorten(repr(value))

@@ -36,31 +36,17 @@ class Layer:
 
 @dataclass(frozen=True)
 class Transformer:
-    """Weights of a transformer encoder.
+    """Weights of a transformer encoder."""
 
-    Parameters
-    ----------
-    tokens : array of shape (n_tokens, n_hidden)
-        Token embeddings.
-    positions : array of shape (n_positions, n_hidden)
-        Position embeddings, with the embedding of the first token type added.
-    norm : LayerNorm
-        Normalization of the sum of the embeddings.
-    layers : tuple of Layer
-    n_heads : int
-        Number of attention heads.
-    padding_id : int or None
-        Positions are numbered from the one after this id on; from 0 if None.
-    position_bias : array of shape (n_heads, n_positions, n_positions) or None
-        Relative position bias of MPNet.
-    """
-
-    tokens: Floats
+    tokens: Floats  # (n_tokens, n_hidden): token embeddings
+    # (n_positions, n_hidden): position embeddings, with the embedding of the first token type
+    # added.
     positions: Floats
-    norm: LayerNorm
+    norm: LayerNorm  # normalization of the sum of the embeddings
     layers: tuple[Layer, ...]
-    n_heads: int
-    padding_id: int | None
+    n_heads: int  # number of attention heads
+    padding_id: int | None  # positions are numbered from the one after this id on; from 0 if None
+    # (n_heads, n_positions, n_positions): relative position bias of MPNet.
     position_bias: Floats | None
 
     @property
@@ -69,11 +55,9 @@ class Transformer:
         return int(self.tokens.shape[1])
 
     def hidden_states(self, texts: Sequence[TokenIds]) -> list[Floats]:
-        """Return the last hidden states of the tokens of each text.
-
-        Token matrices are concatenated and not padded. All matrix products with weights are over
-        the tokens of all texts; attention is computed for each text.
-        """
+        """Return the last hidden states of the tokens of each text."""
+        # Token matrices are concatenated and not padded. All matrix products with weights are over
+        # the tokens of all texts; attention is computed for each text.
         lengths = [len(ids) for ids in texts]
         X = self.tokens[np.concatenate(texts)]
         X += self.positions[np.concatenate([self._number(ids) for ids in texts])]
@@ -218,16 +202,7 @@ def _padding_id(config: Mapping[str, Any]) -> int | None:
 def build_transformer(
     config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]], where: str
 ) -> Transformer:
-    """Assemble a transformer from the arrays of a model file.
-
-    Parameters
-    ----------
-    config : mapping
-        Content of ``config.json``, as accepted by `check_config`.
-    tensors : mapping of str to array
-    where : str
-        File for error messages.
-    """
+    """Assemble a transformer from the arrays of a model file."""
     names = ARCHITECTURES[config["model_type"]]
     # Models that were saved with a head have a prefix, such as "bert.".
     word = "embeddings.word_embeddings.weight"
@@ -280,11 +255,9 @@ def build_transformer(
 
 
 def _relative_position_bias(table: Floats, n_positions: int) -> Floats:
-    """Return the bias of each pair of positions, from one of each bucket of distances.
-
-    Half of the buckets are for keys after the query. Half of these are for single distances, the
-    others for logarithmically growing ranges up to 128.
-    """
+    """Return the bias of each pair of positions, from one of each bucket of distances."""
+    # Half of the buckets are for keys after the query. Half of these are for single distances, the
+    # others for logarithmically growing ranges up to 128.
     n_buckets = len(table) // 2
     n_exact = n_buckets // 2
     distance = np.arange(n_positions)[None, :] - np.arange(n_positions)[:, None]

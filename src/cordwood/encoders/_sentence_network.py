@@ -62,37 +62,18 @@ class ResidualBlock:
 
 @dataclass(frozen=True)
 class SentenceNetwork:
-    """Weights of the network.
+    """Weights of the network."""
 
-    Parameters
-    ----------
-    tokens : uint8 array of shape (n_tokens, 512)
-        Quantized embeddings of tokens.
-    scale, offset : float32 arrays of shape (17,)
-        Those of token i are at i % 17.
-    projection : Linear
-        Inputs of all branches.
-    projection_norm : LayerNorm
-    branches : tuple of Branch
-    norm : LayerNorm
-        Normalization of the embeddings of tokens and the outputs of the branches.
-    pooling : Linear
-        Projection of the sum over the tokens of a text.
-    blocks : tuple of two ResidualBlock
-    epsilon : float
-        Lower bound of the squared norm of a vector.
-    """
-
-    tokens: NDArray[np.uint8]
-    scale: Floats
-    offset: Floats
-    projection: Linear
+    tokens: NDArray[np.uint8]  # (n_tokens, 512): quantized embeddings of tokens
+    scale: Floats  # (17,): those of token i are at i % 17
+    offset: Floats  # (17,)
+    projection: Linear  # inputs of all branches
     projection_norm: LayerNorm
     branches: tuple[Branch, ...]
-    norm: LayerNorm
-    pooling: Linear
+    norm: LayerNorm  # normalization of the embeddings of tokens and the outputs of the branches
+    pooling: Linear  # projection of the sum over the tokens of a text
     blocks: tuple[ResidualBlock, ResidualBlock]
-    epsilon: float
+    epsilon: float  # lower bound of the squared norm of a vector
 
     @classmethod
     def load(cls, path: Path) -> Self:

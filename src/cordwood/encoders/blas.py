@@ -9,10 +9,8 @@ from threadpoolctl import ThreadpoolController
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Run matrix products in the calling thread.
-
-    Texts are encoded in parallel instead, which is faster: the matrices of a text are small.
-    """
+    """Run matrix products in the calling thread."""
+    # Texts are encoded in parallel instead, which is faster: the matrices of a text are small.
     with _controller().limit(limits=1, user_api="blas"):
         yield
 

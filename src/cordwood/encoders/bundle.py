@@ -40,22 +40,7 @@ _MAX_WEIGHT = 1e4
 
 
 def read_files(encoder: Encoder) -> dict[str, bytes]:
-    """Read the files of an encoder for a model file.
-
-    Parameters
-    ----------
-    encoder : Encoder
-
-    Returns
-    -------
-    dict of str to bytes
-        Content of each file, by its path relative to the folder of the encoder.
-
-    Raises
-    ------
-    CordwoodError
-        If the encoder is not in a folder, or if `open_bundled` would reject its files.
-    """
+    """Read the files of an encoder for a model file, if `open_bundled` would accept them."""
     files = encoder.read_files()
     if files is None:
         raise CordwoodError(
@@ -67,26 +52,7 @@ def read_files(encoder: Encoder) -> dict[str, bytes]:
 
 
 def open_bundled(files: Mapping[str, bytes], max_tokens: int, name: str) -> Encoder:
-    """Open an encoder whose files are part of a model file.
-
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        Content of each file, by its path relative to the folder of the encoder.
-    max_tokens : int
-        Number of tokens at which texts are truncated.
-    name : str
-        Name of the encoder.
-
-    Returns
-    -------
-    Encoder
-
-    Raises
-    ------
-    CordwoodError
-        If a file is missing, unknown or invalid.
-    """
+    """Open an encoder whose files, by path in its folder, are part of a model file."""
     for path, content in files.items():
         file = path.rpartition("/")[2]
         if file not in FILES or path.count("/") > 1:

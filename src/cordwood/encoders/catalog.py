@@ -27,20 +27,12 @@ _WATCHED = ("config.json", "model.safetensors", "tokenizer.json")
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderInfo:
-    """An encoder that can be used by name.
-
-    Parameters
-    ----------
-    name : str
-    description : str
-    languages : str
-    install : str or None
-        Command that installs the encoder, or the packages that it needs; None if it can be used.
-    """
+    """An encoder that can be used by name."""
 
     name: str
     description: str
     languages: str
+    # Command that installs the encoder, or the packages that it needs; None if it can be used.
     install: str | None
 
 
@@ -94,27 +86,7 @@ def load_encoder(
 
 
 def find_encoder(name: str, fingerprint: str, max_tokens: int) -> Encoder:
-    """Load the encoder with which a model was fitted.
-
-    Parameters
-    ----------
-    name : str
-        Name or folder of the encoder when the model was fitted.
-    fingerprint : str
-        Its fingerprint.
-    max_tokens : int
-        Its maximum number of tokens.
-
-    Returns
-    -------
-    encoder : Encoder
-        The encoder of this name, or else any installed encoder with this fingerprint.
-
-    Raises
-    ------
-    CordwoodError
-        If no installed encoder has the fingerprint.
-    """
+    """Load the encoder with which a model was fitted: of this name, or else of this fingerprint."""
     problem = None
     try:
         encoder = load_encoder(name, max_tokens=max_tokens)

@@ -16,38 +16,16 @@ _MAX_CHARACTERS = 1500
 
 
 class EncoderChoice(NamedTuple):
-    """The encoder for some texts.
+    """The encoder for some texts."""
 
-    Parameters
-    ----------
-    name : str or None
-        Name of the encoder; None for no embeddings.
-    seconds : float
-        Approximate time in which one core encodes the texts; 0 if no encoder is installed.
-    reason : str
-        Why, as a phrase for users.
-    """
-
-    name: str | None
+    name: str | None  # name of the encoder; None for no embeddings
+    # Approximate time in which one core encodes the texts; 0 if no encoder is installed.
     seconds: float
-    reason: str
+    reason: str  # why, as a phrase for users
 
 
-def choose_encoder(texts: Sequence[str], budget: float = BUDGET) -> EncoderChoice:
-    """Choose the encoder of ``encoder="auto"`` for training texts.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Training texts.
-    budget : float, default=600.0
-        Maximum approximate time of encoding in seconds, on one core.
-
-    Returns
-    -------
-    EncoderChoice
-        The first installed encoder of `cordwood.encoders.AUTO`, unless it exceeds the budget.
-    """
+def choose_encoder(texts: Sequence[str]) -> EncoderChoice:
+    """Choose the encoder of ``encoder="auto"`` for training texts."""
     missing = {info.name: info.install for info in list_encoders()}
     name = next((each for each in AUTO if missing.get(each, "") is None), None)
     if name is None:
@@ -58,10 +36,10 @@ def choose_encoder(texts: Sequence[str], budget: float = BUDGET) -> EncoderChoic
         return EncoderChoice(None, 0.0, reason)
     n_characters = sum(min(len(text), _MAX_CHARACTERS) for text in texts)
     seconds = n_characters * _SECONDS_PER_CHARACTER[name]
-    if seconds > budget:
+    if seconds > BUDGET:
         reason = (
             f"none, because {name} would take about {seconds / 60:.0f} minutes on one core, more "
-            f"than {budget / 60:.0f}; to use it anyway, choose the encoder {name}"
+            f"than {BUDGET / 60:.0f}; to use it anyway, choose the encoder {name}"
         )
         return EncoderChoice(None, seconds, reason)
     return EncoderChoice(name, seconds, f"{name}, about {max(seconds, 1):.0f} s on one core")

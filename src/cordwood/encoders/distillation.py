@@ -29,30 +29,10 @@ def distill(
     sif_coefficient: float = 1e-4,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Write a static encoder, in the folder layout of model2vec, that approximates a transformer.
-
-    Parameters
-    ----------
-    encoder : TransformerEncoder
-    target : str or path-like
-        Folder to create. An existing folder must be empty.
-    n_components : int, default=256
-        Number of elements of a vector; at most that of the transformer.
-    sif_coefficient : float, default=1e-4
-        Coefficient a of the weight ``a / (a + p)`` of a token with relative frequency p [1]_.
-        Frequencies follow Zipf's law, because vocabularies are sorted by frequency.
-    progress : callable, optional
-        Called with the number of encoded tokens and their total number.
-
-    Returns
-    -------
-    target : Path
-
-    References
-    ----------
-    .. [1] Arora, Liang, Ma (2017). A simple but tough-to-beat baseline for sentence embeddings.
-       ICLR.
-    """
+    """Write a static encoder, in the layout of model2vec, that approximates a transformer."""
+    # The weight of a token with relative frequency p is a / (a + p), with the coefficient a of
+    # smooth inverse frequency (Arora, Liang and Ma, 2017). Frequencies follow Zipf's law, because
+    # vocabularies are sorted by frequency.
     target = Path(target)
     if not isinstance(encoder, TransformerEncoder):
         raise CordwoodError(f"only transformers can be distilled; got {encoder!r}")

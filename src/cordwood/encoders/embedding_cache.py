@@ -67,32 +67,16 @@ UNREADABLE = "unreadable"
 
 @dataclass(frozen=True, kw_only=True)
 class CacheInfo:
-    """Cached vectors of one encoder.
+    """Cached vectors of one encoder."""
 
-    Parameters
-    ----------
-    path : Path
-        Folder of the cache.
-    name : str
-        Name of the encoder.
-    fingerprint : str
-    dimension : int
-    max_tokens : int
-    n_vectors : int
-    n_bytes : int
-        Size on disk.
-    used : float
-        Time of last use, in seconds since 1970.
-    """
-
-    path: Path
-    name: str
+    path: Path  # folder of the cache
+    name: str  # name of the encoder
     fingerprint: str
     dimension: int
     max_tokens: int
     n_vectors: int
-    n_bytes: int
-    used: float
+    n_bytes: int  # size on disk
+    used: float  # time of last use, in seconds since 1970
 
 
 def text_key(text: str) -> Key:
@@ -111,15 +95,6 @@ class EmbeddingCache:
 
     A cache that cannot be read or written is not an error: a warning is logged, and texts are
     encoded again.
-
-    Parameters
-    ----------
-    root : Path
-        Folder of the caches of all encoders.
-    encoder : Encoder
-        An encoder that has a fingerprint.
-    max_bytes : int, default=MAX_BYTES
-        Maximum size of the caches of all encoders in `root`.
     """
 
     def __init__(self, root: Path, encoder: Encoder, max_bytes: int = MAX_BYTES) -> None:

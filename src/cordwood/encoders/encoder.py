@@ -15,17 +15,11 @@ CODE_VERSION = 1
 
 
 class EncodedTexts(NamedTuple):
-    """Vectors of texts.
+    """Vectors of texts."""
 
-    Parameters
-    ----------
-    vectors : float32 array of shape (n_texts, dimension)
-        Rows of unit Euclidean norm; zeros for a text without known tokens.
-    truncated : bool array of shape (n_texts,)
-        Whether tokens of the text were ignored because it is too long.
-    """
-
+    # (n_texts, dimension): rows of unit Euclidean norm; zeros for a text without known tokens.
     vectors: NDArray[np.float32]
+    # (n_texts,): whether tokens of the text were ignored because it is too long.
     truncated: NDArray[np.bool_]
 
 
@@ -96,19 +90,6 @@ def compute_fingerprint(**parts: Any) -> str:
 def group_by_tokens(n_tokens: Sequence[int], limit: int) -> Iterator[list[int]]:
     """Split texts into groups of at most `limit` tokens, or of one text.
 
-    Parameters
-    ----------
-    n_tokens : sequence of int
-        Number of tokens of each text.
-    limit : int
-
-    Yields
-    ------
-    list of int
-        Positions of the texts of a group.
-
-    Examples
-    --------
     >>> list(group_by_tokens([3, 4, 9, 1, 1], limit=8))
     [[0, 1], [2], [3, 4]]
     """

@@ -10,15 +10,7 @@ _PATTERNS = ("*.json", "*/config.json", "model.safetensors", "*/model.safetensor
 
 
 def fetch_from_hub(name: str, *, allow_download: bool) -> Path:
-    """Return the local folder of a model of the hub.
-
-    Parameters
-    ----------
-    name : str
-        Such as "sentence-transformers/all-mpnet-base-v2".
-    allow_download : bool
-        If False, no connection is made, and the model must have been downloaded before.
-    """
+    """Return the local folder of a model of the hub, downloaded before unless `allow_download`."""
     try:
         hub = import_module("huggingface_hub")
     except ImportError:

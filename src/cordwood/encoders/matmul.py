@@ -41,15 +41,9 @@ _get_or_insert_function: Any = cgutils.get_or_insert_function
 
 
 class PackedMatrix(NamedTuple):
-    """Constant right factor of matrix products, of shape (n_terms, n_columns).
+    """Constant right factor of matrix products, of shape (n_terms, n_columns)."""
 
-    Parameters
-    ----------
-    panels : float32 array of shape (n_panels, n_terms, WIDTH)
-        Columns in contiguous panels; the last one is filled with zeros.
-    n_columns : int
-    """
-
+    # (n_panels, n_terms, WIDTH): columns in contiguous panels; the last one is filled with zeros.
     panels: Float32Array
     n_columns: int
 
@@ -65,17 +59,7 @@ def pack(matrix: Float32Array) -> PackedMatrix:
 
 
 def matmul(X: Float32Array, matrix: PackedMatrix) -> Float32Array:
-    """Return the product of `X` and a packed matrix; rows do not depend on each other.
-
-    Parameters
-    ----------
-    X : float32 array of shape (n_samples, n_terms)
-    matrix : PackedMatrix
-
-    Returns
-    -------
-    Y : float32 array of shape (n_samples, n_columns)
-    """
+    """Return the product of `X` and a packed matrix; rows do not depend on each other."""
     panels, n_columns = matrix
     if X.shape[1] != panels.shape[1]:  # The kernel does not check bounds.
         raise ValueError(

@@ -35,12 +35,7 @@ _DTYPES |= {"I32": np.int32, "I64": np.int64}
 
 
 class ModelFolder:
-    """A folder with the files of an encoder. Only JSON and safetensors files are read.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """A folder with the files of an encoder. Only JSON and safetensors files are read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -121,15 +116,7 @@ class ModelFolder:
 
 
 class FolderInMemory(ModelFolder):
-    """The files of an encoder in memory.
-
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        Content of each file, by its path relative to the folder.
-    path : Path
-        Name of the folder in error messages.
-    """
+    """The files of an encoder in memory."""
 
     def __init__(self, files: Mapping[str, bytes], path: Path) -> None:
         self._files = dict(files)
@@ -185,11 +172,9 @@ def open_folder(folder: str | Path | ModelFolder) -> ModelFolder:
 
 
 def tokenize(tokenizer: Any, text: str, **options: Any) -> Any:
-    """Tokenize a text by a tokenizer that truncates texts.
-
-    Of a long text, the beginning is tokenized first, which is enough if it has too many tokens. It
-    ends at white space, so that its words have the same tokens as in the whole text.
-    """
+    """Tokenize a text by a tokenizer that truncates texts."""
+    # Of a long text, the beginning is tokenized first, which is enough if it has too many tokens.
+    # It ends at white space, so that its words have the same tokens as in the whole text.
     limit = _CHARACTERS_PER_TOKEN * tokenizer.truncation["max_length"]
     if len(text) > limit:
         parts = text[:limit].rsplit(None, 1)

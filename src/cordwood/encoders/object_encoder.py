@@ -17,14 +17,8 @@ from cordwood.exceptions import CordwoodError
 class ObjectEncoder(Encoder):
     """Adapter of an object with a method ``encode(list of str)`` that returns vectors.
 
-    Rows are scaled to unit norm. The object decides on the number of tokens, and has to return
-    the same vector for the same text.
-
-    Parameters
-    ----------
-    model : object
-        If it has an attribute `fingerprint`, a string that changes whenever vectors do, its vectors
-        may be cached. If it has no attribute `dimension`, a text is encoded to find it.
+    If the object has an attribute `fingerprint`, a string that changes whenever vectors do, its
+    vectors may be cached. If it has no attribute `dimension`, a text is encoded to find it.
     """
 
     def __init__(self, model: Any) -> None:

@@ -29,15 +29,8 @@ def report_progress(callback: Callable[[int, int], None]) -> Iterator[None]:
 
 @contextmanager
 def show_progress(total: int, verbose: bool | None) -> Iterator[Callable[[int], None]]:
-    """Show the progress of a task; yields a function to be called with each completed amount.
-
-    Parameters
-    ----------
-    total : int
-        Amount of work.
-    verbose : bool or None
-        Whether to show a bar on standard error; None: after two seconds, on a terminal.
-    """
+    """Show the progress of a task; yields a function to be called with each completed amount."""
+    # If `verbose` is None, the bar appears after two seconds, on a terminal only.
     done = 0
     bar: Any = None
     start = time.monotonic()

@@ -26,18 +26,11 @@ from cordwood.exceptions import CordwoodError
 
 
 class TokenTable(NamedTuple):
-    """Vectors of tokens.
+    """Vectors of tokens."""
 
-    Parameters
-    ----------
-    vectors : float32 array of shape (n_vectors, dimension)
-    weights : float32 array of shape (n_tokens,) or None
-    mapping : int array of shape (n_tokens,) or None
-        The vector of each token, if several tokens share one.
-    """
-
-    vectors: NDArray[np.float32]
-    weights: NDArray[np.float32] | None
+    vectors: NDArray[np.float32]  # (n_vectors, dimension)
+    weights: NDArray[np.float32] | None  # (n_tokens,)
+    # (n_tokens,): the vector of each token, if several tokens share one.
     mapping: NDArray[np.int64] | None
 
 
@@ -45,25 +38,6 @@ class StaticEncoder(Encoder):
     """Mean of static token vectors, in a local folder in the layout of model2vec.
 
     About a hundred times faster than a transformer, and less accurate.
-
-    Parameters
-    ----------
-    folder : str, path-like or ModelFolder
-        Folder with ``config.json``, ``tokenizer.json`` and ``model.safetensors``.
-    max_tokens : int, default=256
-        Number of tokens at which texts are truncated.
-    name : str, optional
-        Name of the encoder. If None, the absolute path of the folder.
-
-    Raises
-    ------
-    CordwoodError
-        If a file is missing or invalid.
-
-    Notes
-    -----
-    A text without known tokens has a vector of zeros. model2vec additionally limits the number of
-    characters of a text, to `max_tokens` times the median length of a token.
     """
 
     is_faster_than_cache: ClassVar[bool] = True

@@ -55,21 +55,6 @@ class TransformerEncoder(Encoder):
     Supports BERT, DistilBERT, RoBERTa, XLM-RoBERTa and MPNet, such as all-MiniLM, all-mpnet, BGE,
     E5 and GTE in their small and base sizes. Pooling, maximum length, lower-casing and the default
     prompt are those of the folder's own files.
-
-    Parameters
-    ----------
-    folder : str, path-like or ModelFolder
-        Folder with ``config.json``, ``tokenizer.json`` and ``model.safetensors``.
-    max_tokens : int, default=256
-        Number of tokens at which texts are truncated, including special tokens. The limit of the
-        model applies if it is smaller.
-    name : str, optional
-        Name of the encoder. If None, the absolute path of the folder.
-
-    Raises
-    ------
-    CordwoodError
-        If a file is missing or invalid, or if the model is of an unsupported kind.
     """
 
     def __init__(

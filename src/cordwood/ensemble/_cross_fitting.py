@@ -13,21 +13,9 @@ from cordwood.ensemble._boosting_loop import BoostingState
 
 
 def merge_runs(runs: list[BoostingState], folds: NDArray[np.intp]) -> BoostingState:
-    """Merge cross-fitted boosting runs into one ensemble, with the same total weight for each.
-
-    Parameters
-    ----------
-    runs : list of BoostingState
-        Run i has left out fold i.
-    folds : intp array of shape (n_samples,)
-        Fold of each sample; -1 for samples in no fold.
-
-    Returns
-    -------
-    BoostingState
-        Its out-of-bag votes are those of the run that left the sample out, or of all runs for
-        samples in no fold. Boosting cannot be continued from it: it has no sample weights.
-    """
+    """Merge boosting runs into one, with the same total weight for each; run i left out fold i."""
+    # Out-of-bag votes are those of the run that left the sample out, or of all runs for samples in
+    # no fold (-1). Boosting cannot be continued from the result: it has no sample weights.
     totals = [sum(run.estimator_weights) for run in runs]
     merged = BoostingState(
         weights=np.empty(0),

@@ -197,13 +197,7 @@ def select_features(forest: Forest, X: sp.csr_matrix) -> tuple[Forest, CSRArrays
 
 
 def resolve_max_features(max_features: Any, n_features: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of features that `max_features` means, for each number of features.
-
-    Examples
-    --------
-    >>> resolve_max_features("sqrt", np.array([1, 10, 10_000]))
-    array([  1,   3, 100])
-    """
+    """Return the number of features that `max_features` means, for each number of features."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":

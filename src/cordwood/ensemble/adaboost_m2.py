@@ -382,20 +382,8 @@ def _init_pair_weights(
     """Normalize the sample weights and distribute them evenly over the wrong labels.
 
     Classes without samples are not wrong labels of any sample.
-
-    Returns
-    -------
-    sample_weights : float64 array of shape (n_samples,)
-    pair_weights : float64 array of shape (n_samples, n_classes)
-        D(i, y); zero for the true labels.
-
-    Examples
-    --------
-    >>> _init_pair_weights(np.array([0, 1, 3]), np.array([2.0, 1.0, 1.0]), 4)[1]
-    array([[0.   , 0.25 , 0.   , 0.25 ],
-           [0.125, 0.   , 0.   , 0.125],
-           [0.125, 0.125, 0.   , 0.   ]])
     """
+    # Pair weights are D(i, y), zero for the true labels.
     sample_weights = weights / weights.sum()
     present = np.bincount(y, minlength=n_classes) > 0
     pair_weights = np.outer(sample_weights, present / max(present.sum() - 1, 1))
@@ -420,29 +408,9 @@ def _choose_plausible(
     leaves: NDArray[np.int64],
     n_leaves: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Choose the plausible labels of each leaf, which minimize the pseudo-loss.
-
-    Returns
-    -------
-    gains : float64 array of shape (n_leaves, n_classes)
-        Weight of the samples of a label less the weight of the pairs of other samples with it.
-        The pseudo-loss is one half less half of the gains of the plausible labels.
-    plausible : bool array of shape (n_leaves, n_classes)
-
-    Examples
-    --------
-    >>> y = np.array([0, 0, 1])
-    >>> sample_weights, pair_weights = _init_pair_weights(y, np.ones(3), 2)
-    >>> gains, plausible = _choose_plausible(
-    ...     y, sample_weights, pair_weights, np.array([0, 1, 1]), 2
-    ... )
-    >>> gains.round(3)
-    array([[ 0.333, -0.333],
-           [ 0.   ,  0.   ]])
-    >>> plausible
-    array([[ True, False],
-           [ True,  True]])
-    """
+    """Choose the plausible labels of each leaf, which minimize the pseudo-loss."""
+    # The gain of a label is the weight of its samples less the weight of the pairs of other samples
+    # with it. The pseudo-loss is one half less half of the gains of the plausible labels.
     n_samples, n_classes = pair_weights.shape
     correct = np.bincount(
         leaves * n_classes + y, weights=sample_weights, minlength=n_leaves * n_classes
@@ -463,25 +431,8 @@ def _update_pair_weights(
     plausible: NDArray[np.bool_],
     beta: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Multiply pair weights by sqrt(beta) if the true label is plausible, and if the wrong is not.
-
-    Returns
-    -------
-    sample_weights : float64 array of shape (n_samples,)
-        Sums over the wrong labels.
-    pair_weights : float64 array of shape (n_samples, n_classes)
-        Normalized to sum to one.
-
-    Examples
-    --------
-    >>> y = np.array([0, 1, 2])
-    >>> _, pair_weights = _init_pair_weights(y, np.ones(3), 3)
-    >>> plausible = np.array([[True, True, False]])
-    >>> _update_pair_weights(y, pair_weights, np.zeros(3, int), plausible, 0.25)[1].round(3)
-    array([[0.   , 0.143, 0.071],
-           [0.143, 0.   , 0.071],
-           [0.286, 0.286, 0.   ]])
-    """
+    """Multiply weights by sqrt(beta) if the true label is plausible, and if the other is not."""
+    # Sample weights are sums over the wrong labels. Pair weights are normalized to sum to one.
     root = np.sqrt(beta)
     is_correct = plausible[leaves, y]
     pair_weights = pair_weights * np.where(plausible, 1.0, root)[leaves]

@@ -240,11 +240,9 @@ class BaseForestClassifier(BaseTreeEnsemble):
     def _make_tree_reporter(
         self, task: FitTask, n_kept: int, columns: NDArray[np.int32] | None
     ) -> Callable[[list[Forest]], bool] | None:
-        """Return the function that reports each tree to the callbacks, if there are any.
-
-        Trees are grown in parallel but reported in order: the task of a tree lasts from the
-        report of the previous tree to its own.
-        """
+        """Return the function that reports each tree to the callbacks, if there are any."""
+        # Trees are grown in parallel but reported in order: the task of a tree lasts from the
+        # report of the previous tree to its own.
         n_new = int(self.n_estimators) - n_kept
         if not task.has_callbacks or not n_new:
             return None

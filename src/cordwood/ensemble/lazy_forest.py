@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from queue import SimpleQueue
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -178,6 +178,24 @@ class LazyForestClassifier(BaseNeighborsClassifier):
         self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    # Without sample_weight: the trees of a query draw from its neighbors alike.
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Store the training set and index it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples. Values are converted to float32.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        return super().fit(X, y)
 
     def _fit(
         self,

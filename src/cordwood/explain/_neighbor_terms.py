@@ -26,7 +26,7 @@ def make_neighbors_attributor(estimator: Any) -> Attributor | None:
         neighbors, distances = find_neighbors(estimator, X)
         if not len(neighbors) or not len(X.indices):
             return Attribution(X.indices[:0], np.zeros((0, len(start))), start, start, "identity")
-        votes = estimator._vote_weights(distances[None])[0]
+        votes = estimator._vote_weights(neighbors[None], distances[None])[0]
         found, values = share_votes(estimator, X, neighbors, distances, votes / votes.sum(), start)
         return Attribution(
             X.indices, values, start, start + values.sum(axis=0), "identity", neighbors=found
@@ -46,7 +46,8 @@ def find_neighbors(
 ) -> tuple[NDArray[np.int32], Floats]:
     """Return the indices and the distances of the neighbors of one sample."""
     n_neighbors = estimator._count_neighbors(estimator.n_neighbors)
-    neighbors, distances = query_index(estimator._index, X, n_neighbors)
+    groups = estimator._exclude_weightless(np.arange(len(estimator._codes)))
+    neighbors, distances = query_index(estimator._index, X, n_neighbors, groups=groups)
     exists = neighbors[0] >= 0
     return neighbors[0][exists], distances[0][exists]
 

@@ -32,51 +32,25 @@ def solve_dual(
     indptr: Int64Array,
     indices: Int32Array,
     data: FloatArray,
-    sign: Float64Array,
-    cost: Float64Array,
-    squared_scale: Float64Array,
+    sign: Float64Array,  # (n_samples,)
+    cost: Float64Array,  # (n_samples,)
+    squared_scale: Float64Array,  # (n_features,)
     hinge: bool,
     eager_shrinking: bool,
     tol: float,
     max_iter: int,
     seed: int,
-    coef: Float64Array,
+    coef: Float64Array,  # (n_features + 1,)
 ) -> int:
-    """Fit a binary linear SVM to CSR samples; return the number of iterations.
-
-    Parameters
-    ----------
-    indptr, indices, data : arrays
-        The samples in CSR format, before scaling.
-    sign : array of shape (n_samples,)
-        1.0 for the positive class, -1.0 for the negative class.
-    cost : array of shape (n_samples,)
-        Positive factor of each sample's loss, ``C`` times its weight.
-    squared_scale : array of shape (n_features,) or (0,)
-        Square of the factor of each feature; empty if features are not scaled.
-    hinge : bool
-        Whether the loss is the hinge loss instead of its square.
-    eager_shrinking : bool
-        Whether to skip all samples whose dual variable is at a bound, from the first iteration on.
-        Saves time if few samples are positive and `tol` is coarse.
-    tol : float
-        Stop when the projected gradients of an iteration differ by at most this.
-    max_iter : int
-        Maximum number of passes over the samples.
-    seed : int
-        Seed of the order of the samples.
-    coef : array of shape (n_features + 1,)
-        Zeros on entry; on return the coefficients of the unscaled features, intercept last.
-
-    Notes
-    -----
-    Shrinking: samples whose dual variable is at a bound, and likely to stay there by the projected
-    gradients of the previous iteration, are skipped. Convergence is always checked on all samples.
-
-    The coefficients of scaled features are those of unscaled ones divided by the scale. Stored are
-    the latter, so that margins need no scaled copy of the samples; only a step that changes the
-    coefficients uses the scale.
-    """
+    """Fit a binary linear SVM to CSR samples; return the number of iterations."""
+    # The coefficients of scaled features are those of unscaled ones divided by the scale. Stored
+    # are the latter, so that margins need no scaled copy of the samples; only a step that changes
+    # the coefficients uses the scale. `squared_scale` is empty if features are not scaled. `coef`
+    # is zero on entry, and has the intercept last.
+    # Shrinking: samples whose dual variable is at a bound, and likely to stay there by the
+    # projected gradients of the previous iteration, are skipped; with `eager_shrinking` all at a
+    # bound, from the first iteration on, which saves time if few samples are positive and `tol` is
+    # coarse. Convergence is always checked on all samples.
     n_samples = len(sign)
     state = np.full(1, np.uint64(seed), np.uint64)
     dual, norm = np.zeros(n_samples), np.empty(n_samples)

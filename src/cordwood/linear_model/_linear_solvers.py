@@ -90,14 +90,6 @@ def is_well_scaled(X: Any, costs: Float64Array, class_weight: Float64Array) -> b
     """Return whether LIBLINEAR's primal solver ends.
 
     If the Hessian is numerically infinite or singular, its line search does not.
-
-    Parameters
-    ----------
-    X : array or CSR matrix
-        Training samples.
-    costs : float64 array of shape (n_samples,)
-        Positive factor of each sample's loss, before `class_weight`.
-    class_weight : float64 array of shape (n_classes,)
     """
     largest = np.abs(X if isinstance(X, np.ndarray) else X.data).max(initial=1.0)
     # The factor of the rest is one in one-vs-rest problems.

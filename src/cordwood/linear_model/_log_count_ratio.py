@@ -15,40 +15,10 @@ _HALF_STRENGTH_OCCURRENCES = 20_000
 
 
 class LogCountRatio:
-    r"""Scale features by their log-count ratio between a class and the rest, as in NB-SVM [1]_.
+    """Scale features by their log-count ratio between a class and the rest, as in NB-SVM.
 
     The L2 penalty of an SVM is smaller for a feature with a larger scale. Features whose presence
     depends on the class are therefore preferred over features that occur everywhere.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Training samples.
-    weights : ndarray of shape (n_samples,)
-        Sample weights.
-    strength : float or "auto"
-        Interpolation between equal scales (0) and log-count ratios (1). With "auto", it increases
-        with the number of occurrences of features in the class.
-
-    Notes
-    -----
-    With weighted counts :math:`p_j` and :math:`q_j` of the samples that contain feature j in the
-    class and in the rest, both smoothed by one, the log-count ratio is
-
-    .. math:: r_j = \log \frac{p_j / \sum_k p_k}{q_j / \sum_k q_k}
-
-    and the scale is :math:`\sqrt{1 - s + s\, r_j^2 / \overline{r^2}}` for strength s, times one
-    factor for all features that keeps the mean squared norm of the samples.
-
-    Ratios of few counts are unreliable. The automatic strength is
-    :math:`0.5\, m^2 / (m^2 + 20000^2)`, where m is the smaller of the weighted numbers of non-zero
-    values in the class and in the rest.
-
-    References
-    ----------
-    .. [1] Wang, Manning (2012). Baselines and bigrams: simple, good sentiment and topic
-       classification. ACL. The paper interpolates the fitted coefficients; here the squared scales
-       are interpolated before fitting.
     """
 
     def __init__(self, X: Any, weights: NDArray[np.float64], strength: float | str) -> None:
@@ -66,6 +36,11 @@ class LogCountRatio:
 
     def scale(self, is_positive: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the scale of each feature for one class against the rest."""
+        # With weighted counts p_j and q_j of the samples that contain feature j in the class and in
+        # the rest, both smoothed by one, r_j = log((p_j / sum p) / (q_j / sum q)). The scale is
+        # sqrt(1 - s + s r_j^2 / mean(r^2)) for strength s, times one factor for all features that
+        # keeps the mean squared norm of the samples. Wang and Manning (2012) interpolate the fitted
+        # coefficients instead.
         counts = _count_samples(self._samples[is_positive], self._weights[is_positive])
         rest = self._counts - counts
         strength = (
@@ -87,13 +62,8 @@ class LogCountRatio:
 
 
 def automatic_strength(n_occurrences: float) -> float:
-    """Return the strength for a number of non-zero values in the smaller of class and rest.
-
-    Examples
-    --------
-    >>> [round(automatic_strength(n), 3) for n in (0, 5_000, 20_000, 1_000_000)]
-    [0.0, 0.029, 0.25, 0.5]
-    """
+    """Return the strength for a number of non-zero values in the smaller of class and rest."""
+    # Ratios of few counts are unreliable.
     relative = n_occurrences / _HALF_STRENGTH_OCCURRENCES
     return float(_MAX_STRENGTH * relative**2 / (1.0 + relative**2))
 

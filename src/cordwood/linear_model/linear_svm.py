@@ -30,7 +30,6 @@ from cordwood._base.param_validation import (
     RANDOM_STATE,
     Constraint,
     ParamValidationMixin,
-    check_positive,
     check_state,
     class_weights,
     integer,
@@ -371,7 +370,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             for label, weight in self.class_weight.items():
                 if label not in self.classes_.tolist():
                     raise ValueError(f"class_weight has the label {label!r}, which is not in y.")
-                check_positive(f"class_weight of {label!r}", weight)
+                POSITIVE.check(f"class_weight of {label!r}", weight)
 
     def _fit_coefficients(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
@@ -445,11 +444,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
     def _held_out_margins(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64], rng: np.random.RandomState
     ) -> Iterator[HeldOutMargins]:
-        """Yield cross-validated margins of the samples whose class is in the training folds.
-
-        The last folds are left out if the others have enough samples. Duplicates are in the same
-        fold; those of the same class are one sample with their weight.
-        """
+        """Yield cross-validated margins of the samples whose class is in the training folds."""
+        # The last folds are left out if the others have enough samples. Duplicates are in the same
+        # fold; those of the same class are one sample with their weight.
         groups = _group_duplicates(X, weights)
         if self.multilabel_:
             yield from self._held_out_label_margins(X, y, weights, groups, rng)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 from sklearn.utils import Tags
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cordwood._base.csr import check_dense_size, check_sparse
 from cordwood._base.param_validation import Constraint, ParamValidationMixin, options, real
+from cordwood._base.sklearn_private import check_sample_weight
 from cordwood._base.voting_classifier import check_classification_labels
 
 
@@ -68,7 +69,7 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
         self.variant = variant
         self.alpha = alpha
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to the training set.
 
         Parameters
@@ -77,6 +78,9 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
             Training samples.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights: a sample of weight two counts like two samples, and one of weight zero
+            is ignored. If None, all weights are one.
 
         Returns
         -------
@@ -89,9 +93,16 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
         X, y = validate_data(
             self, check_sparse(X), y, accept_sparse="csr", ensure_min_samples=n_min
         )
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, X)
+            # Weighted sums may round differently, and weights of one must not change anything.
+            weights = None if (weights == 1).all() else weights
         if self.variant == "gaussian":
             check_dense_size(X.shape[0], X.shape[1], "a dense copy of X")
-            self.model_ = GaussianNB(var_smoothing=self.alpha).fit(_to_dense(X), y)
+            X = _to_dense(X)
+            smoothing = self.alpha * _variance_ratio(X, weights)
+            self.model_ = GaussianNB(var_smoothing=smoothing).fit(X, y, weights)
             if not self.model_.var_.all():
                 raise ValueError(
                     "X has features of zero variance within a class, which variant='gaussian' "
@@ -100,7 +111,7 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
         else:
             check_dense_size(len(np.unique(y)), X.shape[1], "feature_log_prob_")
             model = MultinomialNB if self.variant == "multinomial" else ComplementNB
-            self.model_ = model(alpha=self.alpha).fit(X, y)
+            self.model_ = model(alpha=self.alpha).fit(X, y, weights)
         self.classes_ = self.model_.classes_
         return self
 
@@ -121,7 +132,8 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
         X = validate_data(self, check_sparse(X), accept_sparse="csr", reset=False)
         if isinstance(self.model_, GaussianNB):
             X = _to_dense(X)
-        return np.asarray(self.model_.predict_proba(X))
+        with np.errstate(divide="ignore"):  # the logarithm of the prior of a class without weight
+            return np.asarray(self.model_.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of each sample.
@@ -150,3 +162,13 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
 
 def _to_dense(X: Any) -> NDArray[np.float64]:
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), np.float64)
+
+
+def _variance_ratio(X: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """Return the largest weighted variance of a feature relative to the largest unweighted one."""
+    # GaussianNB smooths by a fraction of the latter even if it is fitted with weights.
+    if weights is None or not (largest := X.var(axis=0).max()):
+        return 1.0
+    mean = np.average(X, axis=0, weights=weights)
+    variance = np.average((X - mean) ** 2, axis=0, weights=weights)
+    return float(variance.max() / largest)

@@ -37,10 +37,8 @@ def normalize_samples(
     log_counts: bool,
     out: Float32Array,
 ) -> None:
-    """Multiply the values of each CSR sample by `idf` and scale the sample to unit length.
-
-    With `log_counts`, a value tf is replaced by 1 + ln tf first. All-zero samples stay zero.
-    """
+    """Multiply the values of each CSR sample by `idf` and scale the sample to unit length."""
+    # With `log_counts`, a value tf is replaced by 1 + ln tf first. All-zero samples stay zero.
     for sample in range(len(indptr) - 1):
         squares = 0.0
         for i in range(indptr[sample], indptr[sample + 1]):
@@ -71,12 +69,11 @@ def find_by_cosine(
     neighbors: NDArray[np.int32],
     similarities: Float64Array,
 ) -> None:
-    """Find the indexed samples with the largest positive cosine to each query.
-
-    Queries are CSR samples of unit length. Samples of a query's own group are excluded.
-    `neighbors` is -1 where there are no more neighbors. `scores` is a buffer of zeros, one for each
-    indexed sample, in single precision, because twice as many fit the processor's cache.
-    """
+    """Find the indexed samples with the largest positive cosine to each query."""
+    # Queries are CSR samples of unit length. Samples of a query's own group, and of the group -1,
+    # are excluded. `neighbors` is -1 where there are no more neighbors. `scores` is a buffer of
+    # zeros, one for each indexed sample, in single precision, because twice as many fit the
+    # processor's cache.
     index = borrow(index)
     start, posting, weight = index.start, index.posting, index.weight
     dense_row, dense = index.dense_row, index.dense
@@ -112,12 +109,11 @@ def find_by_distance(
     neighbors: NDArray[np.int32],
     similarities: Float64Array,
 ) -> None:
-    """Find the indexed samples with the smallest Euclidean distance to each query.
-
-    Like `find_by_cosine`, but `similarities` are negated squared distances, and `x` is a buffer of
-    zeros, one for each feature. Squared distances are computed in double precision and compared in
-    single precision, after scaling them by a power of two if they are outside of its range.
-    """
+    """Find the indexed samples with the smallest Euclidean distance to each query."""
+    # Like `find_by_cosine`, but `similarities` are negated squared distances, and `x` is a buffer
+    # of zeros, one for each feature. Squared distances are computed in double precision and
+    # compared in single precision, after scaling them by a power of two if they are outside of its
+    # range.
     index = borrow(index)
     sample_start, column, stored = index.indptr, index.indices, index.data
     for query in range(len(indptr) - 1):
@@ -161,14 +157,12 @@ def select_top(
     neighbors: NDArray[np.int32],
     similarities: Float64Array,
 ) -> None:
-    """Select the samples with the highest scores above `threshold`, in decreasing order.
-
-    Scores are compared in single precision; ties are broken by the lower sample index. A sort key
-    of 64 bits therefore holds the order-preserving bits of the score above the complement of the
-    index. `keys` is a buffer that is larger than `neighbors`: either for a heap of the best
-    samples, or for all samples above a threshold that a subsample suggests and that slightly more
-    than enough samples usually exceed.
-    """
+    """Select the samples with the highest scores above `threshold`, in decreasing order."""
+    # Scores are compared in single precision; ties are broken by the lower sample index. A sort key
+    # of 64 bits therefore holds the order-preserving bits of the score above the complement of the
+    # index. `keys` is a buffer that is larger than `neighbors`: either for a heap of the best
+    # samples, or for all samples above a threshold that a subsample suggests and that slightly more
+    # than enough samples usually exceed.
     n = 0
     n_neighbors = len(neighbors)
     if len(scores) > _MIN_SAMPLES_PER_NEIGHBOR * n_neighbors:
@@ -193,6 +187,12 @@ def select_top(
 
 
 @helper
+def is_allowed(group: int, own_group: int) -> bool:
+    """Return whether a sample of `group` may be a neighbor of a query of `own_group`."""
+    return group >= 0 and group != own_group
+
+
+@helper
 def collect_above(
     scores: Float64Array | Float32Array,
     threshold: Float,
@@ -204,7 +204,7 @@ def collect_above(
     n = 0
     for sample in range(len(scores)):
         score = np.float32(scores[sample])
-        if score > threshold and groups[sample] != own_group and n < len(keys):
+        if score > threshold and is_allowed(groups[sample], own_group) and n < len(keys):
             keys[n] = pack_key(score, sample)
             n += 1
     return n
@@ -224,7 +224,7 @@ def fill_heap(
     n = 0
     for sample in range(0, len(scores), stride):
         score = np.float32(scores[sample])
-        if score > threshold and groups[sample] != own_group:
+        if score > threshold and is_allowed(groups[sample], own_group):
             key = pack_key(score, sample)
             if n < max_size:
                 heap_push(keys, n, key)

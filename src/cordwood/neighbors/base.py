@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from cordwood._base.csr import (
     to_csr,
 )
 from cordwood._base.param_validation import check_choice, check_jobs, check_number
+from cordwood._base.sklearn_private import check_sample_weight
 from cordwood._base.voting_classifier import BaseVotingClassifier
 from cordwood.neighbors.index import (
     METRICS,
@@ -47,24 +48,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     n_neighbors: int
     n_jobs: int | None
     loo_skip: int = 0  # neighbors that leave-one-out predictions ignore; a parameter of subclasses
-
-    # Without sample_weight: a sample is a neighbor or it is not.
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Store the training set and index it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples. Values are converted to float32.
-        y : array-like of shape (n_samples,)
-            Class labels.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        return super().fit(X, y)
+    _weights: NDArray[np.float64] | None = None  # sample weights relative to the largest
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -103,6 +87,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         k = self._count_neighbors(self.n_neighbors if n_neighbors is None else n_neighbors)
         X = self._number_columns(X)
         index = widen_index(self._index, X.shape[1])
+        groups = self._exclude_weightless(np.arange(len(self._codes)))
         neighbors = np.empty((X.shape[0], k), np.int32)
         distances = np.empty((X.shape[0], k))
 
@@ -110,7 +95,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             block = slice(first, first + BLOCK_SIZE)
             query_groups = None if excluded is None else excluded[block]
             neighbors[block], distances[block] = query_index(
-                index, X[block], k, query_groups=query_groups
+                index, X[block], k, query_groups=query_groups, groups=groups
             )
 
         self._run_blocks(find, X.shape[0])
@@ -200,13 +185,12 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         is_loo: bool,
         n_skipped: int = 0,
     ) -> NDArray[np.float64]:
-        """Predict queries from training samples that are not in the query's group.
-
-        Queries without neighbors get the class frequencies of these samples. The nearest
-        `n_skipped` neighbors are ignored.
-        """
+        """Predict queries from training samples that are not in the query's group."""
+        # Queries without neighbors get the class frequencies of these samples. The nearest
+        # `n_skipped` neighbors are ignored.
         X = self._number_columns(X)
         index = widen_index(self._index, X.shape[1])
+        groups = self._exclude_weightless(groups)
         n_neighbors = self._count_neighbors(self.n_neighbors)
         n_found = self._count_neighbors(n_neighbors + n_skipped)
         n_skipped = min(n_skipped, n_found - 1)
@@ -232,29 +216,21 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     def _make_vote_function(
         self, n_neighbors: int, n_threads: int, n_columns: int, *, is_loo: bool
     ) -> VoteFunction:
-        """Return the function that predicts a block of queries from their neighbors.
-
-        Parameters
-        ----------
-        n_neighbors : int
-            Number of neighbors of each query.
-        n_threads : int
-            Number of threads that call the function at the same time.
-        n_columns : int
-            Number of columns of the queries, which `_number_columns` returns.
-        is_loo : bool
-            Whether the queries are training samples (leave-one-out predictions).
-
-        Returns
-        -------
-        callable
-            A `VoteFunction`. It may leave zeros for queries without neighbors.
-        """
+        """Return the function that predicts a block of queries from their neighbors."""
+        # `n_threads` threads call the function at the same time. It may leave zeros for queries
+        # without neighbors.
 
     def _class_frequencies(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the class frequencies of the training samples in a mask."""
-        counts = np.bincount(self._codes[mask], minlength=len(self.classes_))
+        """Return the weighted class frequencies of the training samples in a mask."""
+        weights = None if self._weights is None else self._weights[mask]
+        if weights is not None and not weights.any():
+            weights = None  # of samples without weight, unweighted frequencies are all there is
+        counts = np.bincount(self._codes[mask], weights, len(self.classes_))
         return np.asarray(counts / counts.sum())
+
+    def _exclude_weightless(self, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the groups of the training samples, -1 for samples that are never neighbors."""
+        return groups if self._weights is None else np.where(self._weights > 0, groups, -1)
 
     def _run_blocks(self, function: Callable[[int], None], n_queries: int) -> None:
         """Call a function with the index of the first query of each block, in threads."""
@@ -284,6 +260,8 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             self._indptr, self._indices, self._data, self._codes = check_labelled_csr(
                 *arrays, self.n_features_in_, len(self.classes_)
             )
+            if self._weights is not None:
+                self._weights = check_sample_weight(self._weights, self._codes)
             self._prepare()
 
 

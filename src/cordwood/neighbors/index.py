@@ -20,31 +20,17 @@ _KEYS_PER_NEIGHBOR = 4
 
 
 class CosineIndex(NamedTuple):
-    """Inverted index of samples of unit length; frequent features are dense columns.
+    """Inverted index of samples of unit length; frequent features are dense columns."""
 
-    Parameters
-    ----------
-    idf : float64 array of shape (n_features,)
-        Factors of the features before samples are scaled to unit length.
-    log_counts : bool
-        Whether a value tf is replaced by 1 + ln tf.
-    start : uint64 array of shape (n_features + 1,)
-        Start of the posting list of each feature.
-    posting, weight : uint32 and float32 arrays
-        Posting lists: samples that contain a feature, and their values.
-    dense_row : int32 array of shape (n_features,)
-        Row of `dense` that holds a feature; -1 if the feature has a posting list.
-    dense : float32 array of shape (n_dense_features, n_samples)
-        Values of frequent features.
-    """
-
+    # (n_features,): factors of the features before samples are scaled to unit length.
     idf: NDArray[np.float64]
-    log_counts: bool
-    start: NDArray[np.uint64]
-    posting: NDArray[np.uint32]
+    log_counts: bool  # whether a value tf is replaced by 1 + ln tf
+    start: NDArray[np.uint64]  # (n_features + 1,): start of the posting list of each feature
+    posting: NDArray[np.uint32]  # posting lists: samples that contain a feature, and their values
     weight: NDArray[np.float32]
+    # (n_features,): row of `dense` that holds a feature; -1 if the feature has a posting list.
     dense_row: NDArray[np.int32]
-    dense: NDArray[np.float32]
+    dense: NDArray[np.float32]  # (n_dense_features, n_samples): values of frequent features
 
     @property
     def n_samples(self) -> int:
@@ -82,19 +68,6 @@ def choose_metric(X: sp.csr_matrix) -> str:
 def build_index(X: sp.csr_matrix, metric: str) -> Index:
     """Build an index of samples.
 
-    Parameters
-    ----------
-    X : CSR matrix of float32 of shape (n_samples, n_features)
-        Samples in canonical format without stored zeros.
-    metric : {"tfidf_cosine", "cosine", "euclidean"}
-        "tfidf_cosine" is the cosine of (1 + ln tf) * ln(n_samples / df), for counts tf.
-
-    Returns
-    -------
-    CosineIndex or EuclideanIndex
-
-    Examples
-    --------
     >>> X = sp.csr_matrix(np.array([[1, 2, 0], [0, 0, 5], [3, 0, 0]], np.float32))
     >>> neighbors, distances = query_index(build_index(X, "cosine"), X, 2)
     >>> neighbors
@@ -147,38 +120,20 @@ def widen_index(index: Index, n_features: int) -> Index:
 
 def query_index(
     index: Index,
-    X: sp.csr_matrix,
+    X: sp.csr_matrix,  # (n_queries, n_features)
     n_neighbors: int,
     *,
-    query_groups: NDArray[np.int64] | None = None,
-    groups: NDArray[np.int64] | None = None,
+    query_groups: NDArray[np.int64] | None = None,  # (n_queries,)
+    groups: NDArray[np.int64] | None = None,  # (n_samples,)
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Find the exact nearest neighbors of queries, independently of the other queries.
+    """Find the indices and distances of the exact nearest neighbors, the nearest first.
 
-    With a cosine metric, only samples with a cosine above 1e-6 are neighbors. Samples at the same
-    distance, in single precision, are ordered by index.
-
-    Parameters
-    ----------
-    index : CosineIndex or EuclideanIndex
-        Index of the training samples.
-    X : CSR matrix of float32 of shape (n_queries, n_features)
-        Queries in canonical format without stored zeros.
-    n_neighbors : int
-        Number of neighbors, at most the number of indexed samples.
-    query_groups : int64 array of shape (n_queries,), optional
-        Groups of the queries; indexed samples of the same group are excluded.
-    groups : int64 array of shape (n_samples,), optional
-        Groups of the indexed samples; by default their indices, so that `query_groups` contains
-        the index of one sample to exclude for each query.
-
-    Returns
-    -------
-    neighbors : int32 array of shape (n_queries, n_neighbors)
-        Indices of the neighbors, the nearest first; -1 if there are fewer neighbors.
-    distances : float64 array of shape (n_queries, n_neighbors)
-        Euclidean distance, or one minus the cosine; infinity if there are fewer neighbors.
+    Where there are fewer neighbors, the index is -1 and the distance infinite.
     """
+    # Neighbors do not depend on the other queries. With a cosine metric, only samples with a cosine
+    # above 1e-6 are neighbors. Samples at the same distance, in single precision, are ordered by
+    # index. Samples of the query's group, and of the group -1, are excluded; by default, the group
+    # of a sample is its index.
     n_queries, n_features = X.shape
     if query_groups is None:
         query_groups = np.full(n_queries, -1, np.int64)

@@ -72,6 +72,11 @@ class NeighborsClassifier(BaseNeighborsClassifier):
     where n is the number of training samples and df the number of those that contain the feature.
     Samples at the same distance are ordered by their index in the training set.
 
+    A sample weight multiplies the vote of a sample, and its share of the class frequencies. Samples
+    of weight zero are never neighbors, but count in n and df. Weights do not change which samples
+    are the nearest, so a sample of weight two is not the same as two samples, which take two of
+    the `n_neighbors` places.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -115,6 +120,8 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         codes: NDArray[np.uint32],
         weights: NDArray[np.float64],
     ) -> None:
+        # Only the ratios of weights matter, and scaled ones cannot make a vote overflow.
+        self._weights = None if (weights == 1).all() else weights / weights.max()
         self._store(X, codes)
 
     def _make_vote_function(
@@ -130,19 +137,23 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         ) -> None:
             n_queries, n_classes = proba.shape
             cells = np.arange(n_queries)[:, None] * n_classes + self._codes[neighbors]
-            weights = self._vote_weights(distances)
+            weights = self._vote_weights(neighbors, distances)
             votes = np.bincount(cells.ravel(), weights.ravel(), proba.size).reshape(proba.shape)
             has_neighbors = neighbors[:, :1] >= 0
             np.divide(votes, votes.sum(axis=1, keepdims=True), out=proba, where=has_neighbors)
 
         return vote
 
-    def _vote_weights(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _vote_weights(
+        self, neighbors: NDArray[np.int32], distances: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Return the weights of the neighbors' votes; zero where the distance is infinite."""
         exists = np.isfinite(distances)
         if self.weights == "uniform":
-            return exists.astype(np.float64)
-        is_duplicate = distances <= _MAX_DUPLICATE_DISTANCE[self.metric_]
-        with np.errstate(divide="ignore"):
-            inverse = np.where(exists, 1 / distances, 0.0)
-        return np.where(is_duplicate.any(axis=1, keepdims=True), is_duplicate, inverse)
+            votes = exists.astype(np.float64)
+        else:
+            is_duplicate = distances <= _MAX_DUPLICATE_DISTANCE[self.metric_]
+            with np.errstate(divide="ignore"):
+                inverse = np.where(exists, 1 / distances, 0.0)
+            votes = np.where(is_duplicate.any(axis=1, keepdims=True), is_duplicate, inverse)
+        return votes if self._weights is None else votes * self._weights[neighbors]

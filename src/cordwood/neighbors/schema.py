@@ -69,11 +69,13 @@ SAMPLES = {
     "_data": Array("float32", "n_entries"),
     "_codes": Array("uint32", "n_samples"),
 }
+# Relative to the largest weight.
+_WEIGHTS = Array("float64", "n_samples", low=0, high=1, nullable=True)
 
 SCHEMAS = (
     Schema(
         cls=NeighborsClassifier,
-        fitted=SAMPLES,
+        fitted={**SAMPLES, "_weights": _WEIGHTS},
         check=check_samples,
         finish=lambda model: model._prepare(),
     ),

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from cordwood._base.sklearn_private import take_rows
+from cordwood._base.sklearn_private import FitTask, take_rows
 from cordwood.oof.folds import Fold
 from cordwood.oof.proba import align_columns, predict_proba
 from cordwood.oof.sources import choose_oof_source, oob_or_loo_proba, supports_oob
-from cordwood.oof.tasks import FitCallbacks, Task, run_tasks
+from cordwood.oof.tasks import Task, report_tasks, run_tasks
 
 
 class TrainingSet(NamedTuple):
@@ -61,9 +61,12 @@ def fit_all_with_oof(
     n_jobs: int | None,
     target: Target = ONE_LABEL,
     cache: Callable[..., Any] = lambda function: function,
-    callbacks: FitCallbacks | None = None,
+    task: FitTask | None = None,
 ) -> FittedEstimators:
-    """Fit a clone of each estimator on all samples and compute its out-of-fold probabilities."""
+    """Fit a clone of each estimator on all samples and compute its out-of-fold probabilities.
+
+    The fits are reported to the callbacks of `task`.
+    """
     y, groups, classes, folds = data
     names, estimators = zip(*named_estimators, strict=True)
     fit, own_oof, predict = map(cache, (fit_estimator, target.own_oof, predict_fold))
@@ -97,9 +100,8 @@ def fit_all_with_oof(
         for i, number, fold in refits
     ]
     # Full fits and fold fits are submitted together, to keep all threads busy.
-    callbacks = FitCallbacks(None, 1) if callbacks is None else callbacks
-    with callbacks.track("fit-base-estimators", [*full_fits, *fold_fits]) as tasks:
-        timed = [task._replace(run=partial(_time, task.run)) for task in tasks]
+    with report_tasks(task, "fit-base-estimators", [*full_fits, *fold_fits]) as tasks:
+        timed = [each._replace(run=partial(_time, each.run)) for each in tasks]
         results = run_tasks(timed, n_jobs)
     fitted, fit_times = map(list, zip(*results[: len(full_fits)], strict=True))
     shape = (len(y), len(classes))

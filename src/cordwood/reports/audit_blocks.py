@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from cordwood._base.wording import count, shorten_line
 from cordwood.audit.suspects import DEFINITIONS, Suspect
 from cordwood.reports.blocks import (
     Block,
@@ -16,8 +17,6 @@ from cordwood.reports.blocks import (
     percent,
 )
 from cordwood.reports.dataset_summary import AuditSummary, FindingSummary
-from cordwood.reports.svg import shorten
-from cordwood.reports.wording import count
 
 _MIN_ACCURACY = 0.7
 _MAX_EXAMPLE = 140
@@ -108,7 +107,7 @@ def _describe_first(suspects: Sequence[Suspect]) -> str:
     if not suspects:
         return ""
     first = suspects[0]
-    return f"{first.id} ({first.label}): {shorten(first.reason, _MAX_EXAMPLE)}"
+    return f"{first.id} ({first.label}): {shorten_line(first.reason, _MAX_EXAMPLE, '…')}"
 
 
 def suspicious_blocks(audit: AuditSummary | None) -> list[Block]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cordwood._base.wording import shorten_line
 from cordwood.reports.label_placement import Box, place_labels, spread_labels
 from cordwood.reports.svg import (
     FONT_SIZE,
@@ -18,7 +19,6 @@ from cordwood.reports.svg import (
     linear_ticks,
     log_scale,
     log_ticks,
-    shorten,
     text_width,
 )
 
@@ -117,7 +117,7 @@ def interval_chart(
     With `has_values`, the numbers are written at the end of each row, for intervals that are too
     short to be seen.
     """
-    names = {name: shorten(name, _MAX_LABEL) for name in rows}
+    names = {name: shorten_line(name, _MAX_LABEL, "…") for name in rows}
     # Bold letters are wider.
     left = min(max(map(text_width, names.values())) * (1.08 if strong else 1) + 14, 210)
     texts = [f"{row.value:.1f} ({row.low:.1f} to {row.high:.1f})" for row in rows.values()]
@@ -166,7 +166,7 @@ def line_chart(
 
     Each line may have a second one of the same name in `dashed`, which is drawn thin and dashed.
     """
-    names = {name: shorten(name, _MAX_LINE_LABEL) for name in series}
+    names = {name: shorten_line(name, _MAX_LINE_LABEL, "…") for name in series}
     labelled = len(series) > 1
     right = min(max(map(text_width, names.values())) + 30, _MAX_RIGHT) if labelled else 16
     plot_height = max(190.0, 15.0 * len(series)) if labelled else 190.0
@@ -225,7 +225,7 @@ def time_chart(points: Mapping[str, TimedScore], *, title: str, x_label: str, y_
         + [(x(p.seconds), y(p.score))]
     ]
     drawing.path(steps, "front")
-    names = {name: shorten(name, _MAX_LABEL) for name in points}
+    names = {name: shorten_line(name, _MAX_LABEL, "…") for name in points}
     # Pixels grow downwards, so that boxes are placed with negated heights.
     boxes = place_labels(
         [(x(p.seconds), -y(p.score)) for p in points.values()],
@@ -276,7 +276,7 @@ def critical_difference_chart(
     order = sorted(ranks, key=ranks.__getitem__)
     half = math.ceil(n / 2)
     axis, bars = 58.0, 14.0 * len(groups) + 8
-    labels = {name: f"{shorten(name, _MAX_LABEL)} ({ranks[name]:.2f})" for name in order}
+    labels = {name: f"{shorten_line(name, _MAX_LABEL, '…')} ({ranks[name]:.2f})" for name in order}
     margin = max(map(text_width, labels.values())) + 24
     width = max(WIDTH, 2 * margin + 200)
     height = axis + bars + 20 * max(half, n - half) + 10

@@ -10,8 +10,9 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from cordwood._base.wording import shorten_line
 from cordwood.reports.blocks import Chart, Page
-from cordwood.reports.svg import printable, shorten
+from cordwood.reports.svg import printable
 
 # Of single figures, in pixels of the chart.
 _MARGIN, _TITLE_HEIGHT, _TITLE_LETTER = 12.0, 36.0, 8.5
@@ -44,7 +45,7 @@ def render_svg(chart: Chart) -> str:
     found = re.match(r'<svg viewBox="0 0 (\S+) (\S+)"', chart.svg)
     assert found is not None
     width, height = float(found[1]) + 2 * _MARGIN, float(found[2]) + _TITLE_HEIGHT + _MARGIN
-    title = escape(printable(shorten(chart.title, int(width / _TITLE_LETTER))))
+    title = escape(printable(shorten_line(chart.title, int(width / _TITLE_LETTER), "…")))
     # The chart keeps its place: title and margins have negative coordinates.
     inner = chart.svg.replace("<svg ", f'<svg width="{found[1]}" height="{found[2]}" ', 1)
     return f"""<?xml version="1.0" encoding="utf-8"?>

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator
 
+from cordwood._base.wording import count
 from cordwood.reports.markdown_page import escape_markdown
 from cordwood.reports.model_records import ModelSummary
 from cordwood.reports.next_steps import list_next_steps
 from cordwood.reports.svg import printable
-from cordwood.reports.wording import count
 
 _METRICS = {"accuracy": ("accuracy", "accuracy"), "macro_f1": ("f1", "macro F1")}
 _MAX_CLASSES = 50

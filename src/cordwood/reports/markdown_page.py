@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from cordwood._base.wording import shorten_line
 from cordwood.reports.blocks import (
     Block,
     Chart,
@@ -18,7 +19,7 @@ from cordwood.reports.blocks import (
     Tiles,
     WordLists,
 )
-from cordwood.reports.svg import printable, shorten
+from cordwood.reports.svg import printable
 
 _MAX_TEXT = 300
 
@@ -67,7 +68,7 @@ def _render(block: Block) -> Iterator[str]:
             yield f"**{_text(block.title)}**"
             yield "\n".join(
                 f"- {'; '.join(f'{n}: {v}' for n, v in map(_pair, item.facts.items()))}: "
-                f"{_text(shorten(''.join(text for text, _ in item.segments), _MAX_TEXT))}"
+                f"{_text(shorten_line(''.join(text for text, _ in item.segments), _MAX_TEXT, '…'))}"
                 for item in block.items
             )
         case Fold():

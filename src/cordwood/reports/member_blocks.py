@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from cordwood._base.wording import format_seconds
 from cordwood.reports.blocks import (
     MISSING,
     Block,
@@ -13,7 +14,6 @@ from cordwood.reports.blocks import (
     TableColumn,
 )
 from cordwood.reports.model_records import MemberSummary, StackSummary
-from cordwood.reports.wording import format_seconds
 
 _OOF_SOURCES = {
     "oob": "out-of-bag",

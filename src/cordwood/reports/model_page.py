@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 
+from cordwood._base.wording import count, join_names
 from cordwood.reports.audit_blocks import training_data_blocks
 from cordwood.reports.blocks import (
     MISSING,
@@ -30,7 +31,6 @@ from cordwood.reports.member_blocks import member_blocks
 from cordwood.reports.model_records import ModelSummary, ScoreSummary
 from cordwood.reports.next_steps import list_next_steps
 from cordwood.reports.sample_blocks import explained_blocks, suspect_blocks, word_blocks
-from cordwood.reports.wording import count, join_names
 
 _SOURCES = {
     "oof": "out-of-fold predictions of the training samples: each sample was predicted without "

@@ -196,16 +196,6 @@ def text_width(text: str) -> float:
     return FONT_SIZE * (0.58 * (len(text) - wide) + wide)
 
 
-def shorten(text: str, length: int) -> str:
-    """Put a text on one line of at most `length` characters.
-
-    >>> shorten("a  long name", 8)
-    'a long …'
-    """
-    text = " ".join(text.split())
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
 def printable(text: str) -> str:
     """Replace characters that neither HTML nor XML may contain.
 

@@ -7,22 +7,14 @@ from cordwood.rules.records import RuleSet
 
 
 class Rule(NamedTuple):
-    """One rule.
+    """One rule."""
 
-    Parameters
-    ----------
-    feature : str or int
-        Name of the feature, or its index if names are unknown; "(always)" if both votes are equal.
-    present, absent : float
-        Vote if the feature is present or absent: positive for the class, negative against it.
-    weight : float
-        Factor of the votes.
-    """
-
+    # Name of the feature, or its index if names are unknown; "(always)" if both votes are equal.
     feature: Any
+    # Vote if the feature is present or absent: positive for the class, negative against it.
     present: float
     absent: float
-    weight: float
+    weight: float  # factor of the votes
 
 
 def list_rules(rules: RuleSet, feature_names: Sequence[str] | None) -> list[Rule]:
@@ -32,16 +24,7 @@ def list_rules(rules: RuleSet, feature_names: Sequence[str] | None) -> list[Rule
 
 
 def format_rules(label: Any, rules: list[Rule]) -> str:
-    """Format rules as a table, in decreasing order of their influence.
-
-    Examples
-    --------
-    >>> print(format_rules("metal", [Rule("mine", 0.5, -0.25, 0.2), Rule("gold", 1.0, -0.5, 0.8)]))
-    metal: 2 rules
-      feature   present    absent    weight
-      gold       +1.000    -0.500    0.8000
-      mine       +0.500    -0.250    0.2000
-    """
+    """Format rules as a table, in decreasing order of their influence."""
     ranked = sorted(rules, key=lambda rule: -rule.weight * abs(rule.present - rule.absent))
     width = max(len("feature"), *(len(str(rule.feature)) for rule in ranked))
     lines = [

@@ -13,28 +13,18 @@ from cordwood.rules.records import BinaryProblem, Float64Array
 
 
 class UniqueSamples(NamedTuple):
-    """Unique binarized samples, in a pseudo-random order that depends on the samples alone.
+    """Unique binarized samples, in a pseudo-random order that depends on the samples alone."""
 
-    Parameters
-    ----------
-    present : sparse matrix of shape (n_samples, n_features)
-        Ones where a feature is present in a sample, in CSC format.
-    labels : bool array of shape (n_samples, n_labels)
-        Label indicators.
-    weight : float64 array of shape (n_samples,)
-        Sum of the weights of the duplicates.
-    group : int array of shape (n_samples,)
-        Group of each sample; samples that differ in their labels only are in the same group.
-    columns : int32 array of shape (n_columns,) or None
-        Feature of each column of `present`, if there are too many features for a column each.
-        Features that are present in no sample are all alike, so `columns` contains the first of
-        them only.
-    """
-
+    # (n_samples, n_features): ones where a feature is present in a sample, in CSC format.
     present: sp.csc_matrix
-    labels: NDArray[np.bool_]
-    weight: Float64Array
+    labels: NDArray[np.bool_]  # (n_samples, n_labels): label indicators
+    weight: Float64Array  # (n_samples,): sum of the weights of the duplicates
+    # (n_samples,): group of each sample; samples that differ in their labels only are in the same
+    # group.
     group: NDArray[np.intp]
+    # (n_columns,): feature of each column of `present`, if there are too many features for a column
+    # each. Features that are present in no sample are all alike, so `columns` contains the first of
+    # them only.
     columns: NDArray[np.int32] | None = None
 
     def take(self, mask: NDArray[np.bool_]) -> "UniqueSamples":
@@ -49,13 +39,7 @@ class UniqueSamples(NamedTuple):
 
 
 def binarize(X: Any) -> sp.csr_matrix:
-    """Return float64 ones where `X` is positive, with sorted indices.
-
-    Examples
-    --------
-    >>> binarize(np.array([[2.0, 0.0, -1.0]])).toarray()
-    array([[1., 0., 0.]])
-    """
+    """Return float64 ones where `X` is positive, with sorted indices."""
     present = sp.csr_matrix(to_csr(X) > 0, dtype=np.float64)
     present.sum_duplicates()
     return present
@@ -68,15 +52,6 @@ def merge_duplicates(
 
     The result depends neither on the order of the samples nor on whether duplicates are given as
     weights, so that the fitted model does not depend on them either.
-
-    Parameters
-    ----------
-    present : sparse matrix of shape (n_samples, n_features)
-        Samples from `binarize`.
-    labels : bool array of shape (n_samples, n_labels)
-        Label indicators.
-    weights : float64 array of shape (n_samples,)
-        Sample weights.
     """
     weighted = np.flatnonzero(weights > 0)
     features = memoryview(present.indices.astype("<i8").tobytes())
@@ -121,17 +96,10 @@ def one_vs_rest(samples: UniqueSamples, is_positive: NDArray[np.bool_]) -> Binar
 
 
 def assign_calibration_folds(samples: UniqueSamples, n_folds: int) -> NDArray[np.intp]:
-    """Assign samples to folds, stratified by their rarest label.
-
-    Samples with the same features are in the same fold, whatever their labels: otherwise a
-    classifier is evaluated on samples that it was trained on. The result does not depend on the
-    order of the labels, and for one label not on which of the two classes is positive.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Fold of each sample.
-    """
+    """Assign samples to folds, stratified by their rarest label."""
+    # Samples with the same features are in the same fold, whatever their labels: otherwise a
+    # classifier is evaluated on samples that it was trained on. The result does not depend on the
+    # order of the labels, and for one label not on which of the two classes is positive.
     has_none = ~samples.labels.any(axis=1, keepdims=True)
     strata = np.hstack([samples.labels, has_none])
     n_groups = int(samples.group.max()) + 1

@@ -22,21 +22,12 @@ _SPARSE_UPDATE_RATIO = 8
 
 
 class BoostingResult(NamedTuple):
-    """Result of `boost`.
+    """Result of `boost`."""
 
-    Parameters
-    ----------
-    rules : RuleSet
-        One rule per round.
-    normalizers : float64 array of shape (n_rounds,)
-        Sum of the costs after the update of each round, before normalization (Z).
-    converged : bool
-        Whether boosting stopped because no rule could improve the result.
-    """
-
-    rules: RuleSet
+    rules: RuleSet  # one rule per round
+    # (n_rounds,): sum of the costs after the update of each round, before normalization (Z).
     normalizers: Float64Array
-    converged: bool
+    converged: bool  # whether boosting stopped because no rule could improve the result
 
 
 def boost(
@@ -48,29 +39,11 @@ def boost(
     max_iter: int,
     tol: float,
 ) -> BoostingResult:
-    """Fit rules by AdaUBoost.
-
-    Parameters
-    ----------
-    problem : BinaryProblem
-        Training set.
-    beta : float
-        Initial cost ratio of the positive to the negative class.
-    weak_learner : str
-        One of `cordwood.rules.weak_learners.WEAK_LEARNERS`.
-    update : {"damped", "aggressive"}
-        Update of the costs of the positive class. "damped" divides the votes by `beta`;
-        "aggressive" divides correct votes by `beta` and multiplies wrong votes by it.
-    max_iter : int
-        Maximum number of rounds.
-    tol : float
-        Stop when the votes of the best rule are not larger than this.
-
-    Returns
-    -------
-    BoostingResult
-        At least one rule. A rule that classifies all samples correctly is the last one.
-    """
+    """Fit rules by AdaUBoost."""
+    # There is at least one rule, and a rule that classifies all samples correctly is the last one.
+    # The update "damped" divides the votes of the positive class by `beta`; "aggressive" divides
+    # correct votes by `beta` and multiplies wrong votes by it. Boosting stops when the votes of the
+    # best rule are not larger than `tol`.
     state = CostState(problem, beta)
     found: list[RuleSet] = []
     normalizers: list[float] = []

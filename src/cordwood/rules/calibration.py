@@ -18,19 +18,7 @@ _LOG_BOUNDS = (-7.0, 7.0)
 
 
 def divide_by_temperatures(votes: Float64Array, temperatures: Float64Array) -> Float64Array:
-    """Return the logits of sums of votes.
-
-    Parameters
-    ----------
-    votes : float64 array of shape (n_samples, n_classifiers)
-        Sums of votes.
-    temperatures : float64 array of shape (n_classifiers, 2)
-        Temperatures of negative and of positive sums.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classifiers)
-    """
+    """Return the logits of sums of votes."""
     logits: Float64Array = votes / np.where(votes < 0, temperatures[:, 0], temperatures[:, 1])
     return logits
 
@@ -38,35 +26,10 @@ def divide_by_temperatures(votes: Float64Array, temperatures: Float64Array) -> F
 def fit_signed_temperatures(
     decisions: Float64Array, is_positive: NDArray[np.bool_], weights: Float64Array
 ) -> Float64Array:
-    """Fit one temperature for negative and one for positive decision values.
-
-    Two are needed because with a high cost of missing the rare class, negative decisions are more
-    reliable than positive ones. Both are smoothed by one sample of each class at the mean absolute
-    decision value, which keeps them positive if no sample is misclassified.
-
-    Parameters
-    ----------
-    decisions : float64 array of shape (n_samples,)
-        Decision values of held-out samples.
-    is_positive : bool array of shape (n_samples,)
-        Whether a sample is of the positive class.
-    weights : float64 array of shape (n_samples,)
-        Sample weights.
-
-    Returns
-    -------
-    ndarray of shape (2,)
-        Temperatures of negative and of positive decision values.
-
-    Examples
-    --------
-    >>> from scipy.special import expit
-    >>> decisions = np.repeat([-1.0, 1.0], [90, 10])
-    >>> is_positive = np.arange(100) >= 95
-    >>> temperatures = fit_signed_temperatures(decisions, is_positive, np.ones(100))
-    >>> expit([-1, 1] / temperatures).round(3)  # smoothed: 1 of 92, and 6 of 12
-    array([0.011, 0.5  ])
-    """
+    """Fit one temperature for negative and one for positive decision values."""
+    # Two are needed because with a high cost of missing the rare class, negative decisions are more
+    # reliable than positive ones. Both are smoothed by one sample of each class at the mean
+    # absolute decision value, which keeps them positive if no sample is misclassified.
     margins = np.where(is_positive, decisions, -decisions)
     default_scale = float(np.sqrt(np.square(decisions).mean())) if decisions.size else 0.0
     return np.array(
@@ -80,48 +43,16 @@ def fit_signed_temperatures(
 def fit_multiclass_temperatures(
     votes: Float64Array, columns: NDArray[np.intp], weights: Float64Array
 ) -> Float64Array:
-    r"""Fit the temperatures of one-vs-rest classifiers by multinomial logistic regression.
-
-    One-vs-rest classifiers are not on one scale: the votes of a rare class may be ten times those
-    of a frequent one. Vector scaling [1]_, with a temperature per class and sign, puts them on one.
-
-    Parameters
-    ----------
-    votes : float64 array of shape (n_samples, n_classes)
-        Sums of votes of held-out samples; NaN for classes that the classifiers of a sample's fold
-        do not know.
-    columns : int array of shape (n_samples,)
-        Column of each sample's class, which must not be NaN.
-    weights : float64 array of shape (n_samples,)
-        Sample weights.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, 2)
-        Temperatures of negative and of positive sums.
-
-    Notes
-    -----
-    The logarithm of the inverse temperature of class k and sign s is :math:`a_s + d_{ks}`. The
-    penalty :math:`\tfrac12 \sum_{ks} d_{ks}^2` is a standard normal prior, so that classes of few
-    samples have the temperatures of all. Labels are smoothed by one sample in total, distributed
-    over all classes, which keeps the temperatures of separable samples positive. There is no
-    intercept: it would shift predictions from rare to frequent classes.
-
-    References
-    ----------
-    .. [1] Guo, Pleiss, Sun, Weinberger (2017). On calibration of modern neural networks. ICML.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> logits = rng.normal(size=(2000, 3))
-    >>> columns = (logits + rng.gumbel(size=(2000, 3))).argmax(axis=1)
-    >>> fit_multiclass_temperatures(logits * [1, 10, 0.1], columns, np.ones(2000)).round(1)
-    array([[ 0.9,  0.9],
-           [10.5,  9.8],
-           [ 0.1,  0.1]])
-    """
+    """Fit the temperatures of one-vs-rest classifiers by multinomial logistic regression."""
+    # One-vs-rest classifiers are not on one scale: the votes of a rare class may be ten times those
+    # of a frequent one. Vector scaling (Guo et al., 2017), with a temperature per class and sign,
+    # puts them on one.
+    # Votes are NaN for classes that the classifiers of a sample's fold do not know.
+    # The logarithm of the inverse temperature of class k and sign s is a_s + d_ks. The penalty 1/2
+    # sum d_ks^2 is a standard normal prior, so that classes of few samples have the temperatures of
+    # all. Labels are smoothed by one sample in total, distributed over all classes, which keeps the
+    # temperatures of separable samples positive. There is no intercept: it would shift predictions
+    # from rare to frequent classes.
     n_classes = votes.shape[1]
     is_known = ~np.isnan(votes)
     known_votes = np.where(is_known, votes, 0.0)

@@ -41,76 +41,37 @@ _VERIFICATION_TOLERANCE = 1e-7
 
 
 class CostBounds(NamedTuple):
-    """Bounds of the costs of the samples, and initial costs.
+    """Bounds of the costs of the samples, and initial costs."""
 
-    Parameters
-    ----------
-    lower, upper, initial : float64 arrays of shape (n_samples,)
-    """
-
-    lower: Float64Array
-    upper: Float64Array
-    initial: Float64Array
+    lower: Float64Array  # (n_samples,)
+    upper: Float64Array  # (n_samples,)
+    initial: Float64Array  # (n_samples,)
 
 
 class LPBoostResult(NamedTuple):
-    """Result of `generate_columns`.
+    """Result of `generate_columns`."""
 
-    Parameters
-    ----------
-    rules : RuleSet
-        Rules of positive weight; weights sum to one, and votes are in [-1, 1].
-    margin : float
-        Soft margin (rho).
-    objective : float
-        The margin minus the penalties of the samples below it.
-    gap : float
-        Upper bound of the improvement that any rules with votes in [-1, 1] could yield.
-    n_iter : int
-        Number of iterations that added rules.
-    converged : bool
-        Whether the weak learner finds no rule whose edge exceeds the value of the linear program
-        by more than the tolerance.
-    stages : list of RuleSet
-        Rules after each iteration, if they were kept.
-    """
-
-    rules: RuleSet
-    margin: float
-    objective: float
-    gap: float
-    n_iter: int
+    rules: RuleSet  # rules of positive weight; weights sum to one, and votes are in [-1, 1]
+    margin: float  # soft margin (rho)
+    objective: float  # the margin minus the penalties of the samples below it
+    gap: float  # upper bound of the improvement that any rules with votes in [-1, 1] could yield
+    n_iter: int  # number of iterations that added rules
+    # Whether the weak learner finds no rule whose edge exceeds the value of the linear program by
+    # more than the tolerance.
     converged: bool
-    stages: list[RuleSet]
+    stages: list[RuleSet]  # rules after each iteration, if they were kept
 
 
 def compute_cost_bounds(
     problem: BinaryProblem, *, beta: float, nu: float, min_cost: float, bound_scaling: str
 ) -> CostBounds:
-    """Compute the bounds of the costs of the samples.
-
-    Parameters
-    ----------
-    problem : BinaryProblem
-        Training set of m samples.
-    beta : float
-        Ratio of the upper bounds of the positive and the negative class.
-    nu : float
-        The upper bound of the negative class is ``1 / (nu * n)`` times the sample weight.
-    min_cost : float
-        The lower bound is ``min_cost / m`` times the sample weight.
-    bound_scaling : {"geometric", "paper"}
-        Definition of n. With "paper" it is m, and the initial costs are equal; the samples of a
-        rare class can then never have enough cost together for a rule that detects them to be
-        better than a constant rule. With "geometric" it is twice the geometric mean of the class
-        sizes, which is m for balanced classes, and the initial costs are proportional to the
-        upper bounds.
-
-    Raises
-    ------
-    ValueError
-        If the upper bounds sum to less than one.
-    """
+    """Compute the bounds of the costs of the samples."""
+    # The upper bound of the negative class is 1 / (nu * n) times the sample weight, that of the
+    # positive class `beta` times as large; the lower bound is min_cost / m for m samples. With
+    # "paper", n is m, and the initial costs are equal; the samples of a rare class can then never
+    # have enough cost together for a rule that detects them to be better than a constant rule. With
+    # "geometric", n is twice the geometric mean of the class sizes, which is m for balanced
+    # classes, and the initial costs are proportional to the upper bounds.
     fraction = problem.weight / problem.total_weight
     positive = float(fraction[: problem.n_positive].sum())
     scaling = 1.0 if bound_scaling == "paper" else 2.0 * np.sqrt(positive * (1.0 - positive))
@@ -138,28 +99,9 @@ def generate_columns(
     tol: float,
     keep_stages: bool = False,
 ) -> LPBoostResult:
-    """Fit a combination of rules of maximum soft margin.
-
-    Parameters
-    ----------
-    problem : BinaryProblem
-        Training set.
-    bounds : CostBounds
-        Bounds of the costs of the samples.
-    beta : float
-        Cost ratio in the weak learners "real.u" and "disc.u".
-    weak_learner : str
-        One of `cordwood.rules.weak_learners.WEAK_LEARNERS`.
-    columns_per_iter : int
-        Maximum number of rules that an iteration adds.
-    max_iter : int
-        Maximum number of iterations.
-    tol : float
-        Stop when the weak learner finds no rule whose edge exceeds the value of the linear program
-        by more than this.
-    keep_stages : bool
-        Whether to keep the rules after each iteration.
-    """
+    """Fit a combination of rules of maximum soft margin."""
+    # It ends when the weak learner finds no rule whose edge exceeds the value of the linear program
+    # by more than `tol`.
     pricing = _Pricing(problem, beta, weak_learner)
     candidates, _ = pricing.score(bounds.initial)
     chosen = _best_features(candidates.loss, columns_per_iter)

@@ -39,34 +39,15 @@ _N_FIXED_CONSTRAINTS = 2
 
 
 class LPSolution(NamedTuple):
-    """Solution of the linear program.
+    """Solution of the linear program."""
 
-    Parameters
-    ----------
-    costs : float64 array of shape (n_samples,)
-        Costs of the samples, which sum to one.
-    value : float
-        Largest edge of the rules under these costs (g).
-    weights : float64 array of shape (n_rules,)
-        Weights of the rules, which sum to one.
-    """
-
-    costs: Float64Array
-    value: float
-    weights: Float64Array
+    costs: Float64Array  # (n_samples,): costs of the samples, which sum to one
+    value: float  # largest edge of the rules under these costs (g)
+    weights: Float64Array  # (n_rules,): weights of the rules, which sum to one
 
 
 class MasterLP:
-    """Linear program to which rules can be added.
-
-    Parameters
-    ----------
-    problem : BinaryProblem
-        Training set.
-    lower, upper : float64 arrays of shape (n_samples,)
-        Bounds of the costs. The lower bounds must sum to at most one, the upper bounds to at least
-        one.
-    """
+    """Linear program to which rules can be added; the bounds must allow costs that sum to one."""
 
     def __init__(self, problem: BinaryProblem, lower: Float64Array, upper: Float64Array) -> None:
         self.problem, self.lower, self.upper = problem, lower, upper
@@ -140,29 +121,12 @@ def soft_margin(
 ) -> tuple[float, float]:
     """Compute the soft margin and the primal objective of a combination of rules.
 
-    The objective is the smallest cost-weighted mean of the margins over all costs within the
-    bounds: the samples with the smallest margins get the largest costs. It is found by sorting,
-    so it certifies a solution independently of the solver.
-
-    Parameters
-    ----------
-    margins : float64 array of shape (n_samples,)
-        Votes times sign, positive for correctly classified samples.
-    lower, upper : float64 arrays of shape (n_samples,)
-        Bounds of the costs.
-
-    Returns
-    -------
-    margin : float
-        Soft margin (rho), the largest margin of a sample whose cost is above its lower bound.
-    objective : float
-        The margin minus the penalties of the samples below it.
-
-    Examples
-    --------
-    >>> soft_margin(np.array([-1.0, 0.5, 1.0]), np.zeros(3), np.full(3, 0.5))
-    (0.5, -0.25)
+    The soft margin (rho) is the largest margin of a sample whose cost is above its lower bound; the
+    objective is the margin minus the penalties of the samples below it.
     """
+    # The objective is the smallest cost-weighted mean of the margins over all costs within the
+    # bounds: the samples with the smallest margins get the largest costs. It is found by sorting,
+    # so it certifies a solution independently of the solver.
     order = np.argsort(margins, kind="stable")
     capacity = np.cumsum((upper - lower)[order])
     remaining = 1.0 - lower.sum()

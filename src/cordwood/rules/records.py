@@ -15,19 +15,13 @@ class BinaryProblem(NamedTuple):
     """Binarized samples of two classes, the positive class first.
 
     The positive class is the one with the higher misclassification cost.
-
-    Parameters
-    ----------
-    positive : sparse matrix of shape (n_features, n_positive)
-        Ones where a feature is present in a sample, in CSR format, one row per feature.
-    negative : sparse matrix of shape (n_features, n_negative)
-        The same for the negative class.
-    weight : float64 array of shape (n_positive + n_negative,)
-        Sample weights: the number of duplicates of each sample.
     """
 
+    # (n_features, n_positive): ones where a feature is present in a sample, in CSR format, one row
+    # per feature.
     positive: sp.csr_matrix
-    negative: sp.csr_matrix
+    negative: sp.csr_matrix  # (n_features, n_negative): the same for the negative class
+    # (n_positive + n_negative,): sample weights: the number of duplicates of each sample.
     weight: Float64Array
 
     @property
@@ -55,24 +49,12 @@ class BinaryProblem(NamedTuple):
 
 
 class RuleSet(NamedTuple):
-    """Arrays of rules, each of which votes by the presence of one feature.
+    """Arrays of rules, each of which votes by the presence of one feature."""
 
-    Parameters
-    ----------
-    feature : int32 array of shape (n_rules,)
-        Index of the feature.
-    present : float64 array of shape (n_rules,)
-        Vote if the feature is present.
-    absent : float64 array of shape (n_rules,)
-        Vote if the feature is absent.
-    weight : float64 array of shape (n_rules,)
-        Factor of both votes.
-    """
-
-    feature: NDArray[np.int32]
-    present: Float64Array
-    absent: Float64Array
-    weight: Float64Array
+    feature: NDArray[np.int32]  # (n_rules,): index of the feature
+    present: Float64Array  # (n_rules,): vote if the feature is present
+    absent: Float64Array  # (n_rules,): vote if the feature is absent
+    weight: Float64Array  # (n_rules,): factor of both votes
 
     def take(self, indices: Any) -> "RuleSet":
         """Return the rules in a mask, an array of indices or a slice."""
@@ -93,13 +75,7 @@ def concatenate_rules(parts: list[RuleSet]) -> RuleSet:
 
 
 def make_constant_rule(vote: float) -> RuleSet:
-    """Return one rule that casts the same vote for every sample.
-
-    Examples
-    --------
-    >>> make_constant_rule(-1.0).absent
-    array([-1.])
-    """
+    """Return one rule that casts the same vote for every sample."""
     votes = np.array([vote])
     return RuleSet(np.zeros(1, np.int32), votes, votes.copy(), np.ones(1))
 
@@ -124,19 +100,7 @@ def check_rules(rules: RuleSet, n_features: int) -> RuleSet:
 
 
 def sum_votes(rule_sets: list[RuleSet], present: Any) -> Float64Array:
-    """Sum the weighted votes of several sets of rules.
-
-    Parameters
-    ----------
-    rule_sets : list of RuleSet
-        One set per binary classifier.
-    present : sparse matrix of shape (n_samples, n_features)
-        Ones where a feature is present in a sample.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_rule_sets)
-    """
+    """Sum the weighted votes of several sets of rules."""
     lengths = [len(rules.feature) for rules in rule_sets]
     rules, column = concatenate_rules(rule_sets), np.repeat(np.arange(len(rule_sets)), lengths)
     feature: NDArray[Any] = rules.feature

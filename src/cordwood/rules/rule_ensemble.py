@@ -61,30 +61,14 @@ _COSTS = Constraint(
 
 
 class BinaryRules(NamedTuple):
-    """Rules of a binary classifier, and diagnostics of its fit.
+    """Rules of a binary classifier, and diagnostics of its fit."""
 
-    Parameters
-    ----------
-    rules : RuleSet
-        Fitted rules.
-    n_iter : int
-        Number of iterations.
-    converged : bool
-        Whether the algorithm converged before its maximum number of iterations.
-    stages : list of RuleSet
-        Rules after each iteration; empty if they were not kept.
-    margin : float
-        Soft margin, in LPUBoost only.
-    gap : float
-        Duality gap, in LPUBoost only.
-    """
-
-    rules: RuleSet
-    n_iter: int
-    converged: bool
-    stages: list[RuleSet]
-    margin: float = np.nan
-    gap: float = np.nan
+    rules: RuleSet  # fitted rules
+    n_iter: int  # number of iterations
+    converged: bool  # whether the algorithm converged before its maximum number of iterations
+    stages: list[RuleSet]  # rules after each iteration; empty if they were not kept
+    margin: float = np.nan  # soft margin, in LPUBoost only
+    gap: float = np.nan  # duality gap, in LPUBoost only
 
 
 class _FittedFold(NamedTuple):
@@ -467,12 +451,10 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
 def _sum_held_out_votes(
     samples: UniqueSamples, classifiers: list[BinaryRules], fitted_folds: list[_FittedFold]
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the sums of votes of the fitted classifiers, and those of held-out samples.
-
-    Sums of held-out samples are NaN where the training samples of the fold have one class.
-    Classifiers of fewer samples have larger sums of votes, so those of a fold are scaled to
-    the root mean square of the fitted classifiers, over all samples.
-    """
+    """Return the sums of votes of the fitted classifiers, and those of held-out samples."""
+    # Sums of held-out samples are NaN where the training samples of the fold have one class.
+    # Classifiers of fewer samples have larger sums of votes, so those of a fold are scaled to the
+    # root mean square of the fitted classifiers, over all samples.
     present = samples.present.tocsr()
     fitted_votes = _sum_votes_rounded([classifier.rules for classifier in classifiers], present)
     held_out_votes = np.full(samples.labels.shape, np.nan)

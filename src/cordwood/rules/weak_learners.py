@@ -42,42 +42,23 @@ _MIN_COST_SUM = 1e-13
 
 
 class CostSums(NamedTuple):
-    """Total costs of the samples of each class in which a feature is present or absent.
+    """Total costs of the samples of each class in which a feature is present or absent."""
 
-    Parameters
-    ----------
-    present_positive, present_negative : float64 arrays of shape (n_features,)
-        Costs of the samples of the positive and negative class that have the feature.
-    absent_positive, absent_negative : float64 arrays of shape (n_features,)
-        Costs of the samples that do not have it.
-    """
-
+    # (n_features,): costs of the samples of the positive and negative class that have the feature.
     present_positive: Float64Array
-    present_negative: Float64Array
-    absent_positive: Float64Array
-    absent_negative: Float64Array
+    present_negative: Float64Array  # (n_features,)
+    absent_positive: Float64Array  # (n_features,): costs of the samples that do not have it
+    absent_negative: Float64Array  # (n_features,)
 
 
 class CandidateRules(NamedTuple):
-    """One rule per feature, with its scores.
+    """One rule per feature, with its scores."""
 
-    Parameters
-    ----------
-    present, absent : float64 arrays of shape (n_features,)
-        Votes if the feature is present or absent.
-    factor : float64 array of shape (n_features,)
-        Factor of the votes in AdaUBoost.
-    loss : float64 array of shape (n_features,)
-        Criterion of the weak learner, to be minimized.
-    edge : float64 array of shape (n_features,)
-        Sum over the samples of cost times vote times sign.
-    """
-
-    present: Float64Array
-    absent: Float64Array
-    factor: Float64Array
-    loss: Float64Array
-    edge: Float64Array
+    present: Float64Array  # (n_features,): votes if the feature is present or absent
+    absent: Float64Array  # (n_features,)
+    factor: Float64Array  # (n_features,): factor of the votes in AdaUBoost
+    loss: Float64Array  # (n_features,): criterion of the weak learner, to be minimized
+    edge: Float64Array  # (n_features,): sum over the samples of cost times vote times sign
 
     def take(self, features: list[int], scale: float = 1.0) -> RuleSet:
         """Return the rules of some features, votes times `scale`, weighted by `factor`."""
@@ -117,12 +98,6 @@ def max_edges(sums: CostSums) -> Float64Array:
     """Return the largest edge of each feature, over all votes in [-1, 1].
 
     Each side votes for its class of larger cost with ±1.
-
-    Examples
-    --------
-    >>> sums = CostSums(*np.array([[0.3], [0.1], [0.2], [0.4]]))
-    >>> max_edges(sums).round(6)
-    array([0.4])
     """
     edges: Float64Array = np.abs(sums.present_positive - sums.present_negative) + np.abs(
         sums.absent_positive - sums.absent_negative
@@ -131,26 +106,8 @@ def max_edges(sums: CostSums) -> Float64Array:
 
 
 def score_rules(sums: CostSums, weak_learner: str, beta: float, n_samples: float) -> CandidateRules:
-    """Compute the votes and the scores of one rule per feature.
-
-    Parameters
-    ----------
-    sums : CostSums
-        Sums of costs that add up to one.
-    weak_learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}
-        Weak learner.
-    beta : float
-        Cost ratio of the positive to the negative class.
-    n_samples : float
-        Number of samples; all odds are smoothed by the mean cost 1 / n_samples.
-
-    Examples
-    --------
-    >>> sums = CostSums(*np.array([[0.4], [0.1], [0.1], [0.4]]))
-    >>> rules = score_rules(sums, "disc.mh", beta=1.0, n_samples=100)
-    >>> rules.present, rules.absent, rules.edge.round(3)
-    (array([1.]), array([-1.]), array([0.6]))
-    """
+    """Compute the votes and the scores of one rule per feature."""
+    # All odds are smoothed by the mean cost 1 / n_samples. Costs add up to one.
     votes, criterion = weak_learner.split(".")
     smoothing = 1.0 / n_samples
     if votes == "real":
@@ -205,12 +162,10 @@ def cost_sensitive_loss(
 def find_factors(
     sums: CostSums, present: Float64Array, absent: Float64Array, beta: float, bound: float
 ) -> Float64Array:
-    """Return the factors of ±1 votes that minimize the cost-sensitive loss, one per feature.
-
-    The loss is convex in the factor, so its derivative, equation (11) of [1]_, has one root. It is
-    found by Newton's method for all features at once, with bisection where a step would leave the
-    bracket. Factors are limited to [-bound, bound].
-    """
+    """Return the factors of ±1 votes that minimize the cost-sensitive loss, one per feature."""
+    # The loss is convex in the factor, so its derivative, equation (11) of [1]_, has one root. It
+    # is found by Newton's method for all features at once, with bisection where a step would leave
+    # the bracket. Factors are limited to [-bound, bound].
     yes, no = present > 0, absent > 0
     correct_positive = np.where(yes, sums.present_positive, 0.0) + np.where(
         no, sums.absent_positive, 0.0

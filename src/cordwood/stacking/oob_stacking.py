@@ -28,6 +28,7 @@ from cordwood._base.param_validation import (
 from cordwood._base.sklearn_private import (
     BaseComposition,
     CallbackSupportMixin,
+    FitTask,
     VisualBlock,
     with_callbacks,
 )
@@ -37,7 +38,7 @@ from cordwood.oof.folds import Fold, choose_n_folds, make_folds
 from cordwood.oof.groups import warn_of_few_groups
 from cordwood.oof.proba import find_stack_method, impute_prior, predict_proba
 from cordwood.oof.routing import is_routing_enabled, select_metadata
-from cordwood.oof.tasks import FitCallbacks, Task, run_tasks
+from cordwood.oof.tasks import Task, run_tasks
 from cordwood.stacking._final_predictions import FinalTrainingSet, assign_final_folds
 from cordwood.stacking._leakage import measure_oof_optimism
 from cordwood.stacking._member_scores import measure_disagreement, score_members
@@ -374,8 +375,7 @@ class OOBStackingClassifier(
         self.classes_, class_codes = np.unique(y, return_inverse=True)
         check_at_least_two_classes(self.classes_)
         routed = self._route_metadata(members, weights, groups, params)
-        callbacks = FitCallbacks(self, max_subtasks=4 if self.check_leakage else 3)
-        callbacks.begin(X, y)
+        task = FitTask.start(self, X, y, None, max_subtasks=4 if self.check_leakage else 3)
         fold_seed, final_seed, leakage_seed, prune_seed = check_random_state(
             self.random_state
         ).randint(np.iinfo(np.int32).max, size=4)
@@ -387,7 +387,7 @@ class OOBStackingClassifier(
             data = TrainingSet(y, groups, self.classes_, folds)
             prior = np.bincount(class_codes, weights, len(self.classes_))
             self._fit_base_estimators(
-                members, X, data, [routed[name] for name, _ in members], prior, callbacks
+                members, X, data, [routed[name] for name, _ in members], prior, task
             )
         self.oof_scores_ = score_members(self._names, self.meta_features_, class_codes)
         self.pruned_: list[str] = []
@@ -395,7 +395,7 @@ class OOBStackingClassifier(
             self._prune(class_codes, weights, int(prune_seed))
         self.oof_disagreement_ = measure_disagreement(self._names, self.meta_features_, class_codes)
         self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
-        with callbacks.task("fit-final-estimator"):
+        with task.subtask("fit-final-estimator"):
             features = self._add_features(self.meta_features_, X)
             self.final_estimator_.fit(features, y, **routed["final_estimator"])
         folds_of_final = assign_final_folds(X, class_codes, groups, int(final_seed))
@@ -406,10 +406,10 @@ class OOBStackingClassifier(
         )
         self.oof_optimism_: dict[str, float] = {}
         if self.check_leakage and not self._is_prefit:
-            with callbacks.task("check-leakage"):
+            with task.subtask("check-leakage"):
                 metadata = params if groups is None else {**params, "groups": groups}
                 self.oof_optimism_ = measure_oof_optimism(self, X, y, metadata, int(leakage_seed))
-        callbacks.end(X, y)
+        task.end()
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -630,11 +630,11 @@ class OOBStackingClassifier(
         data: TrainingSet,
         fit_params: list[dict[str, Any]],
         class_weight: NDArray[Any],
-        callbacks: FitCallbacks,
+        task: FitTask,
     ) -> None:
         """Fit the base estimators on all samples and compute `meta_features_`."""
         cache = check_memory(self.memory).cache
-        with callbacks.task("fit-shared-steps"):
+        with task.subtask("fit-shared-steps"):
             shared = fit_shared_steps([member for _, member in members], X, fit_params, cache)
         fitted, sources, oof_probas, seconds = fit_all_with_oof(
             list(zip(self._names, shared.estimators, strict=True)),
@@ -646,7 +646,7 @@ class OOBStackingClassifier(
             ),
             cache=cache,
             n_jobs=self.n_jobs,
-            callbacks=callbacks,
+            task=task,
         )
         self._set_estimators(
             [

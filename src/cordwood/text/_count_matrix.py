@@ -21,32 +21,10 @@ def count_tokens(
     to_column: Callable[[str], int],
     n_columns: Callable[[], int],
 ) -> sp.csr_matrix:
-    """Count the tokens of each text.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        One row of the result each.
-    tokenize : callable
-        Maps a text to its tokens, with repetitions.
-    to_column : callable
-        Maps a token to its column, or to `UNKNOWN` if it is not counted.
-    n_columns : callable
-        Returns the number of columns; called after the tokens of a block have been looked up,
-        because `to_column` may add columns.
-
-    Returns
-    -------
-    CSR matrix of float32, shape (n_samples, n_columns)
-        May contain duplicate entries, which `remap_columns` and `sum_duplicates` add up.
-
-    Examples
-    --------
-    >>> columns = {"a": 0, "b": 1, "c": UNKNOWN}
-    >>> count_tokens(["a b a", "c"], str.split, columns.__getitem__, lambda: 2).toarray()
-    array([[2., 1.],
-           [0., 0.]], dtype=float32)
-    """
+    """Count the tokens of each text."""
+    # The matrix may contain duplicate entries, which `remap_columns` and `sum_duplicates` add up.
+    # `n_columns` is called after the tokens of a block have been looked up, because `to_column` may
+    # add columns.
     blocks = []
     columns, ends = array("i"), array("q", [0])
     for text in texts:
@@ -71,23 +49,8 @@ def count_tokens(
 def remap_columns(
     counts: sp.csr_matrix, new_column: NDArray[np.integer[Any]], n_columns: int
 ) -> sp.csr_matrix:
-    """Move, merge and drop the columns of a count matrix.
-
-    Parameters
-    ----------
-    counts : CSR matrix
-        As returned by `count_tokens`.
-    new_column : array of int
-        The new column of each old column. Columns with the same new column are added up; a column
-        with `UNKNOWN` is dropped.
-    n_columns : int
-        The new number of columns.
-
-    Returns
-    -------
-    CSR matrix of float32
-        With sorted indices and without duplicate entries.
-    """
+    """Move, merge and drop the columns of a count matrix."""
+    # Columns with the same new column are added up; a column with `UNKNOWN` is dropped.
     remapped = _build_csr(counts.data, new_column[counts.indices], counts.indptr, n_columns)
     remapped.sum_duplicates()
     return remapped

@@ -27,18 +27,6 @@ _HIDDEN_END = {
 def strip_html(text: str) -> str:
     """Remove tags, comments, scripts and style sheets, and replace entities by characters.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Tags are replaced by spaces.
-
-    Examples
-    --------
     >>> strip_html('<p>caf&eacute;&nbsp;&amp; <a href="#">bar</a></p>').split()
     ['café', '&', 'bar']
     """
@@ -67,8 +55,6 @@ def _remove_hidden(text: str) -> str:
 def html_share(texts: Sequence[str]) -> float:
     """Return the share of texts that contain an HTML tag or entity.
 
-    Examples
-    --------
     >>> html_share(["<b>bold</b>", "fish &amp; chips", "1 < 2", "<me@example.org>"])
     0.5
     """

@@ -30,36 +30,23 @@ _PATTERNS_WITHOUT_SPACES = {*TOKEN_PATTERNS, r"\w+", r"\w\w+", r"\S+"}
 class Analyzer:
     """Preprocessing and tokenization of a text.
 
-    Parameters
-    ----------
-    tokenize : callable
-        Maps a text to the list of its tokens, in order and with repetitions.
-    stop_words : frozenset of str
-        Tokens returned by `tokenize` that must not be counted.
-    stemmer : str or None
-        Name of the Snowball algorithm that stems the words of a token.
-    ngram_range : (int, int) or None, default=None
-        Smallest and largest length of the n-grams that are counted. If None, the tokens are
-        counted themselves.
-    char_ngrams : bool, default=False
-        Whether the n-grams are of the characters of each token, instead of consecutive tokens.
-    find_unspaced : callable or None, default=None
-        Maps a text to the sequences of letters of scripts without spaces, whose n-grams are
-        counted in addition to the tokens.
-
-    Examples
-    --------
     >>> analyzer = build_analyzer(VectorizerParams(stop_words=("the",), stemmer="porter"))
     >>> tokens = analyzer.tokenize("The foxes ran")
     >>> tokens, analyzer.to_terms(tokens)
     (['the', 'foxes', 'ran'], [None, 'fox', 'ran'])
     """
 
+    # Maps a text to the list of its tokens, in order and with repetitions.
     tokenize: Callable[[str], list[str]]
-    stop_words: frozenset[str]
-    stemmer: str | None
+    stop_words: frozenset[str]  # tokens returned by `tokenize` that must not be counted
+    stemmer: str | None  # name of the Snowball algorithm that stems the words of a token
+    # Smallest and largest length of the n-grams that are counted. If None, the tokens are counted
+    # themselves.
     ngram_range: tuple[int, int] | None = None
+    # Whether the n-grams are of the characters of each token, instead of consecutive tokens.
     char_ngrams: bool = False
+    # Maps a text to the sequences of letters of scripts without spaces, whose n-grams are counted
+    # in addition to the tokens.
     find_unspaced: Callable[[str], list[str]] | None = None
 
     def to_terms(self, tokens: Iterable[str]) -> list[str | None]:

@@ -38,48 +38,20 @@ class TermCounter(Protocol):
 
 
 class TermCounts(NamedTuple):
-    """Terms found in the training texts, and their counts.
+    """Terms found in the training texts, and their counts."""
 
-    Parameters
-    ----------
-    counts : CSR matrix of float32, shape (n_samples, n_terms)
-        Number of occurrences of each term in each text; terms are in arbitrary order.
-    term_names : callable
-        Maps columns of `counts` to the terms, as strings.
-    make_counter : callable
-        Called with the vocabulary (term to column) and with the new column of each column of
-        `counts` (`UNKNOWN` for terms that are not in the vocabulary). Returns the same
-        `TermCounter` as `build_counter`, without parsing the terms again.
-    """
-
+    # Number of occurrences of each term in each text; terms are in arbitrary order.
     counts: sp.csr_matrix
+    # Maps columns of `counts` to the terms, as strings.
     term_names: Callable[[NDArray[np.intp]], list[str]]
+    # Called with the vocabulary (term to column) and with the new column of each column of `counts`
+    # (`UNKNOWN` for terms that are not in the vocabulary). Returns the same `TermCounter` as
+    # `build_counter`, without parsing the terms again.
     make_counter: Callable[[dict[str, int], NDArray[np.intp]], TermCounter]
 
 
 def count_terms(texts: Sequence[str], analyzer: Analyzer) -> TermCounts:
-    r"""Find all terms of the texts and count them.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The training texts.
-    analyzer : Analyzer
-        Defines the terms of a text.
-
-    Returns
-    -------
-    TermCounts
-
-    Examples
-    --------
-    >>> from cordwood.text.analyzer import build_analyzer
-    >>> from cordwood.text.vectorizer_params import VectorizerParams
-    >>> analyzer = build_analyzer(VectorizerParams(token_pattern=r"\w+", ngram_range=(2, 2)))
-    >>> found = count_terms(["a b a b"], analyzer)
-    >>> found.term_names(np.arange(2)), found.counts.toarray()
-    (['a b', 'b a'], array([[2., 1.]], dtype=float32))
-    """
+    """Find all terms of the texts and count them."""
     if analyzer.char_ngrams and analyzer.ngram_range is not None:
         return _count_char_ngrams(texts, analyzer, analyzer.ngram_range)
     if analyzer.ngram_range is None:

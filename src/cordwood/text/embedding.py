@@ -371,18 +371,7 @@ class EmbeddingVectorizer(
 
 
 def describe_truncation(vectorizer: EmbeddingVectorizer, n_texts: str) -> str:
-    """Return the message that a fitted vectorizer has truncated texts.
-
-    Parameters
-    ----------
-    vectorizer : EmbeddingVectorizer
-    n_texts : str
-        Number of the texts, such as "3" or "3 of 10".
-
-    Returns
-    -------
-    str
-    """
+    """Return the message that a fitted vectorizer has truncated texts."""
     return (
         f"{n_texts} texts are longer than max_tokens={vectorizer.max_tokens}, or than a lower "
         f"limit of encoder {vectorizer.encoder_name_}, and were truncated"

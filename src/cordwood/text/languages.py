@@ -22,18 +22,10 @@ from cordwood.text.token_patterns import build_tokenizer
 
 
 class Language(NamedTuple):
-    """A language.
+    """A language."""
 
-    Parameters
-    ----------
-    name : str
-        English name.
-    stemmer : str, optional
-        Name of the Snowball algorithm; None if there is none.
-    """
-
-    name: str
-    stemmer: str | None = None
+    name: str  # in English
+    stemmer: str | None = None  # name of the Snowball algorithm; None if there is none
 
 
 LANGUAGES: Mapping[str, Language] = MappingProxyType(
@@ -140,33 +132,7 @@ _ALPHABET_POWER = 8
 
 
 def check_language(language: object) -> list[str]:
-    """Return the codes in a language parameter.
-
-    Parameters
-    ----------
-    language : str
-        One or several keys of `LANGUAGES`, joined by "+".
-
-    Returns
-    -------
-    list of str
-        The codes.
-
-    Raises
-    ------
-    CordwoodError
-        If the value is not a string of known codes.
-
-    Examples
-    --------
-    >>> check_language("de+fr")
-    ['de', 'fr']
-    >>> check_language("german")
-    Traceback (most recent call last):
-        ...
-    cordwood.exceptions.CordwoodError: language must be an ISO 639-1 code such as 'de', or several \
-as in 'de+fr'; got 'german', but the code of German is 'de'
-    """
+    """Return the codes in a language parameter."""
     codes = language.split("+") if isinstance(language, str) else [""]
     for code in codes:
         if code not in LANGUAGES:
@@ -193,24 +159,12 @@ def sample_texts(texts: Sequence[str]) -> list[str]:
 def detect_language(texts: Sequence[str]) -> str | None:
     """Detect the languages of a data set.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Texts of the data set. At most 200 of them are examined.
-
-    Returns
-    -------
-    str or None
-        The code of the language, or several codes joined by "+" if each is the language of at
-        least a fifth of the texts, most frequent first. None if no language is detected.
-
-    Examples
-    --------
     >>> detect_language(["Das ist ein Haus und kein Schiff", "Wer ist nicht dieser Meinung?"])
     'de'
     >>> detect_language(["This is not a pen", "これはペンです"])
     'en+ja'
     """
+    # At most 200 texts are examined. A language counts if it is that of at least a fifth of them.
     return _detect_in_sample(tuple(sample_texts(texts)))
 
 

@@ -209,23 +209,7 @@ def _fingerprint(scores: Mapping[str, float]) -> str:
 
 
 def read_lexicon(lexicon: str | os.PathLike[str] | Mapping[Any, Any]) -> dict[str, float] | None:
-    """Read and validate a lexicon.
-
-    Parameters
-    ----------
-    lexicon : "vader", str, path-like or mapping of str to float
-        See `LexiconVectorizer`.
-
-    Returns
-    -------
-    dict of str to float or None
-        Scores by lowercase word, scaled to a largest magnitude of 4; None for "vader".
-
-    Raises
-    ------
-    CordwoodError
-        If the lexicon is not valid or vaderSentiment is not installed.
-    """
+    """Return scores by lowercase word, scaled to a largest magnitude of 4; None for "vader"."""
     if isinstance(lexicon, Mapping):
         return _check_scores(lexicon, "lexicon")
     if lexicon == VADER:

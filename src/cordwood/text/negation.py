@@ -2,23 +2,7 @@
 
 A bag of words has the same features for "good, not bad" and "bad, not good". With marks, the words
 from a negation to the next punctuation have the prefix ``not_``, as in [1]_ and [2]_, so that
-"good" and "not_good" are different terms.
-
-Accuracy / macro-F1 in percent and log loss of the recipe `quick`, alone and with the default
-sentence encoder, means of eight sets of short sentiment texts with three of five folds each
-(``python dev.py bench negation_marking``):
-
-=============  =============  ========  =============  ========
-marks          `quick`        log loss  with ``use``   log loss
-=============  =============  ========  =============  ========
-no             81.7 / 73.4    0.396     85.0 / 80.2    0.338
-yes            82.2 / 74.3    0.387     85.4 / 80.6    0.332
-=============  =============  ========  =============  ========
-
-Scopes of 2 to 6 words were no better for `nbsvm` than the scope up to the next punctuation, whose
-accuracy is 0.4 points higher than that without marks. Shortening of elongated words, splitting of
-hashtags and placeholders for links and user names were tried as well and changed it by at most 0.1
-points. On longer reviews (yelp), marks cost `nbsvm` 0.5 points.
+"good" and "not_good" are different terms. docs/presets.md has the figures.
 
 References
 ----------
@@ -46,24 +30,11 @@ _END_OF_SCOPE = frozenset(".,;:!?")
 def mark_negation(tokens: Sequence[str], unmarked: Collection[str] = ()) -> list[str]:
     """Add a prefix to the words between a negation and the next punctuation.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-        Tokens of one text in lowercase, including punctuation. Contractions are split at the
-        apostrophe, as by the token pattern "social": "don't" is three tokens.
-    unmarked : collection of str, default=()
-        Words that never have the prefix, such as stop words, in addition to negations.
-
-    Returns
-    -------
-    list of str
-        As many tokens as before.
-
-    Examples
-    --------
     >>> mark_negation(["it", "isn", "'", "t", "all", "bad", ",", "but", "no", "fun"])
     ['it', 'isn', "'", 't', 'not_all', 'not_bad', ',', 'but', 'no', 'not_fun']
     """
+    # Contractions are split at the apostrophe, as by the token pattern "social": "don't" is three
+    # tokens.
     marked = list(tokens)
     if "t" not in marked and _NEGATIONS.isdisjoint(marked):
         return marked

@@ -17,18 +17,10 @@ Int64Array = NDArray[np.int64]
 
 
 class Sequences(NamedTuple):
-    """Concatenated sequences of symbols.
+    """Concatenated sequences of symbols."""
 
-    Parameters
-    ----------
-    symbols : int64 array of shape (n_symbols,)
-        `UNKNOWN` for a symbol that is in no n-gram.
-    bounds : int64 array of shape (n_sequences + 1,)
-        Sequence `i` is ``symbols[bounds[i]:bounds[i + 1]]``.
-    """
-
-    symbols: Int64Array
-    bounds: Int64Array
+    symbols: Int64Array  # (n_symbols,): `UNKNOWN` for a symbol that is in no n-gram
+    bounds: Int64Array  # (n_sequences + 1,): sequence `i` is ``symbols[bounds[i]:bounds[i + 1]]``
 
     @property
     def sequence_ids(self) -> Int64Array:
@@ -42,21 +34,11 @@ class Sequences(NamedTuple):
 
 
 class NgramCounts(NamedTuple):
-    """Distinct n-grams of sequences and their counts.
+    """Distinct n-grams of sequences and their counts."""
 
-    Parameters
-    ----------
-    counts : CSR matrix of float32, shape (n_sequences, n_ngrams)
-        Number of occurrences of each n-gram in each sequence.
-    start : int64 array of shape (n_ngrams,)
-        Position of the first symbol of an occurrence of each n-gram.
-    length : int64 array of shape (n_ngrams,)
-        Number of symbols of each n-gram.
-    """
-
-    counts: sp.csr_matrix
-    start: Int64Array
-    length: Int64Array
+    counts: sp.csr_matrix  # number of occurrences of each n-gram in each sequence
+    start: Int64Array  # (n_ngrams,): position of the first symbol of an occurrence of each n-gram
+    length: Int64Array  # (n_ngrams,): number of symbols of each n-gram
 
     def extract(self, sequences: Sequences, columns: NDArray[np.intp]) -> Sequences:
         """Return the symbols of the n-grams of some columns, as one sequence each."""
@@ -69,25 +51,10 @@ class NgramCounts(NamedTuple):
 def count_ngrams(
     sequences: Sequences, min_n: int, max_n: int, *, keep_short: bool = False
 ) -> NgramCounts:
-    """Find the distinct n-grams of sequences and count them.
+    """Find the distinct n-grams of sequences without unknown symbols and count them.
 
-    Parameters
-    ----------
-    sequences : Sequences
-        Without unknown symbols.
-    min_n : int
-        Length of the shortest n-grams.
-    max_n : int
-        Length of the longest n-grams.
-    keep_short : bool, default=False
-        Whether a whole sequence counts as an n-gram if it is shorter than `min_n`.
+    With `keep_short`, a whole sequence counts as an n-gram if it is shorter than `min_n`.
 
-    Returns
-    -------
-    NgramCounts
-
-    Examples
-    --------
     >>> sequences = Sequences(np.array([5, 7, 5, 7, 5]), np.array([0, 3, 5]))
     >>> ngrams = count_ngrams(sequences, 2, 2)
     >>> ngrams.counts.toarray(), ngrams.start
@@ -123,13 +90,6 @@ def count_ngrams(
 class NgramIndex:
     """Prefix index of known n-grams, to count them in sequences.
 
-    Parameters
-    ----------
-    ngrams : Sequences
-        One sequence per n-gram; its position is its column.
-
-    Examples
-    --------
     >>> index = NgramIndex(Sequences(np.array([5, 7, 7]), np.array([0, 2, 3])))
     >>> index.count(Sequences(np.array([7, 5, 7, 7, UNKNOWN]), np.array([0, 4, 5]))).toarray()
     array([[1., 3.],

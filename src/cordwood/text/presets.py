@@ -1,99 +1,18 @@
-r"""Presets of `TextVectorizer`: parameter combinations from papers, and one for informal text.
+"""Presets of `TextVectorizer`: parameter combinations from papers, and one for informal text.
 
 ================  ======================  ========  =======  =========  ==========================
 preset            stop words              stemming  min_df   weighting  use
 ================  ======================  ========  =======  =========  ==========================
-``sigir15``       SMART                   no        6        tfidf      topics, as in [1]_
-``sigir17``       SMART                   no        6        tf         topics, as in [2]_
-``icml03``        SMART, no contractions  Porter    4        binary     rules of words, as in [3]_
+``sigir15``       SMART                   no        6        tfidf      topics, SIGIR 2015
+``sigir17``       SMART                   no        6        tf         topics, SIGIR 2017
+``icml03``        SMART, no contractions  Porter    4        binary     rules of words, ICML 2003
 ``social``        none                    no        1        tf         short, informal texts
 ================  ======================  ========  =======  =========  ==========================
 
-"tfidf" is ``(1 + ln tf) * (ln((1 + n) / (1 + df)) + 1)`` with rows scaled to unit Euclidean norm,
-as computed by the code of [2]_; ``sublinear_tf``, ``smooth_idf`` and ``norm`` control its parts.
-The steps are applied in this order: stop words are removed (compared before stemming), words are
-stemmed, n-grams are formed, and ``min_df`` and ``max_df`` select among the resulting terms.
-
-**Preset** ``auto``. Stop word removal and a high ``min_df`` hurt on short texts. On long texts they
-help forests and hurt linear classifiers; for naive Bayes and nearest neighbors, stop word removal
-with ``min_df=2`` is best. Micro-F1 in percent, 5-fold cross-validation on at most 2,000
-texts (``python dev.py bench preset_choice``), with `sigir17` / with the changes of `sigir17` for
-the kind of classifier, except for forests, which need none / with `social`:
-
-========  =============  ==================  =============  ==================  ==================
-data set  median length  linear SVM (tfidf)  forest (tf)    naive Bayes (tf)    neighbors (tfidf)
-========  =============  ==================  =============  ==================  ==================
-youtube   57             72.0 / 81.1 / 80.9  72.6 / 77.5    74.2 / 77.6 / 80.2  71.6 / 74.0 / 75.1
-myspace   67             86.1 / 86.5 / 86.8  83.9 / 84.9    84.4 / 86.0 / 85.0  84.9 / 85.4 / 84.2
-tweets    78             78.0 / 81.8 / 83.1  75.5 / 78.6    78.2 / 81.9 / 80.6  76.3 / 77.6 / 75.0
-amazon    76             67.2 / 72.7 / 73.0  65.0 / 70.8    67.2 / 69.2 / 73.5  66.8 / 68.9 / 69.2
-debate    85             72.8 / 78.4 / 83.4  72.4 / 81.9    72.8 / 74.6 / 79.9  72.4 / 75.4 / 80.8
-twitter   94             68.4 / 72.8 / 75.0  66.8 / 70.3    68.2 / 70.7 / 74.0  64.9 / 68.0 / 70.5
-nyt       99             53.2 / 60.5 / 61.6  52.5 / 60.1    54.0 / 56.8 / 60.1  53.5 / 56.5 / 58.8
-bbc       268            85.4 / 87.4 / 87.6  84.6 / 86.7    81.6 / 83.6 / 86.7  87.1 / 87.1 / 86.8
-mean      8 sets above   72.9 / 77.6 / 78.9  71.7 / 76.4    72.6 / 75.0 / 77.5  72.2 / 74.1 / 75.0
-r8        413            96.4 / 96.0 / 95.8  93.2 / 89.4    94.0 / 94.3 / 90.5  94.1 / 93.5 / 93.3
-r52       463            92.4 / 91.8 / 92.0  84.8 / 79.0    89.4 / 87.9 / 77.5  87.9 / 87.2 / 86.8
-yelp      493            90.5 / 93.4 / 93.5  87.6 / 87.7    88.8 / 89.1 / 90.5  85.2 / 87.1 / 83.5
-webkb     1,069          79.2 / 80.4 / 81.2  75.6 / 72.4    59.5 / 62.4 / 62.0  72.4 / 72.8 / 73.8
-20ng      1,180          78.6 / 83.1 / 82.7  69.2 / 70.4    73.0 / 74.2 / 57.4  70.0 / 72.6 / 70.5
-ohsumed   1,250          62.5 / 66.0 / 65.5  57.0 / 52.8    55.5 / 57.3 / 44.2  55.2 / 56.4 / 51.3
-mean      6 sets above   83.3 / 85.1 / 85.1  77.9 / 75.3    76.7 / 77.5 / 70.3  77.5 / 78.3 / 76.5
-========  =============  ==================  =============  ==================  ==================
-
-Lengths are in characters. The changes are ``stop_words=False, min_df=1`` for the linear SVM, and
-``min_df=2`` for naive Bayes and nearest neighbors. On the six sets of long texts, the mean of the
-forest is 77.9 with ``min_df=6``, 77.8 with 2 and 77.6 with 1; that of the linear SVM is 84.9 with
-``min_df=1`` if stop words are removed.
-
-On small training sets of long texts, ``min_df=6`` leaves too few terms: with 20 to 80 texts of four
-classes, `social` was better in 13 experiments and `sigir17` in 9; with 160 and 320 texts, `sigir17`
-was better in 14 and `social` in none. Therefore ``auto`` chooses `social` if the median length is
-below 350 characters (about 60 words) or if there are fewer than 100 texts, and otherwise `sigir17`
-with the changes for the classifier, which the parameter `auto_for` of the vectorizer names. A Han
-character or kana counts as three characters, because Chinese has more words per character: on 1,000
-Chinese texts of 120 to 350 characters, naive Bayes and forests gain 2.7 to 8.4 percentage points by
-``min_df=2`` or 6 instead of `social`.
-
-**Linear classifiers of n-grams.** For word bigrams and character n-grams (the recipes `svm_ngrams`
-and `nbsvm`), ``auto`` uses ``min_df=2`` with both presets. Very short texts, whose median length is
-below 50 characters, keep all terms and have n-grams of 1 to 5 characters: most of their terms occur
-once. This was chosen on messages of software in ten languages, English among them, whose median
-lengths are 12 to 29 characters, and changes none of the data sets above; see docs/languages.md.
-
-**Negation.** In short texts in English, ``auto`` marks the words after a negation, see
-`cordwood.text.negation`. Other languages have other negations: "no" is "in the" in Portuguese.
-
-**Texts that are not in English.** ``auto`` replaces the stop words of `sigir17` by those of the
-detected language, and removes HTML if at least a fifth of the texts contain it; see
-`cordwood.text.languages`. All presets have tokens for any script, see
-`cordwood.text.token_patterns`. Presets that are set by the user detect nothing.
-
-**Tokens of** ``icml03``. The paper reports 6,242 terms in the 9,603 training texts of the ModApte
-split of Reuters-21578. It states that punctuation was removed and does not mention numbers:
-
-====================================================  =====  ==========
-token                                                 terms  difference
-====================================================  =====  ==========
-consecutive letters (the preset)                      6,319  + 1.2 %
-consecutive letters and digits, not only digits       6,354  + 1.8 %
-letters only, after deleting punctuation              6,629  + 6.2 %
-consecutive letters and digits                        7,530  + 20.6 %
-no white space, after deleting punctuation            8,382  + 34.3 %
-====================================================  =====  ==========
-
-**Contractions.** SMART contains "don't", but a tokenizer that splits at the apostrophe returns
-"don" and "t". The parts of a stop word with an apostrophe are therefore stop words as well. On
-9,000 texts of 20 newsgroups this removes 18 of 17,963 terms of `sigir17`: "don", "ll", "ve", "isn"
-and the like, but also "won" and "haven", which can be words of their own.
-
-References
-----------
-.. [1] T. Salles et al., "BROOF: Exploiting Out-of-Bag Errors, Boosting and Random Forests for
-   Effective Automated Classification", SIGIR 2015.
-.. [2] R. Campos et al., "Stacking Bagged and Boosted Forests for Effective Automated
-   Classification", SIGIR 2017.
-.. [3] J. Leskovec, J. Shawe-Taylor, "Linear Programming Boosting for Uneven Datasets", ICML 2003.
+"tfidf" is ``(1 + ln tf) * (ln((1 + n) / (1 + df)) + 1)`` with rows scaled to unit Euclidean norm.
+Stop words are removed before words are stemmed, then n-grams are formed, and ``min_df`` and
+``max_df`` select among the resulting terms. docs/presets.md has the papers, and the experiments
+behind the preset "auto".
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -132,12 +51,14 @@ PRESETS: Mapping[str, VectorizerParams] = MappingProxyType(
 _CHAR_NGRAM_RANGES = {"social": (3, 5)}
 _DEFAULT_CHAR_NGRAM_RANGE = (4, 4)
 
+# Stop word removal and a high `min_df` hurt on texts of fewer characters, or on fewer texts.
 _MIN_MEDIAN_LENGTH = 350
 _MIN_TEXTS = 100
 # Texts are very short if their median length is below this.
 _VERY_SHORT_LENGTH = 50
 _VERY_SHORT_CHAR_NGRAM_RANGE = (1, 5)
-# Texts about HTML contain a tag now and then, as do up to 7 % of the texts of the data sets above.
+# Texts about HTML contain a tag now and then, as do up to 7 % of the texts of the data sets of
+# docs/presets.md.
 _MIN_HTML_SHARE = 0.2
 # Shares of letters in scripts without spaces: n-grams of characters must be shorter there. With
 # 1 to 3 characters instead of the default, the accuracy of `nbsvm` is 51.8 instead of 49.7 % on
@@ -164,28 +85,6 @@ def choose_params(
 ) -> tuple[str, str, dict[str, Any]]:
     """Choose a preset by the texts, and changes of it by the kind of classifier and the texts.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        At least one text.
-    auto_for : str
-        A key of `AUTO_PARAMS`.
-    params : mapping of str to object
-        Given parameters, as in `resolve_params`. Those that are not None take precedence.
-    language : str, optional
-        Language of the texts, as in `check_language`. If None, it is detected if necessary.
-
-    Returns
-    -------
-    preset : {"social", "sigir17"}
-        Name of the preset.
-    reason : str
-        The preset, why it was chosen, and what was changed.
-    params : dict of str to object
-        The given parameters and the changes.
-
-    Examples
-    --------
     >>> preset, reason, params = choose_params(["word " * 80] * 500, "naive_bayes", {})
     >>> params
     {'min_df': 2}
@@ -243,26 +142,6 @@ def apply_language(
 ) -> tuple[dict[str, Any], list[str]]:
     """Replace the English stop words and stemmer of a preset by those of the language.
 
-    Parameters
-    ----------
-    preset : str
-        A key of `PRESETS`.
-    texts : sequence of str
-        The texts, whose language is detected if it is not given.
-    params : mapping of str to object
-        Given parameters, as in `resolve_params`; `stemmer` may be "auto".
-    language : str or None
-        Language of the texts, as in `check_language`. If None, it is detected if necessary.
-
-    Returns
-    -------
-    params : dict of str to object
-        The given parameters and the changes.
-    reason : list of str
-        What was changed and why; empty for English.
-
-    Examples
-    --------
     >>> apply_language("icml03", [], {"stop_words": None}, "de")
     ({'stop_words': 'de', 'stemmer': 'de'}, ["stop_words='de', stemmer='de' for German"])
     """
@@ -314,27 +193,7 @@ def check_auto_for(value: object) -> None:
 
 
 def choose_preset(texts: Sequence[str]) -> tuple[str, str]:
-    """Choose a preset by the number of texts and their median length.
-
-    Han characters and kana count as three characters.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        At least one text.
-
-    Returns
-    -------
-    preset : {"social", "sigir17"}
-        Name of the preset.
-    reason : str
-        The preset and why it was chosen.
-
-    Examples
-    --------
-    >>> choose_preset(["so good :)"] * 500)
-    ('social', 'preset social: the median text has 10 characters, fewer than 350')
-    """
+    """Choose a preset by the number of texts and their median length; return it and the reason."""
     return _choose_preset(len(texts), _median_length(texts))
 
 
@@ -352,31 +211,10 @@ def _choose_preset(n_texts: int, length: int) -> tuple[str, str]:
 
 
 def resolve_params(preset: str, params: Mapping[str, Any]) -> VectorizerParams:
-    """Combine a preset with parameters that override it.
-
-    Parameters
-    ----------
-    preset : str
-        A key of `PRESETS`.
-    params : mapping of str to object
-        Fields of `VectorizerParams`. A field that is None has the value of the preset, with three
-        exceptions: `sublinear_tf` and `norm` depend on the weighting, and `ngram_range` depends
-        on the analyzer if that is not "word".
-
-    Returns
-    -------
-    VectorizerParams
-
-    Raises
-    ------
-    CordwoodError
-        If a parameter is invalid.
-
-    Examples
-    --------
-    >>> resolve_params("sigir17", {"weighting": "tfidf", "min_df": None}).norm
-    'l2'
-    """
+    """Combine a preset with parameters that override it."""
+    # A field that is None has the value of the preset, with three exceptions: `sublinear_tf` and
+    # `norm` depend on the weighting, and `ngram_range` depends on the analyzer if that is not
+    # "word".
     given = {name: value for name, value in params.items() if value is not None}
     base = PRESETS[preset]
     is_tfidf = given.get("weighting", base.weighting) == "tfidf"

@@ -52,8 +52,6 @@ _SPECIAL = re.compile(
 def marks() -> str:
     r"""Return the content of a character class of combining marks.
 
-    Examples
-    --------
     >>> re.findall(rf"\w[\w{marks()}]*", "मानक हिन्दी")
     ['मानक', 'हिन्दी']
     >>> re.findall(r"\w+", "मानक हिन्दी")
@@ -73,21 +71,10 @@ def marks() -> str:
 def has_special_characters(text: str) -> bool:
     r"""Return whether plain `\w` patterns may be wrong for a text.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    bool
-        False only if the text has no marks, emoji, joiners and letters of unspaced scripts.
-
-    Examples
-    --------
     >>> has_special_characters("Déjà vu – naïve"), has_special_characters("हिन्दी")
     (False, True)
     """
+    # False only if the text has no marks, emoji, joiners and letters of unspaced scripts.
     return not text.isascii() and _SPECIAL.search(text) is not None
 
 
@@ -106,18 +93,6 @@ def unspaced_characters() -> re.Pattern[str]:
 def find_unspaced(text: str) -> list[str]:
     """Find the longest sequences of characters of scripts that are written without spaces.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    list of str
-        In order of their occurrence.
-
-    Examples
-    --------
     >>> find_unspaced("Python 编程语言, version 3.11 的")
     ['编程语言', '的']
     """
@@ -127,8 +102,6 @@ def find_unspaced(text: str) -> list[str]:
 def remove_unspaced(text: str) -> str:
     """Replace each result of `find_unspaced` by a space.
 
-    Examples
-    --------
     >>> remove_unspaced("Python的GIL")
     'Python GIL'
     """
@@ -143,8 +116,6 @@ def is_unspaced(text: str) -> bool:
 def split_characters(text: str) -> list[str]:
     """Split a result of `find_unspaced` into characters, each a letter with its marks.
 
-    Examples
-    --------
     >>> split_characters("ที่นี่")
     ['ที่', 'นี่']
     """
@@ -156,8 +127,6 @@ def count_characters(text: str) -> int:
 
     Chinese texts have about a third of the characters of their translations to European languages.
 
-    Examples
-    --------
     >>> count_characters("abc"), count_characters("日本 a")
     (3, 8)
     """
@@ -169,8 +138,6 @@ def count_characters(text: str) -> int:
 def unspaced_share(texts: Iterable[str]) -> float:
     """Return the share of letters that belong to scripts without spaces.
 
-    Examples
-    --------
     >>> unspaced_share(["日本", "no"])
     0.5
     """

@@ -29,11 +29,6 @@ def has_stop_words(name: object) -> bool:
     """Return whether `get_stop_words` accepts a name.
 
     Languages without spaces have no stop words, because their terms are n-grams of characters.
-
-    Examples
-    --------
-    >>> has_stop_words("smart"), has_stop_words("de+fr"), has_stop_words("zh")
-    (True, True, False)
     """
     if not isinstance(name, str) or name in STOP_WORD_LISTS:
         return name in STOP_WORD_LISTS

@@ -38,18 +38,10 @@ from cordwood.text.scripts import (
 
 
 class TokenPattern(NamedTuple):
-    """Regular expression of a token, for two kinds of texts.
+    """Regular expression of a token, for two kinds of texts."""
 
-    Parameters
-    ----------
-    plain : str
-        For texts without marks, emoji and scripts without spaces. Much faster.
-    full : str
-        For any text. `_REST` stands for a character of a word after the first one.
-    """
-
-    plain: str
-    full: str
+    plain: str  # for texts without marks, emoji and scripts without spaces. Much faster
+    full: str  # for any text. `_REST` stands for a character of a word after the first one
 
 
 # An emoji is one token, with its joined emoji and skin tone; a flag is two code points.
@@ -91,19 +83,6 @@ def _compile_full(name: str) -> re.Pattern[str]:
 def choose_pattern(name: str, text: str) -> re.Pattern[str]:
     """Return the regular expression of a named pattern that is right for a text.
 
-    Parameters
-    ----------
-    name : str
-        A key of `TOKEN_PATTERNS`.
-    text : str
-        Letters of scripts without spaces must be removed from it, by `remove_unspaced`.
-
-    Returns
-    -------
-    re.Pattern
-
-    Examples
-    --------
     >>> [match.span() for match in choose_pattern("word", "a मानक").finditer("a मानक")]
     [(2, 6)]
     """
@@ -115,18 +94,6 @@ def choose_pattern(name: str, text: str) -> re.Pattern[str]:
 def build_tokenizer(name: str) -> Callable[[str], list[str]]:
     """Build a tokenizer for a named pattern.
 
-    Parameters
-    ----------
-    name : str
-        A key of `TOKEN_PATTERNS`.
-
-    Returns
-    -------
-    callable
-        Maps a text to its tokens, without those of scripts that have no spaces.
-
-    Examples
-    --------
     >>> build_tokenizer("word")("naïve मानक हिन्दी 👍🏽 编程")
     ['naïve', 'मानक', 'हिन्दी', '👍🏽']
     """

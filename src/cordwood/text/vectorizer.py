@@ -156,7 +156,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
     --------
     sklearn.feature_extraction.text.CountVectorizer : Term counts, without presets or stemming.
     sklearn.feature_extraction.text.TfidfVectorizer : The tf-idf values of the same counts.
-    cordwood.text.presets : Presets, and the experiments behind the choice of "auto".
+    cordwood.text.presets : Presets; docs/presets.md has the experiments behind "auto".
 
     Notes
     -----

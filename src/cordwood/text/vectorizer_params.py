@@ -28,71 +28,30 @@ _CHOICES: Mapping[str, tuple[object, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class VectorizerParams:
-    """Parameters of `TextVectorizer` with no value left to a preset.
+    """Parameters of `TextVectorizer` with no value left to a preset."""
 
-    Parameters
-    ----------
-    weighting : {"tf", "tfidf", "binary"}, default="tf"
-        Term counts, term counts times inverse document frequency, or 1 for each term of a text.
-    sublinear_tf : bool, default=False
-        Whether to replace tf by ``1 + ln(tf)``.
-    smooth_idf : bool, default=True
-        Whether to add one to document frequencies, as if one more text had each term once.
-    norm : {"l1", "l2", "max", False}, default=False
-        Norm to which each row is scaled.
-    stop_words : {"smart", "smart523", "english", False}, str or tuple of str, default=False
-        Words to remove: a list, the codes of languages such as "de" or "de+fr", or the words.
-    stemmer : {"porter", False} or str, default=False
-        Stemmer of words: Porter's, or the code of a language such as "de".
-    analyzer : {"word", "char", "char_wb"}, default="word"
-        Whether terms are of words, of characters, or of characters inside word boundaries.
-    token_pattern : str, default="word"
-        A name in `TOKEN_PATTERNS`, or the regular expression of a word.
-    ngram_range : (int, int), default=(1, 1)
-        Smallest and largest n of the n-grams.
-    min_df : int or float, default=1
-        Smallest document frequency of a term.
-    max_df : int or float, default=1.0
-        Largest document frequency of a term.
-    max_features : int or None, default=None
-        Largest number of terms.
-    lowercase : bool, default=True
-        Whether to convert texts to lowercase.
-    strip_accents : {"ascii", "unicode", False}, default=False
-        How to remove accents.
-    max_token_length : int, default=10_000
-        Number of characters after which a word is truncated.
-    strip_html : bool, default=False
-        Whether to remove HTML tags and to replace entities by characters.
-    mark_negation : bool, default=False
-        Whether words after an English negation have a prefix. Requires punctuation as tokens.
-
-    Examples
-    --------
-    >>> VectorizerParams(min_df=2).min_df
-    2
-    >>> VectorizerParams(norm="l3")
-    Traceback (most recent call last):
-        ...
-    cordwood.exceptions.CordwoodError: norm must be 'l1', 'l2', 'max' or False; got 'l3'
-    """
-
+    # Term counts, term counts times inverse document frequency, or 1 for each term of a text.
     weighting: str = "tf"
-    sublinear_tf: bool = False
+    sublinear_tf: bool = False  # whether to replace tf by ``1 + ln(tf)``
+    # Whether to add one to document frequencies, as if one more text had each term once.
     smooth_idf: bool = True
-    norm: str | bool = False
+    norm: str | bool = False  # norm to which each row is scaled
+    # Words to remove: a list, the codes of languages such as "de" or "de+fr", or the words.
     stop_words: str | tuple[str, ...] | bool = False
+    # Stemmer of words: Porter's, or the code of a language such as "de".
     stemmer: str | bool = False
+    # Whether terms are of words, of characters, or of characters inside word boundaries.
     analyzer: str = "word"
-    token_pattern: str = "word"
-    ngram_range: tuple[int, int] = (1, 1)
-    min_df: int | float = 1
-    max_df: int | float = 1.0
-    max_features: int | None = None
-    lowercase: bool = True
-    strip_accents: str | bool = False
-    max_token_length: int = 10_000
-    strip_html: bool = False
+    token_pattern: str = "word"  # a name in `TOKEN_PATTERNS`, or the regular expression of a word
+    ngram_range: tuple[int, int] = (1, 1)  # smallest and largest n of the n-grams
+    min_df: int | float = 1  # smallest document frequency of a term
+    max_df: int | float = 1.0  # largest document frequency of a term
+    max_features: int | None = None  # largest number of terms
+    lowercase: bool = True  # whether to convert texts to lowercase
+    strip_accents: str | bool = False  # how to remove accents
+    max_token_length: int = 10_000  # number of characters after which a word is truncated
+    strip_html: bool = False  # whether to remove HTML tags and to replace entities by characters
+    # Whether words after an English negation have a prefix. Requires punctuation as tokens.
     mark_negation: bool = False
 
     def __post_init__(self) -> None:

@@ -19,16 +19,6 @@ _MAX_CACHED = 1 << 18
 class ColumnLookup(dict[str, int]):
     """Map tokens to columns; a token that is not in the vocabulary maps to `UNKNOWN`.
 
-    Parameters
-    ----------
-    vocabulary : dict of str to int
-        The column of each term. Lookups are about a sixth faster if frequent terms come first, as
-        they do in the order in which the texts contain them.
-    analyzer : Analyzer
-        Maps tokens to terms. A new word form is stemmed once and then cached.
-
-    Examples
-    --------
     >>> from cordwood.text.analyzer import build_analyzer
     >>> from cordwood.text.vectorizer_params import VectorizerParams
     >>> vocabulary = build_vocabulary(["dog", "cat"])
@@ -59,13 +49,7 @@ class ColumnLookup(dict[str, int]):
 
 
 def build_vocabulary(terms: Iterable[str]) -> dict[str, int]:
-    """Map the distinct terms to columns in alphabetical order.
-
-    Examples
-    --------
-    >>> build_vocabulary(["dog", "cat", "dog"])
-    {'dog': 1, 'cat': 0}
-    """
+    """Map the distinct terms to columns in alphabetical order."""
     vocabulary = dict.fromkeys(terms, UNKNOWN)
     vocabulary.update(zip(sorted(vocabulary), range(len(vocabulary)), strict=True))
     return vocabulary
@@ -74,20 +58,6 @@ def build_vocabulary(terms: Iterable[str]) -> dict[str, int]:
 def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Concatenate strings into one array of bytes.
 
-    Parameters
-    ----------
-    strings : iterable of str
-        Any strings.
-
-    Returns
-    -------
-    content : array of uint8
-        The concatenated strings in UTF-8.
-    offsets : array of int64, shape (n_strings + 1,)
-        String `i` is ``content[offsets[i]:offsets[i + 1]]``.
-
-    Examples
-    --------
     >>> unpack_strings(*pack_strings(["cat", "", "naïve"]))
     ['cat', '', 'naïve']
     """
@@ -97,13 +67,7 @@ def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 
 def unpack_strings(content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
-    """Return the strings that were passed to `pack_strings`.
-
-    Raises
-    ------
-    ModelFileError
-        If the arrays cannot have been returned by `pack_strings`.
-    """
+    """Return the strings that were passed to `pack_strings`."""
     for array, dtype in ((content, np.uint8), (offsets, np.int64)):
         if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != np.dtype(dtype):
             raise ModelFileError("the vocabulary is damaged: its terms are not stored as arrays")

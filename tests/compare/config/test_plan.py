@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,9 +9,15 @@ from pydantic import ValidationError
 
 from cordwood import recipes
 from cordwood.compare.config.external_estimator import load_factory, make_pipeline
-from cordwood.compare.config.plan import load_plan, parse_plan
-from cordwood.compare.config.schema import EvaluationConfig
-from cordwood.compare.runner.trials import list_trials, trial_key
+from cordwood.compare.config.plan import Plan, load_plan, parse_plan
+from cordwood.compare.config.schema import (
+    DatasetConfig,
+    EvaluationConfig,
+    LearnerConfig,
+    TuningConfig,
+)
+from cordwood.compare.runner.procedure import list_trials
+from cordwood.compare.runner.trials import trial_key
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 
@@ -124,7 +131,11 @@ def test_load_plan_reads_all_tables(tmp_path):
     first, second = found.datasets
     assert first.vectorizer == {"preset": "social", "weighting": "tfidf", "min_df": 2}
     assert second.vectorizer == {"preset": "sigir15", "weighting": "tfidf", "min_df": 2}
-    assert (second.text, second.label, second.group) == (("body",), "topic", "author")
+    assert (second.read.text, second.read.label, second.read.group) == (
+        ("body",),
+        "topic",
+        "author",
+    )
     assert second.name == "mine"
     loaded = second.load()
     assert isinstance(loaded, Corpus)
@@ -183,7 +194,7 @@ def test_file_may_have_text_columns_and_vectorizer_params(tmp_path):
         }
         (found,) = plan([dataset]).datasets
         assert found.vectorizer == {"preset": "social"}
-        assert found.text == ((columns,) if isinstance(columns, str) else tuple(columns))
+        assert found.read.text == ((columns,) if isinstance(columns, str) else tuple(columns))
 
 
 def test_files_of_a_list_are_concatenated(tmp_path):
@@ -223,7 +234,7 @@ def test_groups_need_a_grouped_evaluation(kind, key):
         f"the kind is {kind!r}"
     )
     (found,) = plan([grouped], evaluation={"kind": "grouped"}).datasets
-    assert getattr(found, key) == "x"
+    assert (found.group_pattern or found.read.group) == "x"
 
 
 def test_protocol_fills_what_the_plan_leaves_open(protocol):
@@ -298,7 +309,7 @@ def test_default_grid_is_that_of_the_protocol_or_else_of_the_recipe(protocol):
         ("folds = 3", "there is no key 'folds'"),
         ("[evaluation]\nfold = 3", "evaluation: there is no key 'fold'; did you mean 'folds'?"),
         ("[evaluation]\nfolds = 1", "evaluation folds must be at least 2; got 1"),
-        ("[tuning]\nkind = 'bag'", "tuning.kind must be 'cv', 'oob', 'loo', 'auto' or 'test'"),
+        ("[tuning]\nkind = 'bag'", "tuning.kind must be 'cv', 'oob', 'loo' or 'auto'"),
         ("[recipes.smv]\nparams = {C = 1}", "unknown recipe 'smv'; did you mean 'svm'?"),
         ("[recipes.svm]\ngrid = {C = 1}", "must list the values of C; got 1"),
         ("[[datasets]]\nvectorizer = {min_df = 2}", "names is missing"),
@@ -450,7 +461,7 @@ def test_invalid_evaluation_raises(evaluation, sentence):
         ({"metric": "micro"}, "metric must be 'micro_f1', 'macro_f1', 'f1', 'samples_f1', 'sub"),
         (
             {"tuning": {"kind": "bag"}},
-            "tuning.kind must be 'cv', 'oob', 'loo', 'auto' or 'test'; got 'bag'",
+            "tuning.kind must be 'cv', 'oob', 'loo' or 'auto'; got 'bag'",
         ),
         ({"tuning": {"folds": 1}}, "tuning.folds must be greater than or equal to 2; got 1"),
         (
@@ -466,7 +477,6 @@ def test_invalid_evaluation_raises(evaluation, sentence):
             "tuning sample needs kind = 'loo' or 'auto'; the kind is 'cv'",
         ),
         ({"tuning": {"kind": "oob", "sample": 1000}}, "tuning sample needs kind = 'loo'"),
-        ({"tuning": {"kind": "test", "sample": 1000}}, "tuning sample needs kind = 'loo'"),
         (
             {"vectorizer": {"mindf": 2}},
             "vectorizer: there is no key 'mindf'; did you mean 'min_df'?",
@@ -728,5 +738,55 @@ def test_invalid_categories_raise(table, sentence):
 
 
 def test_booleans_must_be_booleans():
-    message = error_of(tuning={"threshold": "yes"})
-    assert "tuning.threshold must be true or false; got 'yes'" in message
+    message = error_of([{**TEXT, "header": "yes"}])
+    assert "data set 1, header must be true or false; got 'yes'" in message
+
+
+PROCEDURE = """
+from cordwood.compare.runner.procedure import Procedure
+
+class Every(Procedure):
+    def check(self, plan):
+        if "every" not in plan.options:
+            yield "options.every is missing"
+
+    def list_trials(self, plan):
+        return super().list_trials(plan)[:: plan.options["every"]]
+"""
+
+
+def test_protocol_names_the_procedure_of_its_plans(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "every.py").write_text(PROCEDURE)
+    protocol = tmp_path / "own" / "protocol.toml"
+    protocol.write_text('procedure = "every.py:Every"\n')
+    found = plan(protocol=str(protocol), options={"every": 2})
+    assert [trial.fold for trial in list_trials(found)] == [0, 2, 4]
+    usual = list_trials(plan())
+    assert [trial_key(t, "") for t in list_trials(found)] == [trial_key(t, "") for t in usual[::2]]
+    assert error_of(protocol=str(protocol)) == "options.every is missing"
+    assert "has no class or function 'No'" in error_of(procedure=f"{tmp_path}/own/every.py:No")
+    assert error_of(options={"every": 2}) == "options need a procedure, and the plan has none"
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "plans.md"
+
+
+def test_documented_examples_are_valid(tmp_path):
+    example, protocol = (
+        part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```toml")[1:]
+    )
+    rows = {"subject": ["a"] * 4, "body": ["b"] * 4, "topic": ["x", "y"] * 2}
+    pd.DataFrame(rows).to_csv(tmp_path / "tickets.csv", index=False)
+    (tmp_path / "protocol.toml").write_text(protocol, encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(f'protocol = "protocol.toml"\n{example}', encoding="utf-8")
+    found = load_plan(tmp_path / "plan.toml")
+    assert (found.evaluation.folds, len(found.datasets), len(found.learners)) == (10, 2, 3)
+
+
+def test_every_key_is_documented():
+    page = PAGE.read_text(encoding="utf-8")
+    tables = (Plan, EvaluationConfig, TuningConfig, DatasetConfig, LearnerConfig)
+    keys = {key for table in tables for key in table.model_fields} | {"categories"}
+    shown = set(re.findall(r"`\[*(\w+)\]*`", page))
+    assert keys - shown == set()

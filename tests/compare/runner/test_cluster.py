@@ -16,9 +16,10 @@ from cordwood.compare.runner import cluster
 from cordwood.compare.runner import run as runner
 from cordwood.compare.runner.dataset_cache import clear, load
 from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run import run
-from cordwood.compare.runner.trials import list_trials
 from cordwood.exceptions import CordwoodError
+from ledger_files import read_predictions
 
 distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
 dask = pytest.importorskip("dask")  # which distributed needs, and the next as well
@@ -198,7 +199,7 @@ def results(ledger):
             },
             {
                 name: (array.dtype.str, array.shape, array.tobytes())
-                for name, array in ledger.read_predictions(record["key"]).items()
+                for name, array in read_predictions(ledger, record["key"]).items()
             },
         )
         for record in ledger.records()

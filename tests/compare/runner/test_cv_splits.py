@@ -10,7 +10,6 @@ from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import (
     Split,
     fingerprint,
-    limit_category,
     split,
     subsample_train,
 )
@@ -187,24 +186,6 @@ def test_fingerprint_depends_only_on_data_that_the_evaluation_uses():
         base = fingerprint(plain, evaluation)
         assert fingerprint(changed, evaluation) != base
         assert all(fingerprint(data, evaluation) == base for data in same)
-
-
-def test_limit_category_keeps_all_samples_of_other_classes():
-    labels = tuple("a" if index % 4 == 0 else "b" for index in range(60))
-    data = Corpus(texts=("",) * 60, ids=tuple(map(str, range(60))), labels=labels)
-    full = Split(np.arange(40), np.arange(40, 60))
-    kept = {
-        (n, repeat): limit_category(data, full, "a", n, repeat, seed=1)
-        for n in (2, 5, 10, 99)
-        for repeat in (0, 1)
-    }
-    for (n, _), part in kept.items():
-        assert sum(labels[index] == "a" for index in part.train) == min(n, 10)
-        assert sum(labels[index] == "b" for index in part.train) == 30
-        assert part.train.tolist() == sorted(part.train) and part.test is full.test
-    assert set(kept[2, 0].train) < set(kept[5, 0].train) < set(kept[10, 0].train)
-    assert kept[5, 0].train.tolist() != kept[5, 1].train.tolist()
-    assert kept[5, 0].train.tolist() != limit_category(data, full, "a", 5, 0, seed=2).train.tolist()
 
 
 @pytest.mark.parametrize("n_folds", [2, 3, 7])

@@ -1,11 +1,12 @@
 import copy
 from types import SimpleNamespace
 
+from cordwood._base import resources
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.runner import resources
 from cordwood.compare.runner.fit_cache import FitCache
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import run
+from ledger_files import read_predictions
 
 
 def test_cache_hits_report_the_time_of_the_first_call(monkeypatch):
@@ -71,7 +72,7 @@ def test_stacks_that_share_base_estimators_give_the_same_results_as_alone(tmp_pa
         assert [r["scores"] for r in cached] == [r["scores"] for r in alone]
         for ours, theirs in zip(cached, alone, strict=True):
             assert ours["key"] == theirs["key"]
-            proba = [each.read_predictions(ours["key"])["proba"] for each in (ledger, own)]
+            proba = [read_predictions(each, ours["key"])["proba"] for each in (ledger, own)]
             assert proba[0].tobytes() == proba[1].tobytes()
             # The time of cached fits is included.
             assert ours["fit_cpu_seconds"] > 0.25 * theirs["fit_cpu_seconds"]

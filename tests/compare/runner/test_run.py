@@ -16,6 +16,7 @@ from cordwood.compare.runner import dataset_cache
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.run import collect, run
 from cordwood.exceptions import DataError
+from ledger_files import read_predictions
 
 needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
 
@@ -102,7 +103,7 @@ def results(ledger):
             {name: record[name] for name in fields},
             {
                 name: (array.dtype.str, array.shape, array.tobytes())
-                for name, array in ledger.read_predictions(record["key"]).items()
+                for name, array in read_predictions(ledger, record["key"]).items()
             },
         )
         for record in ledger.records()
@@ -298,7 +299,7 @@ def test_training_fractions(folder):
         (0.25, 20, 40),
         (1.0, 80, 40),
     ]
-    small, whole = (ledger.read_predictions(record["key"]) for record in records[:2])
+    small, whole = (read_predictions(ledger, record["key"]) for record in records[:2])
     np.testing.assert_array_equal(small["test_indices"], whole["test_indices"])
     assert (small["proba"] != whole["proba"]).any()
 
@@ -308,7 +309,7 @@ def test_folds_cover_all_samples_once_per_repeat(folder):
     ledger = Ledger(folder / "results.jsonl")
     indices = {0: [], 1: []}
     for record in run(plan, ledger).records:
-        indices[record["trial"]["repeat"]] += ledger.read_predictions(record["key"])[
+        indices[record["trial"]["repeat"]] += read_predictions(ledger, record["key"])[
             "test_indices"
         ].tolist()
     assert sorted(indices[0]) == sorted(indices[1]) == list(range(120))

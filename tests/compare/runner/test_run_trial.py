@@ -11,9 +11,10 @@ from cordwood import recipes
 from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner import run_trial as run_trial_module
+from cordwood.compare.runner import tuning
 from cordwood.compare.runner.cv_splits import split
+from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run_trial import run_trial
-from cordwood.compare.runner.trials import list_trials
 from cordwood.datasets.registry import load_dataset
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.exceptions import DataError
@@ -116,7 +117,7 @@ def test_tuning_folds_respect_groups_if_the_evaluation_does(monkeypatch, kind):
     groups = tuple(f"g{i % 50}" for i in range(150))
     data = replace(iris, groups=groups)
     seen = []
-    tune = run_trial_module.tune_by_cv
+    tune = tuning.tune_by_cv
 
     def spy(make_pipeline, grid, train, splits, objective, *, grouped):
         assert grouped == (kind == "grouped")
@@ -126,7 +127,7 @@ def test_tuning_folds_respect_groups_if_the_evaluation_does(monkeypatch, kind):
         )
         return tune(make_pipeline, grid, train, splits, objective, grouped=grouped)
 
-    monkeypatch.setattr(run_trial_module, "tune_by_cv", spy)
+    monkeypatch.setattr(tuning, "tune_by_cv", spy)
     trial = make_trial(evaluation={"kind": kind, "folds": 3}, grid={"C": [0.1, 1.0]})
     run_trial(trial, data, split(data, EvaluationConfig(kind=kind, folds=3), seed=0)[0], seed=0)
     assert len(seen) == 3

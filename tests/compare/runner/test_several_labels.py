@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cordwood import recipes
-from cordwood._training_options import wrap_multilabel
-from cordwood.api import evaluate, predict, train
+from cordwood import TextClassifier, recipes
 from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.config.schema import EvaluationConfig
 from cordwood.compare.runner.cv_splits import Split, split, subsample_train
 from cordwood.compare.runner.data_conflicts import find_conflicts
 from cordwood.compare.runner.ledger import Ledger
+from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run import collect, run
 from cordwood.compare.runner.run_trial import run_trial
-from cordwood.compare.runner.trials import list_trials
 from cordwood.compare.runner.tuning import Objective, tune_by_cv
 from cordwood.compare.stats.comparison import METRICS, MULTILABEL_METRICS, compare
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import DataError
+from cordwood.multilabel import MultiLabelClassifier
+from ledger_files import read_predictions
 
 WORDS = {"gas": "pipeline methane", "grain": "wheat corn", "oil": "crude opec", "tin": "tin ore"}
 SHARES = [0.4, 0.35, 0.2, 0.05]
@@ -77,15 +77,17 @@ def test_scores_equal_those_of_train_and_evaluate(files, recipe, is_weighted):
         data = replace(data, weights=tuple(np.random.default_rng(0).random(len(data)).tolist()))
     trial = list_trials(make_plan(files, recipe))[0]
     result = run_trial(trial, data, FOLD, seed=5)
-    model = train(data.select(FOLD.train), recipe=recipe, encoder=None, random_state=5)
+    model = TextClassifier(recipe, encoder=None, random_state=5).fit(data.select(FOLD.train))
     test = data.select(FOLD.test)
-    expected = evaluate(model, test)
+    expected = model.evaluate(test).scores
+    names = {"subset_accuracy": "accuracy"}
     assert result.outcome["scores"] == {
-        name: pytest.approx(getattr(expected, name), rel=1e-12) for name in MULTILABEL_METRICS
+        name: pytest.approx(expected[names.get(name, name)], rel=1e-12)
+        for name in MULTILABEL_METRICS
     }
-    found = predict(model, test)
+    found = model.classify(test)
     assert np.array_equal(result.predictions["indicators"], found.indicators)
-    assert np.allclose(result.predictions["proba"], found.probabilities, atol=1e-6)
+    assert np.array_equal(result.predictions["proba"], found.proba.astype(np.float32))
     assert result.predictions["classes"].tolist() == found.classes.tolist()
 
 
@@ -97,7 +99,8 @@ def test_tuning_equals_a_search_by_train_and_evaluate(metric):
 
     def make_pipeline(params):
         pipeline = recipes.make("svm", random_state=3, **params)
-        pipeline.steps[-1] = ("classifier", wrap_multilabel(pipeline[-1], random_state=3))
+        multilabel = MultiLabelClassifier(pipeline[-1], random_state=3)
+        pipeline.steps[-1] = ("classifier", multilabel)
         return pipeline
 
     tuned = tune_by_cv(make_pipeline, grid, weighted, splits, Objective(metric))
@@ -105,8 +108,9 @@ def test_tuning_equals_a_search_by_train_and_evaluate(metric):
     for C in grid["classifier__C"]:
         scores = []
         for training, test in splits:
-            model = train(weighted.select(training), recipe="svm", C=C, random_state=3)
-            scores.append(getattr(evaluate(model, weighted.select(test)), metric))
+            model = TextClassifier("svm", recipe_params={"C": C}, random_state=3)
+            found = model.fit(weighted.select(training)).evaluate(weighted.select(test)).scores
+            scores.append(found["accuracy" if metric == "subset_accuracy" else metric])
         means.append(np.mean(scores))
     assert tuned.score == pytest.approx(max(means), rel=1e-12)
     assert tuned.params == {"classifier__C": grid["classifier__C"][int(np.argmax(means))]}
@@ -157,7 +161,7 @@ def test_an_interrupted_comparison_resumes(files):
     summary = run(plan, ledger)
     assert (summary.n_trials, summary.n_done, summary.n_failed) == (6, 5, 0)
     assert run(plan, ledger).n_done == 0
-    predictions = ledger.read_predictions(summary.records[0]["key"])
+    predictions = read_predictions(ledger, summary.records[0]["key"])
     assert predictions["indicators"].shape == predictions["proba"].shape
     comparison = compare(summary.records, summary.planned)
     assert comparison.metrics == MULTILABEL_METRICS
@@ -195,11 +199,11 @@ def test_every_recipe_can_have_several_labels(files):
 
 def test_recipes_without_weights_are_named_before_trials_run(files):
     data = replace(CORPUS, weights=(1.0,) * len(CORPUS))
-    plan = make_plan(files, "svm", "knn", "quick")
+    plan = make_plan(files, "svm", "lazy_rf", "stack_forests")
     conflicts = find_conflicts(plan, plan.datasets[0], data)
     assert conflicts == {
-        "knn": "it has no sample weights",
-        "quick": "its members nb, knn have no sample weights",
+        "lazy_rf": "it has no sample weights",
+        "stack_forests": "its members lazy_rf, lazy_et have no sample weights",
     }
     assert find_conflicts(plan, plan.datasets[0], CORPUS) == {}
 

@@ -4,13 +4,10 @@ from dataclasses import fields, replace
 import pytest
 
 from cordwood.compare.config.plan import parse_plan
-from cordwood.compare.runner.trials import (
-    Trial,
-    build_pipeline,
-    learner_seed,
-    list_trials,
-    trial_key,
-)
+from cordwood.compare.runner.build_pipeline import build_pipeline
+from cordwood.compare.runner.procedure import list_trials
+from cordwood.compare.runner.trials import Trial, learner_seed, trial_key
+from cordwood.datasets.corpus import Corpus
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +105,7 @@ CHANGES = {
     "tuning": {"kind": "oob", "folds": 5, "metric": "micro_f1"},
     "seed": 1,
     "category": "tin",
-    "max_positives": 3,
+    "extra": {"max_positives": 3},
     "estimator": "sklearn.svm:SVC",
     "weighting": "tf",
     "scaler": "minmax",
@@ -116,11 +113,11 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Trial)])
-def test_key_depends_on_every_field_except_names_and_folder(field):
+def test_key_depends_on_every_field_except_names_and_files(field):
     trial = trials(learners=[TUNED])[0]
     changed = replace(trial, **{field: CHANGES.get(field, "another")})
     is_same = trial_key(changed, "data") == trial_key(trial, "data")
-    assert is_same == (field in ("dataset", "learner", "estimator_folder"))
+    assert is_same == (field in ("dataset", "learner", "estimator_folder", "procedure"))
 
 
 def test_key_depends_on_the_data():
@@ -190,7 +187,6 @@ def test_stacks_have_the_seed_of_the_plan_and_other_learners_one_of_their_key():
 @pytest.mark.parametrize(("encoder", "expected"), [("none", False), ("use", True)])
 def test_encoder_none_adds_no_member(encoder, expected):
     learner = {"recipe": "quick", "params": {"members": ["nb"], "encoder": encoder}}
-    pipeline = build_pipeline(
-        trials(learners=[learner])[0], {}, input="text", scale=False, random_state=0
-    )
+    corpus = Corpus(texts=("a",), ids=("1",), labels=("x",))
+    pipeline = build_pipeline(trials(learners=[learner])[0], corpus, 0, {})
     assert ("embeddings" in dict(pipeline[-1].estimators)) == expected

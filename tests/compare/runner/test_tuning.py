@@ -241,8 +241,7 @@ def test_auto_does_not_use_oob_for_groups():
     assert resolve_tuning_kind("auto", lazy, neighbors, grouped=True) == "loo"
 
 
-@pytest.mark.parametrize("threshold", [False, True])
-def test_f1_of_a_category_is_pooled_over_folds(corpus, threshold):
+def test_f1_of_a_category_is_pooled_over_folds(corpus):
     data = binarize_labels(corpus, "z")
     make_pipeline = make_factory("nb", vectorizer_params={"preset": "social"})
     splits = split(data, EvaluationConfig(folds=4), seed=0)
@@ -257,13 +256,11 @@ def test_f1_of_a_category_is_pooled_over_folds(corpus, threshold):
             cv=splits,
             method="predict_proba",
         )[:, 1]
-        thresholds = np.unique(proba) - 1e-9 if threshold else [0.5]
-        scores.append(max(f1_score(truth, proba > t, zero_division=0.0) for t in thresholds))
-    objective = Objective("f1", "z", threshold)
+        scores.append(f1_score(truth, proba > 0.5, zero_division=0.0))
+    objective = Objective("f1", "z")
     tuned = tune_by_cv(make_pipeline, {"classifier__alpha": alphas}, data, splits, objective)
     assert tuned.score == pytest.approx(max(scores), rel=1e-12)
     assert tuned.params == {"classifier__alpha": alphas[int(np.argmax(scores))]}
-    assert (tuned.threshold is not None) == threshold
     assert len(set(scores)) > 1
 
 
@@ -272,9 +269,7 @@ def test_fold_with_the_only_sample_of_a_category_finds_none(corpus, recipe):
     single = replace(corpus, labels=tuple("z" if i == 7 else "x" for i in range(len(corpus))))
     make_pipeline = make_factory(recipe, vectorizer_params=SOCIAL)
     splits = list(KFold(3).split(single.texts))
-    tuned = tune_by_cv(make_pipeline, {}, single, splits, Objective("f1", "z", threshold=True))
-    assert tuned.score == 0.0
-    assert tuned.threshold == 0.5
+    assert tune_by_cv(make_pipeline, {}, single, splits, Objective("f1", "z")).score == 0.0
 
 
 def weigh(data, seed=0):
@@ -324,11 +319,11 @@ def test_weights_count_in_fits_and_scores_of_oob_predictions(corpus):
     assert tuned.score == pytest.approx(expected)
 
 
-def test_weights_count_in_the_threshold_of_a_category(corpus):
+def test_weights_count_in_the_f1_of_a_category(corpus):
     data, weights = weigh(binarize_labels(corpus, "z"))
     splits = split(data, EvaluationConfig(folds=3), seed=0)
     make_pipeline = make_factory("svm", vectorizer_params=SOCIAL)
-    objective = Objective("f1", "z", threshold=True)
+    objective = Objective("f1", "z")
     tuned = tune_by_cv(make_pipeline, {}, data, splits, objective)
     y, texts = np.asarray(data.labels), np.asarray(data.texts, object)
     proba = np.empty(len(y))
@@ -337,5 +332,5 @@ def test_weights_count_in_the_threshold_of_a_category(corpus):
         model.fit(texts[train], y[train], classifier__sample_weight=weights[train])
         proba[test] = model.predict_proba(texts[test])[:, 1]
     assert model.classes_.tolist() == ["(others)", "z"]
-    scores = [f1_score(y == "z", proba >= t, sample_weight=weights) for t in proba]
-    assert tuned.score == pytest.approx(max(scores))
+    expected = f1_score(y == "z", proba > 0.5, sample_weight=weights)
+    assert tuned.score == pytest.approx(expected)

@@ -20,19 +20,9 @@ _EXPECTED = {
 
 
 def describe_error(error: Mapping[str, Any], keys: Mapping[str, Collection[str]]) -> str:
-    """Convert a validation error of pydantic to a sentence.
+    """Convert a validation error of pydantic to a sentence without a full stop.
 
-    Parameters
-    ----------
-    error : mapping
-        One of the `errors()` of a `ValidationError`.
-    keys : mapping of str to collection of str
-        The valid keys of each table; those at the top level under "".
-
-    Returns
-    -------
-    str
-        Without a full stop.
+    `keys` has the valid keys of each table, and those at the top level under "".
     """
     *parents, last = error["loc"] or ("the plan",)
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
@@ -43,7 +33,9 @@ def describe_error(error: Mapping[str, Any], keys: Mapping[str, Collection[str]]
         return f"{_format_location(parents)}{last} is missing"
     where = _format_location(error["loc"]).rstrip(": ")
     if kind == "value_error":
-        return f"{where} {context['error']}" if where else str(context["error"])
+        # The message of a CordwoodError names the key, that of another error is a predicate.
+        between = ", " if isinstance(context["error"], CordwoodError) else " "
+        return f"{where}{between}{context['error']}" if where else str(context["error"])
     if kind in _EXPECTED:
         return f"{where} must be {_EXPECTED[kind]}; got {given!r}"
     if kind == "literal_error":
@@ -63,8 +55,6 @@ def _format_location(location: Sequence[Any]) -> str:
 def join_errors(errors: Sequence[str]) -> CordwoodError:
     """Combine all errors of a plan in one exception.
 
-    Examples
-    --------
     >>> join_errors(["seed must be an integer; got 'a'", "name is missing"])
     CordwoodError("2 errors in the plan: (1) seed must be an integer; got 'a'; (2) name is missing")
     """

@@ -1,6 +1,7 @@
 """Learners that are not recipes: any scikit-learn classifier, named by its import path."""
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -25,28 +26,11 @@ _SCALERS: Mapping[str, Callable[[], Any]] = {
 }
 
 
-def load_factory(reference: str, folder: str | None = None) -> Callable[[], Any]:
-    """Import the class or function that an `estimator` of a plan names.
+def load_factory(
+    reference: str, folder: str | None = None, *, what: str = "estimator"
+) -> Callable[[], Any]:
+    """Import the class or function that an `estimator` of a plan names, as ``module:name``.
 
-    Parameters
-    ----------
-    reference : str
-        ``"package.module:Class"`` or ``"file.py:function"``.
-    folder : str, optional
-        Folder of the file.
-
-    Returns
-    -------
-    callable
-        Returns an unfitted classifier when it is called without arguments.
-
-    Raises
-    ------
-    CordwoodError
-        If the module cannot be imported or lacks the name.
-
-    Examples
-    --------
     >>> load_factory("sklearn.tree:DecisionTreeClassifier")()
     DecisionTreeClassifier()
     """
@@ -58,12 +42,12 @@ def load_factory(reference: str, folder: str | None = None) -> Callable[[], Any]
             module = import_module(module_name)
     except Exception as error:  # a module may raise anything
         raise CordwoodError(
-            f"estimator {reference!r} cannot be imported: {type(error).__name__}: {error}"
+            f"{what} {reference!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error
     factory = getattr(module, name, None)
     if not callable(factory):
         raise CordwoodError(
-            f"estimator {reference!r}: {module_name} has no class or function {name!r}"
+            f"{what} {reference!r}: {module_name} has no class or function {name!r}"
         )
     return factory  # type: ignore[no-any-return]
 
@@ -83,37 +67,8 @@ def make_pipeline(
 ) -> Pipeline:
     """Build the unfitted pipeline of an `estimator`, as `cordwood.recipes.make` does for recipes.
 
-    Parameters
-    ----------
-    reference : str
-        ``"package.module:Class"`` or ``"file.py:function"``.
-    folder : str, optional
-        Folder of the file.
-    input : {"text", "numeric"}, default="text"
-        Whether samples are texts or rows of a numeric matrix.
-    scale : bool, default=True
-        Whether numeric data are scaled by the `scaler`.
-    weighting : str, optional
-        Term weighting of the vectorizer where `vectorizer_params` sets none.
-    scaler : {"standard", "minmax"}, optional
-        Scaling of numeric data; none by default.
-    vectorizer_params : mapping, optional
-        Parameters of the `TextVectorizer`.
-    random_state : int, optional
-        The `random_state` of every step that has one.
-    n_jobs : int, optional
-        The `n_jobs` of the classifier, if it has one.
-    **params
-        Parameters of the steps by their full names, such as ``classifier__C=10``.
+    An estimator that is itself a `Pipeline` gets no further steps.
 
-    Returns
-    -------
-    Pipeline
-        Steps `vectorizer` (text) or `scaler` (numeric, if scaled), and `classifier`. If the
-        estimator is itself a `Pipeline`, it is returned without further steps.
-
-    Examples
-    --------
     >>> make_pipeline("sklearn.naive_bayes:MultinomialNB", weighting="tf", classifier__alpha=0.1)
     Pipeline(steps=[('vectorizer', TextVectorizer(weighting='tf')),
                     ('classifier', MultinomialNB(alpha=0.1))])
@@ -143,8 +98,6 @@ def make_pipeline(
 def full_name(pipeline: Pipeline, param: str) -> str:
     """Return the full name of a parameter; a short name is the classifier's if it has one.
 
-    Examples
-    --------
     >>> pipeline = make_pipeline("sklearn.svm:LinearSVC")
     >>> full_name(pipeline, "C"), full_name(pipeline, "min_df")
     ('classifier__C', 'vectorizer__min_df')
@@ -160,11 +113,15 @@ def full_name(pipeline: Pipeline, param: str) -> str:
     )
 
 
+def to_absolute(reference: str, folder: Path) -> str:
+    """Complete the path of a file in an import path."""
+    is_file = reference.rpartition(":")[0].endswith(".py")
+    return os.path.abspath(folder / reference) if is_file else reference
+
+
 def find_distributions(reference: str) -> tuple[str, ...]:
     """Return the names of the installed distributions that provide an estimator's module.
 
-    Examples
-    --------
     >>> find_distributions("sklearn.svm:LinearSVC"), find_distributions("mine.py:make")
     (('scikit-learn',), ())
     """

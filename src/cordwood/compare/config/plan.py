@@ -1,12 +1,13 @@
 """Plan files: which learners are compared on which data sets, and how.
 
-A plan is a TOML file. It is validated completely before anything runs.
+A plan is a TOML file, see ``docs/plans.md``. It is validated completely before anything runs.
 """
 
 import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -15,18 +16,24 @@ from pydantic import Field, StrictInt, StrictStr, ValidationError, field_validat
 
 from cordwood import recipes
 from cordwood.compare.config.config_errors import describe_error, join_errors
-from cordwood.compare.config.external_estimator import full_name, make_pipeline
+from cordwood.compare.config.external_estimator import (
+    full_name,
+    load_factory,
+    make_pipeline,
+    to_absolute,
+)
 from cordwood.compare.config.protocol import Protocol, load_protocol, read_toml
 from cordwood.compare.config.schema import (
+    READ_KEYS,
     ConfigTable,
     DatasetConfig,
     EvaluationConfig,
+    JsonTable,
     LearnerConfig,
     TuningConfig,
-    check_json,
     expand_categories,
 )
-from cordwood.datasets.readers import detect_format
+from cordwood.datasets.file_source import detect_format
 from cordwood.datasets.registry import DatasetInfo, list_datasets
 from cordwood.exceptions import CordwoodError
 from cordwood.text.languages import check_language
@@ -34,39 +41,15 @@ from cordwood.text.presets import PRESETS, apply_language, check_auto_for, resol
 from cordwood.text.vectorizer import TextVectorizer
 
 _FILE_COLUMNS = ("text", "label", "split", "weight", "time")
+# The limits of files do not change what is read.
+_FILE_LIMITS = ("n_features", "max_bytes", "max_row_length")
 
 MULTILABEL_METRICS = ("samples_f1", "subset_accuracy", "ranking_precision")
 """Metrics of data sets with several labels per sample only."""
 
 
 class Plan(ConfigTable):
-    """Learners, data sets, and how the learners are compared.
-
-    Parameters
-    ----------
-    name : str, default="comparison"
-        Title; the stem of the file if the plan is loaded from a file.
-    protocol : str, optional
-        Path of a protocol file, relative to the plan's folder, with the values of everything that
-        the plan leaves open; see `cordwood.compare.config.protocol`.
-    seed : int, default=42
-        Random state of the splits and, with the trial, of the learners.
-    metric : {"micro_f1", "macro_f1", "f1", "samples_f1", "subset_accuracy", \
-"ranking_precision"}, default="micro_f1"
-        Score that tuning maximizes. "f1" is that of the positive class, and needs data sets with
-        a category. The last three need data sets with several labels per sample.
-    evaluation : EvaluationConfig
-        How samples are split into training and test sets.
-    tuning : TuningConfig
-        How hyper-parameters are chosen.
-    vectorizer : dict, default={}
-        Parameters of `TextVectorizer` for all learners, except recipes with a vectorizer of their
-        own such as `nbsvm`. In a loaded plan they are merged into those of each data set.
-    datasets : tuple of DatasetConfig
-        At least one.
-    learners : tuple of LearnerConfig
-        At least one.
-    """
+    """Learners, data sets, and how the learners are compared."""
 
     name: StrictStr = "comparison"
     protocol: StrictStr | None = None
@@ -76,14 +59,12 @@ class Plan(ConfigTable):
     ] = "micro_f1"
     evaluation: EvaluationConfig = EvaluationConfig()
     tuning: TuningConfig = TuningConfig()
-    vectorizer: dict[str, Any] = {}
+    # Import path of a `cordwood.compare.runner.procedure.Procedure`, and its input.
+    procedure: StrictStr | None = None
+    options: JsonTable = {}
+    vectorizer: JsonTable = {}
     datasets: tuple[DatasetConfig, ...]
     learners: tuple[LearnerConfig, ...]
-
-    @field_validator("vectorizer")
-    @classmethod
-    def _check_vectorizer(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return check_json(params)
 
     @field_validator("datasets", mode="before")
     @classmethod
@@ -100,11 +81,17 @@ class Plan(ConfigTable):
 
     def fingerprint(self) -> str:
         """Return a hash of the plan's content, independent of where its files are."""
-        # The limits of files do not change what is read.
-        unused = {"path", "n_features", "max_bytes", "max_row_length"}
         content = self.model_dump(
-            mode="json", exclude={"protocol": True, "datasets": {"__all__": unused}}
+            mode="json",
+            exclude={
+                "protocol": True,
+                "procedure": True,
+                "datasets": {"__all__": {"path", "read"}},
+            },
         )
+        for table, dataset in zip(content["datasets"], self.datasets, strict=True):
+            options = asdict(dataset.read)
+            table |= {key: options[key] for key in READ_KEYS if key not in _FILE_LIMITS}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -112,7 +99,11 @@ _KEYS = {
     "": Plan.model_fields,
     "evaluation": EvaluationConfig.model_fields,
     "tuning": TuningConfig.model_fields,
-    "datasets": (*DatasetConfig.model_fields, "categories"),
+    "datasets": [
+        *READ_KEYS,
+        *(key for key in DatasetConfig.model_fields if key != "read"),
+        "categories",
+    ],
     "learners": LearnerConfig.model_fields,
 }
 
@@ -123,26 +114,7 @@ def load_plan(
     data_dir: str | os.PathLike[str] | None = None,
     lookup_only: bool = False,
 ) -> Plan:
-    """Read a plan from a TOML file and validate it.
-
-    Parameters
-    ----------
-    path : path
-        The file. Paths in the plan are relative to its folder.
-    data_dir : path, optional
-        The data folder; see `cordwood.datasets.registry.list_datasets`.
-    lookup_only : bool, default=False
-        Whether data sets and the packages of learners may be missing; see `parse_plan`.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    CordwoodError
-        Naming the file, each invalid key and the nearest valid one.
-    """
+    """Read and validate a TOML file; paths in it are relative to its folder."""
     file = Path(path)
     mapping = read_toml(path, "plan")
     try:
@@ -165,32 +137,11 @@ def parse_plan(
 ) -> Plan:
     """Build a plan from tables and lists and validate it.
 
-    Parameters
-    ----------
-    mapping : mapping
-        The content of a plan file.
-    folder : path, default="."
-        Folder that the paths in the plan are relative to.
-    data_dir : path, optional
-        The data folder; see `cordwood.datasets.registry.list_datasets`.
-    lookup_only : bool, default=False
-        Whether the plan only serves to look up results. Data sets may then be missing, and hold
-        text unless the plan states another `kind`; packages of learners may be missing too, and
-        the parameters of such a learner must then have their full names.
+    Adds the values of the protocol, full parameter names, and the kind and the complete vectorizer
+    parameters of each data set. With `lookup_only`, which serves to look up results, data sets and
+    packages of learners may be missing: data sets then hold text unless the plan states another
+    `kind`, and parameters must have their full names.
 
-    Returns
-    -------
-    Plan
-        With the values of the protocol, full parameter names, and the kind and the complete
-        vectorizer parameters of each data set.
-
-    Raises
-    ------
-    CordwoodError
-        Naming each invalid key and the nearest valid one.
-
-    Examples
-    --------
     >>> plan = parse_plan(
     ...     {
     ...         "datasets": [{"name": "docstrings"}],
@@ -216,6 +167,7 @@ def parse_plan(
         context.registered.setdefault(info.name, []).append(info)
     plan = plan.model_copy(
         update={
+            "procedure": plan.procedure and to_absolute(plan.procedure, Path(folder)),
             "datasets": tuple(
                 _resolve_dataset(plan, index, context) for index in range(len(plan.datasets))
             ),
@@ -267,9 +219,9 @@ def _resolve_dataset(plan: Plan, index: int, context: _Context) -> DatasetConfig
 def _check_name(dataset: DatasetConfig, where: str, context: _Context) -> str:
     """Look up a registered data set and return its kind."""
     for column in _FILE_COLUMNS:
-        if getattr(dataset, column) is not None:
+        if column in dataset.read.given:
             context.errors.append(f"{where}: {column} names a column, which needs a path to a file")
-    if dataset.label_separator is not None:
+    if dataset.read.label_separator is not None:
         context.errors.append(f"{where}: label_separator applies to files only; add a path")
     name = dataset.registered_name
     found = context.registered.get(name, [])
@@ -293,7 +245,7 @@ def _check_files(
             context.errors.append(f"{where}: there is no file {missing[0]}")
         return dataset.kind
     try:
-        formats = [detect_format(path, dataset.format) for path in paths]
+        formats = [detect_format(path, dataset.read.format) for path in paths]
         return "numeric" if "svmlight" in formats else "text"
     except CordwoodError as error:
         context.errors.append(f"{where}: {error}")
@@ -364,11 +316,10 @@ def _resolve_learner(learner: LearnerConfig, where: str, context: _Context) -> L
 
 def _locate(reference: str, folder: Path) -> tuple[str, str | None]:
     """Split the path of an estimator's file into its name and its folder."""
-    module, _, name = reference.rpartition(":")
-    if not module.endswith(".py"):
+    if not reference.rpartition(":")[0].endswith(".py"):
         return reference, None
-    path = Path(os.path.abspath(folder / module))
-    return f"{path.name}:{name}", str(path.parent)
+    path = Path(to_absolute(reference, folder))
+    return path.name, str(path.parent)
 
 
 def _estimator_names(reference: str, folder: str | None) -> Callable[[str], str]:
@@ -412,20 +363,20 @@ def _check_consistency(plan: Plan) -> Iterator[str]:
         names = [entry.name for entry in entries]
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield f"{names.count(name)} {what} have the name {name!r}; names must be unique"
-    needs_category = {
-        "metric = 'f1'": plan.metric == "f1",
-        "evaluation.max_positives": bool(plan.evaluation.max_positives),
-    }
     without = [dataset.name for dataset in plan.datasets if dataset.category is None]
-    for setting, is_set in needs_category.items():
-        if is_set and without:
-            yield f"{setting} needs a category, and data set {without[0]!r} has none"
-    if plan.tuning.threshold and plan.metric != "f1":
-        yield f"tuning.threshold needs metric = 'f1'; the metric is {plan.metric!r}"
-    grouped = [each for each in plan.datasets if each.group is not None or each.group_pattern]
+    if plan.metric == "f1" and without:
+        yield f"metric = 'f1' needs a category, and data set {without[0]!r} has none"
+    grouped = [each for each in plan.datasets if each.read.group is not None or each.group_pattern]
     if grouped and plan.evaluation.kind != "grouped":
-        key = "group_pattern" if grouped[0].group is None else "group"
+        key = "group_pattern" if grouped[0].read.group is None else "group"
         yield (
             f"data set {grouped[0].name!r} has a {key}, which needs evaluation.kind = 'grouped'; "
             f"the kind is {plan.evaluation.kind!r}"
         )
+    if plan.procedure is not None:
+        yield from load_factory(plan.procedure, what="procedure")().check(plan)
+        return
+    if plan.evaluation.kind == "fixed" and plan.evaluation.repeats != 1:
+        yield "evaluation repeats has no effect with kind = 'fixed'; leave it out"
+    if plan.options:
+        yield "options need a procedure, and the plan has none"

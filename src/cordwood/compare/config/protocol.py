@@ -1,24 +1,6 @@
 """Protocol files: defaults that several plans share.
 
-A plan names a protocol file by its path relative to the plan, ``protocol = "protocols/cv10.toml"``.
-The plan takes from it whatever it does not set itself::
-
-    [evaluation]                # as in a plan
-    folds = 10
-
-    [tuning]                    # as in a plan
-    folds = 10
-
-    [vectorizer]                # as in a plan
-    preset = "sigir15"
-
-    [[datasets]]                # further vectorizer parameters of some data sets
-    names = ["tweets", "forum_*"]
-    vectorizer = {preset = "social"}
-
-    [recipes.nb]                # parameters and the default grid of a recipe
-    params = {vectorizer__weighting = "tf"}
-    grid = {alpha = [0.1, 1.0]}
+A plan takes from its protocol whatever it does not set itself; see ``docs/plans.md``.
 """
 
 import os
@@ -32,86 +14,41 @@ from pydantic import StrictStr, ValidationError, field_validator
 
 from cordwood import recipes
 from cordwood.compare.config.config_errors import describe_error
+from cordwood.compare.config.external_estimator import to_absolute
 from cordwood.compare.config.schema import (
     ConfigTable,
     EvaluationConfig,
+    Grid,
+    JsonTable,
     TuningConfig,
-    check_json,
-    check_lists,
 )
 from cordwood.exceptions import CordwoodError
 
 
 class DatasetDefaults(ConfigTable):
-    """Vectorizer parameters of some data sets.
+    """Vectorizer parameters of some data sets."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Registered names of data sets, or glob patterns such as "forum_*".
-    vectorizer : dict
-        Parameters of `TextVectorizer`, which override those of the protocol.
-    """
-
+    # Registered names, or glob patterns such as "forum_*".
     names: tuple[StrictStr, ...]
-    vectorizer: dict[str, Any]
-
-    @field_validator("vectorizer")
-    @classmethod
-    def _check_vectorizer(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return check_json(params)
+    vectorizer: JsonTable
 
 
 class RecipeDefaults(ConfigTable):
-    """Parameters and grid of a recipe.
+    """Parameters of a recipe for learners that do not set them, and its default grid."""
 
-    Parameters
-    ----------
-    params : dict, default={}
-        Parameters by their full names, for learners that neither set nor tune them.
-    grid : dict of str to list, default={}
-        What ``grid = "default"`` stands for.
-    """
-
-    params: dict[str, Any] = {}
-    grid: dict[str, Any] = {}
-
-    @field_validator("params")
-    @classmethod
-    def _check_params(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return check_json(params)
-
-    @field_validator("grid", mode="before")
-    @classmethod
-    def _check_grid(cls, grid: Any) -> Any:
-        return check_lists(grid, "a table of lists")
+    params: JsonTable = {}
+    grid: Grid = {}
 
 
 class Protocol(ConfigTable):
-    """Defaults of a plan.
-
-    Parameters
-    ----------
-    evaluation, tuning : dict, default={}
-        Values of the tables `EvaluationConfig` and `TuningConfig`.
-    vectorizer : dict, default={}
-        Parameters of `TextVectorizer`.
-    datasets : tuple of DatasetDefaults, default=()
-        Vectorizer parameters of some data sets; of several entries that match, the first counts.
-    recipes : dict of str to RecipeDefaults, default={}
-        Parameters and grids by the names of recipes.
-    """
+    """Defaults of a plan."""
 
     evaluation: dict[str, Any] = {}
     tuning: dict[str, Any] = {}
-    vectorizer: dict[str, Any] = {}
-    datasets: tuple[DatasetDefaults, ...] = ()
+    procedure: StrictStr | None = None
+    vectorizer: JsonTable = {}
+    datasets: tuple[DatasetDefaults, ...] = ()  # of several that match, the first counts
     recipes: dict[StrictStr, RecipeDefaults] = {}
-
-    @field_validator("vectorizer")
-    @classmethod
-    def _check_vectorizer(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return check_json(params)
 
     @field_validator("recipes")
     @classmethod
@@ -123,12 +60,10 @@ class Protocol(ConfigTable):
         return table
 
     def fill(self, plan: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a plan's tables with the evaluation and tuning that it leaves open.
-
-        Values for another kind of evaluation or tuning are not taken over: ten folds of a
-        stratified cross-validation mean nothing for a fixed split.
-        """
+        """Return a plan's tables with the evaluation, tuning and procedure that it leaves open."""
         filled = dict(plan)
+        if self.procedure is not None:
+            filled.setdefault("procedure", self.procedure)
         for name, defaults, table in (
             ("evaluation", self.evaluation, EvaluationConfig),
             ("tuning", self.tuning, TuningConfig),
@@ -138,6 +73,7 @@ class Protocol(ConfigTable):
                 continue
             default_kind = defaults.get("kind", table.model_fields["kind"].default)
             kind = given.get("kind", default_kind)
+            # Ten folds of a stratified cross-validation mean nothing for a fixed split.
             same = _without_repeats(kind) == _without_repeats(default_kind)
             filled[name] = {**(defaults if same else {}), **given}
         return filled
@@ -164,22 +100,7 @@ _KEYS: Mapping[str, Collection[str]] = {
 
 
 def load_protocol(path: str | os.PathLike[str]) -> Protocol:
-    """Read and validate a protocol file.
-
-    Parameters
-    ----------
-    path : path
-        A TOML file.
-
-    Returns
-    -------
-    Protocol
-
-    Raises
-    ------
-    CordwoodError
-        Naming the file and what is wrong in it.
-    """
+    """Read and validate a protocol file."""
     mapping = read_toml(path, "protocol")
     try:
         protocol = Protocol.model_validate(mapping)
@@ -191,7 +112,10 @@ def load_protocol(path: str | os.PathLike[str]) -> Protocol:
             table.model_validate(getattr(protocol, name))
         except ValidationError as error:
             raise _first_error(path, error, name) from None
-    return protocol
+    if protocol.procedure is None:
+        return protocol
+    procedure = to_absolute(protocol.procedure, Path(path).parent)
+    return protocol.model_copy(update={"procedure": procedure})
 
 
 def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tables of a plan file: evaluation, tuning, data sets and learners.
+"""Tables of a plan file: evaluation, tuning, data sets and learners; see ``docs/plans.md``.
 
 Each table validates what depends on that table alone; `cordwood.compare.config.plan` validates the
 rest.
@@ -8,15 +8,17 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
-    StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
@@ -25,11 +27,39 @@ from pydantic import (
 )
 
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
-from cordwood.datasets.lines import MAX_ROW_LENGTH, Progress
-from cordwood.datasets.readers import Format, read_dataset
+from cordwood.datasets.lines import Progress
+from cordwood.datasets.options import OPTION_NAMES, ReadOptions
+from cordwood.datasets.readers import read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
+from cordwood.exceptions import CordwoodError
 
 _CROSS_VALIDATED = ("stratified", "grouped", "time")
+
+
+def _check_json(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table as a dict; raise ValueError for values that JSON lacks, such as dates."""
+    for name, value in table.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"has {name} = {value!r}; use strings, finite numbers, booleans or lists"
+            ) from None
+    return dict(table)
+
+
+def _check_lists(expected: str, grid: Any) -> dict[str, list[Any]]:
+    """Return a grid as a dict of lists; raise ValueError for anything else."""
+    if not isinstance(grid, Mapping):
+        raise ValueError(f"must be {expected}; got {grid!r}")
+    for param, values in grid.items():
+        if not isinstance(values, list | tuple) or not values:
+            raise ValueError(f"must list the values of {param}; got {values!r}")
+    return {param: list(values) for param, values in _check_json(grid).items()}
+
+
+JsonTable = Annotated[dict[str, Any], AfterValidator(_check_json)]
+Grid = Annotated[dict[str, Any], BeforeValidator(partial(_check_lists, "a table of lists"))]
 
 
 class ConfigTable(BaseModel):
@@ -39,45 +69,14 @@ class ConfigTable(BaseModel):
 
 
 class EvaluationConfig(ConfigTable):
-    """How samples are split into training and test sets.
+    """How samples are split into training and test sets."""
 
-    Parameters
-    ----------
-    kind : {"stratified", "grouped", "time", "repeated", "fixed", "holdout"}, default="stratified"
-        - "stratified": stratified k-fold cross-validation;
-        - "grouped": stratified k-fold cross-validation that keeps the samples of a group in one
-          fold;
-        - "time": training on the past: each fold is tested with a model of all samples that are
-          earlier, as in scikit-learn's `TimeSeriesSplit`;
-        - "repeated": repeated stratified k-fold cross-validation; stored as "stratified" with
-          `repeats`, which is then 5 by default;
-        - "fixed": the official split of the data set;
-        - "holdout": one random test set.
-    folds : int, default=5
-        Number of folds; 1 with "fixed" and "holdout".
-    repeats : int, default=1
-        How many times the samples are split, each time with another random state.
-    test_size : float, optional
-        Fraction of the samples in the test set, with "holdout" only; 0.2 by default.
-    train_fractions : tuple of float, default=(1.0,)
-        Fractions of the training set to fit on, in increasing order, for a learning curve.
-    max_positives : tuple of int, default=()
-        Maximum numbers of positive training samples, in increasing order, for a curve over
-        increasingly rare classes: further samples of the category are discarded at random. Needs
-        data sets with a category, and excludes `train_fractions`. With "fixed", `repeats` then
-        draws which samples are kept.
-    rounds : tuple of int, default=()
-        Boosting rounds, in increasing order, after which learners that have `staged_predict` are
-        also scored on the training and the test set.
-    """
-
+    # "repeated" is stored as "stratified" with `repeats`, which is then 5 by default.
     kind: Literal["stratified", "grouped", "time", "fixed", "holdout"] = "stratified"
     folds: StrictInt = 5
     repeats: StrictInt = Field(default=1, ge=1)
     test_size: StrictFloat | None = Field(default=None, gt=0, lt=1)
     train_fractions: tuple[StrictFloat, ...] = (1.0,)
-    max_positives: tuple[StrictInt, ...] = ()
-    rounds: tuple[StrictInt, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -96,8 +95,6 @@ class EvaluationConfig(ConfigTable):
             table.setdefault("test_size", 0.2)
         elif table.get("test_size") is not None:
             raise ValueError(f"test_size needs kind = 'holdout'; the kind is {kind!r}")
-        if kind == "fixed" and table.get("repeats", 1) != 1 and not table.get("max_positives"):
-            raise ValueError("repeats has no effect with kind = 'fixed'; leave it out")
         if kind == "time" and table.get("repeats", 1) != 1:
             raise ValueError("repeats has no effect with kind = 'time'; leave it out")
         return table
@@ -111,144 +108,69 @@ class EvaluationConfig(ConfigTable):
             raise ValueError("train_fractions must be numbers in (0, 1], such as [0.1, 0.5, 1.0]")
         if sorted(set(fractions)) != list(fractions):
             raise ValueError("train_fractions must be strictly increasing")
-        for name in ("max_positives", "rounds"):
-            counts = getattr(self, name)
-            if sorted(set(counts)) != list(counts) or min(counts, default=1) < 1:
-                raise ValueError(f"{name} must be strictly increasing positive integers")
-        if self.max_positives and fractions != (1.0,):
-            raise ValueError("train_fractions and max_positives exclude each other; remove one")
         return self
 
 
 class TuningConfig(ConfigTable):
-    """How hyper-parameters are chosen from a grid, on the training set.
+    """How hyper-parameters are chosen from a grid, on the training set."""
 
-    Parameters
-    ----------
-    kind : {"cv", "oob", "loo", "auto", "test"}, default="cv"
-        - "cv": cross-validation;
-        - "oob", "loo": the out-of-bag or leave-one-out score of learners that have one, and
-          cross-validation for all others;
-        - "auto": whichever of these scores a learner has; see
-          `cordwood.compare.runner.tuning.resolve_kind`;
-        - "test": the test set itself, which gives an upper bound and not an unbiased score.
-    folds : int, default=5
-        Number of folds of the cross-validation.
-    threshold : bool, default=False
-        Whether to choose the decision threshold of the category too, by cross-validation, instead
-        of 0.5. Needs the metric "f1"; applies to learners without a grid as well.
-    sample : int, optional
-        Maximum number of training samples, stratified by class, whose leave-one-out predictions
-        are computed; all by default. Each is still predicted from all other training samples.
-        Needs the kind "loo" or "auto", and affects only learners with leave-one-out predictions.
-    """
-
-    kind: Literal["cv", "oob", "loo", "auto", "test"] = "cv"
+    kind: Literal["cv", "oob", "loo", "auto"] = "cv"
     folds: StrictInt = Field(default=5, ge=2)
-    threshold: StrictBool = False
     sample: StrictInt | None = Field(default=None, ge=2)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.threshold and self.kind != "cv":
-            raise ValueError(f"threshold needs kind = 'cv'; the kind is {self.kind!r}")
         if self.sample is not None and self.kind not in ("loo", "auto"):
             raise ValueError(f"sample needs kind = 'loo' or 'auto'; the kind is {self.kind!r}")
         return self
 
 
+# Keys of a data set in a plan that are options of reading it.
+READ_KEYS = tuple(name for name in OPTION_NAMES if name not in ("extra_columns", "require_labels"))
+
+
 class DatasetConfig(ConfigTable):
-    """A data set of a plan: a registered name, or a file with its columns.
+    """A data set of a plan: a registered name, or files and how to read them."""
 
-    Parameters
-    ----------
-    name : str
-        Label in tables. Without `path` and `source` it is also the name under which
-        `cordwood.datasets.registry` finds the data set; with `path`, the first file's stem by
-        default.
-    source : str, optional
-        Registered name of the data set, if `name` is another label.
-    category : str, optional
-        Label that is the positive class against all others, which turns a multiclass or multilabel
-        data set into a binary one. In a plan, ``categories = ["gold", "tin"]`` stands for one data
-        set per category, named after it.
-    path : tuple of str, optional
-        Data files, folders of data files, or folders with one folder per class, relative to the
-        plan's folder; in a plan, a path or a list of paths, whose rows are concatenated.
-    text : tuple of str, optional
-        Columns of the file that hold the text; in a plan, a name or a list of names.
-    label, group, split, weight, time : str, optional
-        Columns of the file that hold the label, the group, the official split, the sample weight
-        and the time. Groups need an evaluation of the kind "grouped". Weights are used to fit, to
-        tune and to score. A list of labels in a JSON file or dataframe is several labels per
-        sample.
-    label_separator : str, optional
-        String between the labels of a sample in the label column, such as ";", for several labels
-        per sample.
-    group_pattern : str, optional
-        Regular expression whose first match in the id of a sample is its group, such as
-        ``"^[^:]*"``; excludes `group`.
-    id : str, optional
-        Column of the file that holds the sample ids.
-    encoding : str, default="utf-8"
-        Character encoding of the file.
-    format : str, optional
-        Format of the file, see `cordwood.datasets.read_dataset`; derived from its name by default.
-    delimiter : str, optional
-        Column separator of a CSV file; detected by default.
-    header : bool, default=True
-        Whether the first row of a CSV, TSV or Excel file has the names of the columns.
-    sheet, table, query : str, optional
-        Sheet of an Excel file; table of an SQLite database, or SELECT statement for it.
-    on_bad_rows : {"raise", "skip"}, default="raise"
-        Whether to raise at the first invalid row or to skip invalid rows.
-    n_features, max_bytes, max_row_length : int, optional
-        Limits of the file; see `cordwood.datasets.read_dataset`.
-    vectorizer : dict, default={}
-        Parameters of `TextVectorizer` for this data set.
-    kind : {"text", "numeric"}, default="text"
-        What the samples are. It is only needed to look up results without the data; otherwise it
-        must agree with the data.
-    """
-
+    # Label in tables; by default the stem of the first file.
     name: StrictStr = ""
-    path: tuple[StrictStr, ...] | None = None
-    text: tuple[StrictStr, ...] | None = None
-    label: StrictStr | None = None
-    label_separator: StrictStr | None = None
-    group: StrictStr | None = None
-    split: StrictStr | None = None
-    weight: StrictStr | None = None
-    time: StrictStr | None = None
-    group_pattern: StrictStr | None = None
-    id: StrictStr | None = None
-    encoding: StrictStr = "utf-8"
-    format: Format | None = None
-    delimiter: StrictStr | None = None
-    header: StrictBool = True
-    sheet: StrictStr | None = None
-    table: StrictStr | None = None
-    query: StrictStr | None = None
-    on_bad_rows: Literal["raise", "skip"] = "raise"
-    n_features: StrictInt | None = Field(default=None, ge=1)
-    max_bytes: StrictInt | None = Field(default=None, ge=1)
-    max_row_length: StrictInt = Field(default=MAX_ROW_LENGTH, ge=1)
-    vectorizer: dict[str, Any] = {}
-    kind: Literal["text", "numeric"] = "text"
+    # Registered name of the data set, if `name` is another label.
     source: StrictStr | None = None
+    # Files and folders, relative to the folder of the plan, whose rows are concatenated.
+    path: tuple[StrictStr, ...] | None = None
+    # In a plan, the options are keys beside the others. A group needs an evaluation of the kind
+    # "grouped"; weights are used to fit, to tune and to score.
+    read: ReadOptions = ReadOptions()
+    # Regular expression whose first match in the id of a sample is its group.
+    group_pattern: StrictStr | None = None
+    # Label that is the positive class against all others. In a plan, `categories` with a list
+    # stands for one data set per category, named after it.
     category: StrictStr | None = None
+    # Parameters of `TextVectorizer` for this data set.
+    vectorizer: JsonTable = {}
+    # Only needed to look up results without the data; otherwise it must agree with the data.
+    kind: Literal["text", "numeric"] = "text"
 
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        table = dict(given)
+        if not isinstance(given.get("read", ReadOptions()), ReadOptions):
+            raise CordwoodError("there is no key 'read'")
+        if isinstance(given.get("text"), Mapping):
+            raise CordwoodError(
+                "text must be a column or a list of columns; did you mean 'vectorizer'?"
+            )
+        options = {name: given[name] for name in READ_KEYS if name in given}
+        table = {name: value for name, value in given.items() if name not in options}
+        if options:
+            table["read"] = ReadOptions(**options)
         if not table.get("name") and not table.get("path"):
             raise ValueError("needs a name or a path")
         if table.get("source") and table.get("path"):
             raise ValueError("has both a source and a path; remove one")
-        if table.get("group") and table.get("group_pattern"):
+        if options.get("group") and table.get("group_pattern"):
             raise ValueError("has both a group and a group_pattern; remove one")
         if not table.get("name"):
             first, *more = _to_list(table["path"])
@@ -261,13 +183,6 @@ class DatasetConfig(ConfigTable):
     def _check_path(cls, path: Any) -> Any:
         return None if path is None else _to_list(path)
 
-    @field_validator("text", mode="before")
-    @classmethod
-    def _check_text(cls, columns: Any) -> Any:
-        if isinstance(columns, Mapping):
-            raise ValueError("must be a column or a list of columns; did you mean 'vectorizer'?")
-        return (columns,) if isinstance(columns, str) else columns
-
     @field_validator("group_pattern")
     @classmethod
     def _check_pattern(cls, pattern: str | None) -> str | None:
@@ -277,56 +192,17 @@ class DatasetConfig(ConfigTable):
             raise ValueError(f"is not a regular expression: {error}") from None
         return pattern
 
-    @field_validator("vectorizer")
-    @classmethod
-    def _check_vectorizer(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return check_json(params)
-
     def load(
         self, *, data_dir: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> Corpus | FeatureMatrix:
-        """Load the samples and their labels from the file or by the registered name.
-
-        Parameters
-        ----------
-        data_dir : path, optional
-            The data folder; see `cordwood.datasets.registry.list_datasets`.
-        progress : callable, optional
-            Called with the number of bytes read and the number of all bytes.
-
-        Returns
-        -------
-        Corpus or FeatureMatrix
-        """
+        """Load the samples and their labels from the files or by the registered name."""
         data: Corpus | FeatureMatrix
         if self.path is None:
             data = load_dataset(
-                self.registered_name, data_dir=data_dir, group=self.group, progress=progress
+                self.registered_name, data_dir=data_dir, group=self.read.group, progress=progress
             )
         else:
-            data = read_dataset(
-                self.path,
-                text=self.text,
-                label=self.label,
-                label_separator=self.label_separator,
-                group=self.group,
-                split=self.split,
-                weight=self.weight,
-                time=self.time,
-                id=self.id,
-                encoding=self.encoding,
-                format=self.format,
-                delimiter=self.delimiter,
-                header=self.header,
-                sheet=self.sheet,
-                table=self.table,
-                query=self.query,
-                on_bad_rows=self.on_bad_rows,
-                n_features=self.n_features,
-                max_bytes=self.max_bytes,
-                max_row_length=self.max_row_length,
-                progress=progress,
-            )
+            data = read_dataset(self.path, self.read, progress=progress)
         if self.group_pattern is not None:
             data = with_groups(data, self.group_pattern)
         return data if self.category is None else binarize_labels(data, self.category)
@@ -344,8 +220,6 @@ def _to_list(value: Any) -> Any:
 def expand_categories(tables: Any) -> Any:
     """Replace each data set that has `categories` by one data set per category.
 
-    Examples
-    --------
     >>> expand_categories([{"name": "metals", "categories": ["gold", "tin"]}])[1]
     {'source': 'metals', 'name': 'tin', 'category': 'tin'}
     """
@@ -371,42 +245,14 @@ def expand_categories(tables: Any) -> Any:
 
 
 class LearnerConfig(ConfigTable):
-    """A learner of a plan: a recipe or any scikit-learn classifier, with its parameters.
-
-    Parameters
-    ----------
-    recipe : str, optional
-        A name from `cordwood.recipes.names()`; needed unless there is an `estimator`.
-    estimator : str, optional
-        A classifier that is not a recipe: ``"package.module:Class"``, or ``"file.py:function"``
-        with the file's path relative to the plan's folder. Calling the class or function without
-        arguments must return an unfitted classifier. It is preceded by a `TextVectorizer` on text
-        and by the `scaler` on dense numeric data, unless it is a `Pipeline`. **The module is
-        imported when the plan is loaded, so load only plans that you trust.** With several
-        processes or a cluster, each worker imports the module itself.
-    name : str, optional
-        Label in tables; by default the recipe, or the name of the class or function.
-    params : dict, default={}
-        Parameters of the pipeline's steps. Short names are expanded: `C` becomes `classifier__C`.
-    grid : dict of str to list, or "default", default={}
-        Values to choose from, for each parameter that is tuned. "default" is the grid of the
-        protocol for this recipe, or else `cordwood.recipes.grid`.
-    numeric_grid : dict of str to list, default={}
-        Entries that replace those of `grid` on numeric data.
-    weighting : str, optional
-        Term weighting of the `TextVectorizer` before an `estimator`, such as "tf" or "tfidf",
-        where the plan sets none; recipes have their own.
-    scaler : {"standard", "minmax"}, optional
-        Scaling of dense numeric data before an `estimator`: to unit variance, or to [0, 1]; none
-        by default. Recipes have their own.
-    """
+    """A learner of a plan: a recipe or any scikit-learn classifier, with its parameters."""
 
     recipe: StrictStr | None = None
     estimator: StrictStr | None = None
     name: StrictStr = ""
-    params: dict[str, Any] = {}
+    params: JsonTable = {}
     grid: dict[str, Any] = {}
-    numeric_grid: dict[str, Any] = {}
+    numeric_grid: Grid = {}
     weighting: StrictStr | None = None
     scaler: Literal["standard", "minmax"] | None = None
 
@@ -439,41 +285,9 @@ class LearnerConfig(ConfigTable):
             )
         return reference
 
-    @field_validator("params")
-    @classmethod
-    def _check_params(cls, params: dict[str, Any]) -> dict[str, Any]:
-        return check_json(params)
-
     @field_validator("grid", mode="before")
     @classmethod
     def _check_grid(cls, grid: Any) -> Any:
         if grid == "default":
             return {"default": []}  # replaced when the recipe is resolved
-        return check_lists(grid, "a table of lists, or 'default'")
-
-    @field_validator("numeric_grid", mode="before")
-    @classmethod
-    def _check_numeric_grid(cls, grid: Any) -> Any:
-        return check_lists(grid, "a table of lists")
-
-
-def check_lists(grid: Any, expected: str) -> dict[str, list[Any]]:
-    """Return a grid as a dict of lists; raise ValueError for anything else."""
-    if not isinstance(grid, Mapping):
-        raise ValueError(f"must be {expected}; got {grid!r}")
-    for param, values in grid.items():
-        if not isinstance(values, list | tuple) or not values:
-            raise ValueError(f"must list the values of {param}; got {values!r}")
-    return {param: list(values) for param, values in check_json(grid).items()}
-
-
-def check_json(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table as a dict; raise ValueError for values that JSON lacks, such as dates."""
-    for name, value in table.items():
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"has {name} = {value!r}; use strings, finite numbers, booleans or lists"
-            ) from None
-    return dict(table)
+        return _check_lists("a table of lists, or 'default'", grid)

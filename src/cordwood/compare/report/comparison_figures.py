@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from cordwood._base.wording import format_seconds, join_names
 from cordwood.compare.report.comparison_scores import describe_ties, finite
 from cordwood.compare.report.comparison_summary import (
     ComparisonSummary,
@@ -19,7 +20,6 @@ from cordwood.reports.charts import (
     line_chart,
     time_chart,
 )
-from cordwood.reports.wording import format_seconds, join_names
 
 
 def draw_ranks(summary: ComparisonSummary, metric: str) -> Chart | None:

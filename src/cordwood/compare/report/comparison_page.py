@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 
+from cordwood._base.wording import count, join_names
 from cordwood.compare.report.comparison_figures import (
     draw_curves,
     draw_ranks,
@@ -19,7 +20,6 @@ from cordwood.compare.report.rendering import describe_test
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.reports import Report
 from cordwood.reports.blocks import Block, Charts, Page, Prose, Section, Steps, Tile, Tiles
-from cordwood.reports.wording import count, join_names
 
 _MAX_NAMES = 4
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from cordwood._base.wording import count, format_seconds, join_names
 from cordwood.compare.report.comparison_summary import ComparisonSummary
 from cordwood.compare.report.rendering import describe_test, format_score
 from cordwood.compare.stats.comparison import Cell
@@ -19,7 +20,6 @@ from cordwood.reports.blocks import (
     text_table,
 )
 from cordwood.reports.charts import Estimate, interval_chart
-from cordwood.reports.wording import count, format_seconds, join_names
 
 _MAX_NAMES = 4
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cordwood._base.wording import format_seconds
 from cordwood.compare.stats.comparison import Cell, Comparison, CpuSeconds
 from cordwood.reports.markdown_page import escape_markdown
-from cordwood.reports.wording import format_seconds
 
 _METRIC_NAMES = {
     "micro_f1": "micro-F1",

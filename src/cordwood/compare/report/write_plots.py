@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cordwood._base import atomic
+from cordwood._base.wording import count as count_noun
 from cordwood.compare.report.comparison_figures import (
     draw_curves,
     draw_ranks,
@@ -18,7 +19,6 @@ from cordwood.compare.report.comparison_summary import summarize_comparison
 from cordwood.compare.stats.comparison import Comparison, Curves
 from cordwood.reports.blocks import Chart
 from cordwood.reports.html_page import render_svg
-from cordwood.reports.wording import count as count_noun
 
 
 class PlotFiles(NamedTuple):

@@ -3,15 +3,7 @@
 The client keeps the ledger, because workers may run on computers without a shared file system. If
 a worker is lost, its trial is run again by another one.
 
-A worker runs one trial at a time, whatever its number of threads, because CPU time, peak memory and
-thread limits of libraries are properties of a process. Start one worker per core, with one thread
-and without Dask's memory limit, which would make it pause:
-``dask worker tcp://host:8786 --nthreads 1 --memory-limit 0``. CPU times include the overhead of
-Dask in the worker: about 5 % of a core, and less than half of that without its profiler
-(``DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False``).
-
-Use only clusters that you trust: results of the workers are unpickled. If a client is killed, its
-last data set stays in the memory of the workers until another one is sent or they are stopped.
+Results of the workers are unpickled, so that clusters must be trusted.
 """
 
 import logging
@@ -43,19 +35,7 @@ _WORKERS_LOST = "{} workers were lost while running this trial, possibly out of 
 
 
 class Job(NamedTuple):
-    """A trial and everything that is needed to run it.
-
-    Parameters
-    ----------
-    key : str
-        Key of the trial.
-    trial : Trial
-        The trial.
-    seed : int
-        `random_state` of all estimators.
-    dataset : LoadedDataset
-        The data set and its splits.
-    """
+    """A trial and everything that is needed to run it."""
 
     key: str
     trial: Trial
@@ -66,18 +46,8 @@ class Job(NamedTuple):
 class Cluster:
     """The workers of a Dask cluster, as a context manager.
 
-    Parameters
-    ----------
-    address : str
-        Address of the scheduler, such as "tcp://host:8786".
-    versions : mapping of str to str
-        Versions of "python" and of libraries that all workers must have.
-
-    Raises
-    ------
-    CordwoodError
-        If Dask is not installed, if there is no scheduler or no worker, or if a worker has other
-        versions.
+    Raises a CordwoodError if the cluster is not available, or if a worker has other versions of
+    Python or of the libraries.
     """
 
     def __init__(self, address: str, versions: Mapping[str, str]) -> None:
@@ -110,25 +80,8 @@ class Cluster:
             self._client.close()
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, TrialResult]]:
-        """Run jobs, and yield each with its result as soon as it has finished.
-
-        Parameters
-        ----------
-        jobs : iterable of Job
-            Consumed as workers become idle, so that there are never more jobs than workers.
-
-        Yields
-        ------
-        Job
-            The job.
-        TrialResult
-            Its result.
-
-        Raises
-        ------
-        CordwoodError
-            If the cluster or all of its workers are lost, or if a new worker has other versions.
-        """
+        """Run jobs, and yield each with its result as soon as it has finished."""
+        # Consumed as workers become idle, so that there are never more jobs than workers.
         waiting = iter(jobs)
         n_losses: Counter[str] = Counter()
         while True:
@@ -334,6 +287,7 @@ def _silence_logger(name: str) -> Iterator[None]:
 
 # In the worker.
 
+# CPU time, peak memory and thread limits of libraries are properties of a process.
 _one_trial_at_a_time = threading.Lock()
 
 

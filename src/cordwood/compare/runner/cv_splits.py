@@ -21,13 +21,7 @@ Indices = NDArray[np.intp]
 
 
 class Split(NamedTuple):
-    """Training and test samples of one fold.
-
-    Parameters
-    ----------
-    train, test : int array
-        Sample indices in ascending order.
-    """
+    """Training and test samples of one fold, as indices in ascending order."""
 
     train: Indices
     test: Indices
@@ -36,41 +30,9 @@ class Split(NamedTuple):
 def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int) -> list[Split]:
     """Split a labelled data set into training and test samples, for each fold of each repeat.
 
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        Samples with several labels are stratified by their rarest label.
-    evaluation : EvaluationConfig
-        Its `kind` is one of
+    Fold `f` of repeat `r` is at index ``r * folds + f``. Samples with several labels are stratified
+    by their rarest label.
 
-        - "stratified": the folds of scikit-learn's `StratifiedKFold` with shuffling. Classes with
-          fewer samples than folds are allowed: some folds then have no test sample of them, and
-          a class with a single sample is once tested without having been trained on.
-        - "grouped": the folds of scikit-learn's `StratifiedGroupKFold` with shuffling, so that all
-          samples of a group are in the same fold.
-        - "time": the folds of scikit-learn's `TimeSeriesSplit` on the samples sorted by time: each
-          fold is tested with a model of all earlier samples. Samples of the same time are never
-          divided between training and test samples.
-        - "fixed": the official split of the data, "train" against "test"; samples of any other
-          part are not used.
-        - "holdout": one stratified random split with a test set of size `test_size`.
-    seed : int
-        Seed of the plan. The first repeat uses this number as scikit-learn's `random_state`.
-
-    Returns
-    -------
-    list of Split
-        Fold `f` of repeat `r` is at index ``r * folds + f``. More repeats do not change the
-        earlier ones.
-
-    Raises
-    ------
-    DataError
-        If there are no labels, no groups, no times or no official split where one is needed, or
-        fewer samples, groups or times than folds.
-
-    Examples
-    --------
     >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaabbb"))
     >>> [test.tolist() for _, test in split(corpus, EvaluationConfig(folds=3), seed=0)]
     [[2, 4], [1, 5], [0, 3]]
@@ -82,7 +44,9 @@ def split(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig, seed: int)
         return _split_by_time(data, evaluation.folds)
     splits: list[Split] = []
     for repeat in range(evaluation.repeats):
-        repeat_seed = seed if repeat == 0 else _derive_seed(f"repeat {repeat}", seed)
+        # The first repeat has scikit-learn's folds for the plan's seed as `random_state`, and more
+        # repeats do not change the earlier ones.
+        repeat_seed = seed if repeat == 0 else derive_seed(f"repeat {repeat}", seed)
         if evaluation.kind == "grouped":
             test_folds = _assign_grouped_folds(data, y, evaluation.folds, repeat_seed)
         elif evaluation.kind == "holdout":
@@ -105,24 +69,6 @@ def subsample_train(
     Larger fractions contain the smaller ones. Each class keeps at least one sample as long as the
     fraction has as many samples as there are classes.
 
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        Samples with several labels are stratified by their rarest label.
-    split : Split
-        A split of the data.
-    train_fraction : float
-        Fraction of the training samples, in (0, 1]; at least two samples are kept.
-    seed : int
-        Seed of the plan.
-
-    Returns
-    -------
-    Split
-        With the same test samples.
-
-    Examples
-    --------
     >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaaabb"))
     >>> half = subsample_train(corpus, Split(np.arange(6), np.arange(0)), 0.5, seed=0)
     >>> [corpus.labels[index] for index in half.train]
@@ -130,7 +76,7 @@ def subsample_train(
     """
     train = split.train
     digest = hashlib.sha256(train.astype("<i8").tobytes()).hexdigest()
-    random = np.random.RandomState(_derive_seed(f"share of {digest}", seed))
+    random = np.random.RandomState(derive_seed(f"share of {digest}", seed))
     shuffled = random.permutation(train)
     y = _encode_labels(data)[shuffled]
     # Rank within the class over class size: the first sample of every class precedes all others.
@@ -140,63 +86,8 @@ def subsample_train(
     return Split(np.sort(shuffled[order[:n_kept]]), split.test)
 
 
-def limit_category(
-    data: Corpus | FeatureMatrix, split: Split, category: str, n_kept: int, repeat: int, seed: int
-) -> Split:
-    """Keep at most `n_kept` random training samples of a category, and all of other classes.
-
-    Larger samples of a repeat contain the smaller ones; repeats are independent of each other.
-
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        With exactly one label per sample.
-    split : Split
-        A split of the data.
-    category : str
-        The label.
-    n_kept : int
-        Maximum number of training samples of the category.
-    repeat : int
-        Number of the repeat, from 0.
-    seed : int
-        Seed of the plan.
-
-    Returns
-    -------
-    Split
-        With the same test samples.
-
-    Examples
-    --------
-    >>> corpus = Corpus(texts=("",) * 6, ids=tuple("123456"), labels=tuple("aaaabb"))
-    >>> limited = limit_category(corpus, Split(np.arange(6), np.arange(0)), "a", 1, 0, seed=0)
-    >>> [corpus.labels[index] for index in limited.train]
-    ['a', 'b', 'b']
-    """
-    labels = data.labels or ()
-    in_category = np.array([labels[index] == category for index in split.train], dtype=bool)
-    random = np.random.RandomState(_derive_seed(f"positives {repeat}", seed))
-    kept = random.permutation(split.train[in_category])[:n_kept]
-    return Split(np.sort(np.concatenate([split.train[~in_category], kept])), split.test)
-
-
 def fingerprint(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig) -> str:
-    """Hash everything in a data set that a result can depend on.
-
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        The data set.
-    evaluation : EvaluationConfig
-        Groups are hashed if its kind is "grouped", times if it is "time", the official split if it
-        is "fixed". Weights are hashed if there are any.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """Hash everything in a data set that a result can depend on, to 64 hexadecimal digits."""
     columns = {"grouped": data.groups, "fixed": data.split, "time": data.times}
     parts = (data.fingerprint(), columns.get(evaluation.kind))
     # Data without weights have the fingerprints of earlier ledgers.
@@ -205,25 +96,20 @@ def fingerprint(data: Corpus | FeatureMatrix, evaluation: EvaluationConfig) -> s
 
 
 def _encode_labels(data: Corpus | FeatureMatrix) -> Indices:
-    """Encode the labels as integers, in order of first occurrence.
-
-    The class of a sample with several labels is the one with the fewest samples, as in
-    `cordwood.multilabel`, so that rare labels are spread over the folds.
-    """
+    """Encode the labels as integers, in order of first occurrence."""
     if data.labels is None:
         raise DataError("a comparison needs labelled samples, but the data set has no labels")
     if data.multilabel:
+        # As in `cordwood.multilabel`, so that rare labels are spread over the folds.
         rarest = find_rarest_labels(to_indicators(cast(Any, data.labels))[1])
         return np.unique(rarest, return_inverse=True)[1].ravel()
     codes = {label: code for code, label in enumerate(dict.fromkeys(data.labels))}
     return np.array([codes[label] for label in data.labels], dtype=np.intp)
 
 
-def _derive_seed(purpose: str, seed: int) -> int:
-    """Derive a seed for another purpose, the same on every platform.
-
-    Changing the string of a purpose changes the splits, and so the results, of existing ledgers.
-    """
+def derive_seed(purpose: str, seed: int) -> int:
+    """Derive a seed for another purpose, the same on every platform."""
+    # Changing the string of a purpose changes the splits, and so the results, of existing ledgers.
     return int.from_bytes(hashlib.sha256(f"{purpose} {seed}".encode()).digest()[:4], "little")
 
 
@@ -237,11 +123,9 @@ def _rank_within_class(y: Indices) -> Indices:
 
 
 def _assign_stratified_folds(y: Indices, n_folds: int, seed: int) -> Indices:
-    """Assign samples to folds as `StratifiedKFold` with shuffling does.
-
-    `StratifiedKFold` itself raises if all classes have fewer samples than there are folds, and
-    warns if one has.
-    """
+    """Assign samples to folds as `StratifiedKFold` with shuffling does."""
+    # `StratifiedKFold` itself raises if all classes have fewer samples than there are folds, and
+    # warns if one has. Here some folds then have no test sample of the class.
     if len(y) < n_folds:
         raise DataError(f"{len(y)} samples cannot be split into {n_folds} folds")
     random = np.random.RandomState(seed)
@@ -257,6 +141,7 @@ def _assign_stratified_folds(y: Indices, n_folds: int, seed: int) -> Indices:
 def _assign_grouped_folds(
     data: Corpus | FeatureMatrix, y: Indices, n_folds: int, seed: int
 ) -> Indices:
+    """Assign samples to folds as `StratifiedGroupKFold` with shuffling does."""
     if data.groups is None:
         raise DataError(
             "evaluation kind 'grouped' needs groups, but the data set has none; name the group "
@@ -280,6 +165,7 @@ def _assign_grouped_folds(
 
 
 def _split_by_time(data: Corpus | FeatureMatrix, n_folds: int) -> list[Split]:
+    """Split as `TimeSeriesSplit` does, but never between samples of the same time."""
     if data.times is None:
         raise DataError(
             "evaluation kind 'time' needs times, but the data set has none; name the time column "
@@ -305,6 +191,7 @@ def _split_by_time(data: Corpus | FeatureMatrix, n_folds: int) -> list[Split]:
 
 
 def _official_split(data: Corpus | FeatureMatrix) -> Split:
+    """Return the parts "train" and "test"; samples of other parts are not used."""
     parts = np.asarray(data.split if data.split is not None else (), dtype=str)
     found = Split(np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test"))
     if not len(found.train) or not len(found.test):

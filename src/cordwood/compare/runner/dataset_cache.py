@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.config.schema import DatasetConfig, EvaluationConfig
 from cordwood.compare.runner import transform_cache
-from cordwood.compare.runner.cv_splits import (
-    Split,
-    fingerprint,
-    limit_category,
-    split,
-    subsample_train,
-)
+from cordwood.compare.runner.cv_splits import Split, fingerprint, split
 from cordwood.compare.runner.data_conflicts import check_data
 from cordwood.compare.runner.fit_cache import FIT_CACHE
+from cordwood.compare.runner.procedure import find_procedure
 from cordwood.compare.runner.trials import Trial
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
@@ -27,27 +22,13 @@ DatasetKey = tuple[str, str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedDataset:
-    """A data set and its splits.
-
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        With labels.
-    fingerprint : str
-        Hash of everything in the data that a result can depend on.
-    evaluation : EvaluationConfig
-        Evaluation of the plan.
-    seed : int
-        Seed of the plan.
-    splits : tuple of Split
-        One for each fold of each repeat.
-    """
+    """A data set, which has labels, and its splits."""
 
     data: Corpus | FeatureMatrix
-    fingerprint: str
+    fingerprint: str  # of everything in the data that a result can depend on
     evaluation: EvaluationConfig
     seed: int
-    splits: tuple[Split, ...]
+    splits: tuple[Split, ...]  # fold f of repeat r is at r * folds + f
 
     @property
     def key(self) -> DatasetKey:
@@ -57,14 +38,7 @@ class LoadedDataset:
     def get_split(self, trial: Trial) -> Split:
         """Return the training and test samples of a trial."""
         split = self.splits[trial.repeat * self.evaluation.folds + trial.fold]
-        if trial.category is not None and trial.max_positives is not None:
-            n_kept = trial.max_positives
-            return limit_category(
-                self.data, split, trial.category, n_kept, trial.repeat, trial.seed
-            )
-        if trial.train_fraction == 1:
-            return split
-        return subsample_train(self.data, split, trial.train_fraction, trial.seed)
+        return find_procedure(trial.procedure).split(trial, self.data, split)
 
 
 # Only the latest data set: trials are ordered by data set.
@@ -72,27 +46,7 @@ _cache: dict[DatasetKey, LoadedDataset] = {}
 
 
 def load(dataset: DatasetConfig, plan: Plan, data_dir: DataDir) -> LoadedDataset:
-    """Load a data set from disk and cache it, replacing the cached one.
-
-    Parameters
-    ----------
-    dataset : DatasetConfig
-        A data set of the plan.
-    plan : Plan
-        The evaluation and the seed are taken from it.
-    data_dir : path or None
-        The data folder.
-
-    Returns
-    -------
-    LoadedDataset
-
-    Raises
-    ------
-    DataError
-        If the data set cannot be loaded, or not be split as the plan requires, or if a learner or
-        the metric of the plan does not apply to it.
-    """
+    """Load a data set from disk and cache it; raise a DataError if the plan cannot be run on it."""
     try:
         data = dataset.load(data_dir=data_dir)
         splits = tuple(split(data, plan.evaluation, plan.seed))
@@ -113,28 +67,7 @@ def load(dataset: DatasetConfig, plan: Plan, data_dir: DataDir) -> LoadedDataset
 def get_or_load(
     dataset: DatasetConfig, plan: Plan, data_dir: DataDir, expected_fingerprint: str
 ) -> LoadedDataset:
-    """Return a data set from the cache, or load it.
-
-    Parameters
-    ----------
-    dataset : DatasetConfig
-        A data set of the plan.
-    plan : Plan
-        The evaluation and the seed are taken from it.
-    data_dir : path or None
-        The data folder.
-    expected_fingerprint : str
-        Fingerprint of the data at the start of the run.
-
-    Returns
-    -------
-    LoadedDataset
-
-    Raises
-    ------
-    DataError
-        If the data have changed since the start of the run.
-    """
+    """Return a data set from the cache, or load it; raise a DataError if it has changed."""
     key = _make_key(expected_fingerprint, plan.evaluation, plan.seed)
     loaded = get(key) or load(dataset, plan, data_dir)
     if loaded.fingerprint != expected_fingerprint:

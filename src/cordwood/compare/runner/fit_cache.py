@@ -17,8 +17,6 @@ from cordwood._base.resources import Timing, timer
 class FitCache:
     """Memoizing cache with the `cache` method of `joblib.Memory`, as `memory` of a stack.
 
-    Examples
-    --------
     >>> fits = FitCache()
     >>> double = fits.cache(lambda x: 2 * x)
     >>> with fits.track_saved_time() as saved:
@@ -38,29 +36,13 @@ class FitCache:
         return self
 
     def use_training_set(self, training_set: Hashable) -> None:
-        """Set the current training set, and clear the cache if it differs from the previous one.
-
-        Parameters
-        ----------
-        training_set : hashable
-            Identifies the training set; None for no training set.
-        """
+        """Set the current training set, and clear the cache if it differs from the previous one."""
         if training_set != self._training_set:
             self._training_set = training_set
             self._results.clear()
 
     def cache(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a memoized version of a function.
-
-        Parameters
-        ----------
-        function : callable
-            Identified by its qualified name; takes positional arguments that joblib can hash.
-
-        Returns
-        -------
-        callable
-        """
+        """Return a memoized version of a function of positional arguments."""
 
         def call(*args: Any) -> Any:
             key = function.__qualname__, joblib.hash(args)

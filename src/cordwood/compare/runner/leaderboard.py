@@ -6,42 +6,16 @@ from typing import Any, NamedTuple
 
 
 class Leader(NamedTuple):
-    """The learner with the best mean score so far.
-
-    Parameters
-    ----------
-    learner : str
-        Its name in the plan.
-    mean : float
-        Mean over its finished trials with the largest training fraction.
-    n : int
-        Number of these trials.
-    """
+    """The learner with the best mean score so far."""
 
     learner: str
-    mean: float
-    n: int
+    mean: float  # over its finished trials with the largest training fraction
+    n: int  # number of these trials
 
 
 class Leaderboard:
     """Count finished trials and track the best learner of each data set.
 
-    Parameters
-    ----------
-    trials : iterable of mapping
-        The trials of the plan, as plain JSON.
-    metric : str
-        Name of the score by which learners are compared.
-
-    Attributes
-    ----------
-    planned : Counter
-        Number of planned trials by data set.
-    done : Counter
-        Number of finished trials by data set, failed ones included.
-
-    Examples
-    --------
     >>> trial = {"dataset": "d", "learner": "rf", "train_fraction": 1.0}
     >>> leaderboard = Leaderboard([trial, {**trial, "learner": "nb"}], "micro_f1")
     >>> leaderboard.add({"trial": trial, "scores": {"micro_f1": 0.75}})
@@ -50,6 +24,7 @@ class Leaderboard:
     """
 
     def __init__(self, trials: Iterable[Mapping[str, Any]], metric: str) -> None:
+        # By data set; failed trials are done too.
         self.planned: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self._metric = metric

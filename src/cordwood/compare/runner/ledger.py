@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from filelock import FileLock, Timeout
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cordwood._base import atomic
 from cordwood.exceptions import DataError
@@ -49,11 +49,6 @@ class Claim:
     """Exclusive right to run the trial of a key, until `release` or the end of a `with` block.
 
     The operating system releases the claim of a process that is killed.
-
-    Parameters
-    ----------
-    lock : FileLock
-        An acquired lock.
     """
 
     def __init__(self, lock: FileLock) -> None:
@@ -73,23 +68,9 @@ class Claim:
 class Ledger:
     """Records of finished trials in a JSON Lines file, safe for concurrent processes.
 
-    A record is a mapping with a `key` that identifies the trial; `cordwood.compare.runner.run`
-    documents the other fields. A process that is killed while it writes may leave an incomplete
-    last line, which readers ignore and the next writer overwrites.
+    A process that is killed while it writes may leave an incomplete last line, which readers ignore
+    and the next writer overwrites.
 
-    Beside ``results.jsonl`` are the folders ``results.predictions``, with one ``.npz`` file per
-    key, and ``results.locks``, which may be deleted while no process uses the ledger.
-
-    All processes must share a file system that supports file locks. Many network file systems do
-    not: use one ledger per computer there.
-
-    Parameters
-    ----------
-    path : path
-        The file; it and its folder are created at the first write.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(Path(folder, "results.jsonl"))
@@ -107,36 +88,15 @@ class Ledger:
         self._counted_to = _FILE_START
 
     def records(self) -> list[dict[str, Any]]:
-        """Read all records, in the order in which they were written.
-
-        Returns
-        -------
-        list of dict
-            Empty if there is no file. A key with several records belongs to a failed trial that
-            was run again; its last record counts.
-
-        Raises
-        ------
-        DataError
-            If a line is not a record.
-        """
+        """Read all records, in the order in which they were written."""
+        # A key with several records belongs to a failed trial that was run again; the last counts.
         chunk = self._read(_FILE_START)
         if chunk.unterminated is None:
             return chunk.records
         return [*chunk.records, chunk.unterminated]
 
     def count(self, key: str) -> int:
-        """Count the records of a key, including the latest of other processes.
-
-        Parameters
-        ----------
-        key : str
-            Key of a trial.
-
-        Returns
-        -------
-        int
-        """
+        """Count the records of a key, including the latest of other processes."""
         chunk = self._read(self._counted_to)
         if chunk.start == _FILE_START:
             self._counts.clear()
@@ -145,25 +105,11 @@ class Ledger:
         last = chunk.unterminated
         return self._counts[key] + (last is not None and last["key"] == key)
 
-    def has(self, key: str) -> bool:
-        """Return whether there is a record of a key."""
-        return self.count(key) > 0
-
     def claim(self, key: str, *, n_known: int = 0) -> Claim | None:
         """Claim a key, so that no other process runs the same trial.
 
-        Parameters
-        ----------
-        key : str
-            Key of a trial; it is used as a file name.
-        n_known : int, default=0
-            Number of records of the key that the caller knows of; positive to run a trial again.
-
-        Returns
-        -------
-        Claim or None
-            None if another process has claimed the key, or if there are more records of it than
-            `n_known`.
+        Returns None if another process has claimed the key, or if there are more records of it than
+        the caller knows.
         """
         self._locks.mkdir(parents=True, exist_ok=True)
         # Not thread-local, so that any thread can release the claim.
@@ -183,13 +129,7 @@ class Ledger:
         return Claim(lock)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Append a record and flush it to disk.
-
-        Parameters
-        ----------
-        record : mapping
-            JSON-serializable, with a string `key`, without NaN and infinity.
-        """
+        """Append a record, JSON with a string `key`, and flush it to disk."""
         if not isinstance(record.get("key"), str):
             raise ValueError(f"record must have a 'key' of type str; got {dict(record)!r}.")
         line = json.dumps(record, allow_nan=False, separators=(",", ":"))
@@ -206,15 +146,7 @@ class Ledger:
             os.fsync(file.fileno())
 
     def write_predictions(self, key: str, **arrays: ArrayLike) -> None:
-        """Write the predictions of a trial atomically; the key must be claimed.
-
-        Parameters
-        ----------
-        key : str
-            Key of the trial; its earlier predictions are replaced.
-        **arrays : array-like
-            Arrays of numbers or strings, by name.
-        """
+        """Write the predictions of a trial atomically; the key must be claimed."""
         self._predictions.mkdir(parents=True, exist_ok=True)
         path = self._predictions / f"{key}.npz"
         # The key is claimed, so temporary files are leftovers of killed processes.
@@ -228,32 +160,6 @@ class Ledger:
                 )
         with atomic.write(path, "wb") as file:
             np.savez_compressed(file, **plain)
-
-    def read_predictions(self, key: str) -> dict[str, NDArray[Any]]:
-        """Read the predictions of a trial.
-
-        Parameters
-        ----------
-        key : str
-            Key of the trial.
-
-        Returns
-        -------
-        dict of str to ndarray
-
-        Raises
-        ------
-        DataError
-            If there are none, as in a copy of a ledger without its folder of predictions.
-        """
-        path = self._predictions / f"{key}.npz"
-        if not path.exists():
-            raise DataError(
-                f"{path}: no such file of predictions; copy the folder {self._predictions.name} "
-                "together with the ledger, or run the trial again"
-            )
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
 
     @contextmanager
     def _lock_file(self) -> Iterator[None]:

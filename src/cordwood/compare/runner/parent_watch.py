@@ -15,13 +15,7 @@ _POLL_INTERVAL = 0.5  # seconds
 
 @cache
 def exit_with_parent(pid: int) -> None:
-    """Exit this process without cleanup as soon as its parent has ended; returns immediately.
-
-    Parameters
-    ----------
-    pid : int
-        Process id of the parent.
-    """
+    """Exit this process without cleanup as soon as its parent has ended; returns immediately."""
     threading.Thread(target=_wait_and_exit, args=(pid,), daemon=True).start()
 
 

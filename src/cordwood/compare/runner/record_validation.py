@@ -17,23 +17,7 @@ from cordwood.exceptions import DataError
 
 
 def read_records(ledger: Ledger) -> list[dict[str, Any]]:
-    """Read all records of a ledger, and validate the fields that a comparison uses.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The ledger.
-
-    Returns
-    -------
-    list of dict
-        As returned by `Ledger.records`.
-
-    Raises
-    ------
-    DataError
-        If a line is not a valid record; the message names the line and the field.
-    """
+    """Read all records of a ledger; raise a DataError that names an invalid line and its field."""
     records = ledger.records()
     # Each line has one record.
     for number, record in enumerate(records, start=1):

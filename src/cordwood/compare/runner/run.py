@@ -1,24 +1,4 @@
-"""Run all trials of a plan that a ledger does not contain yet.
-
-A record of the ledger has the fields
-
-- `key`: identifies the result; `trial`: the trial as JSON; `random_state`: of its estimators;
-  `data` and `plan`: fingerprints;
-- `scores`: `micro_f1` and `macro_f1`; for a trial with a category its binary `f1`, `precision` and
-  `recall`; with several labels per sample `samples_f1`, `subset_accuracy` and `ranking_precision`;
-- `params`: tuned parameters; `tuned_by`: "cv", "oob", "loo", "test" or null; `tuning_score`: their
-  score by it, or null; `threshold`: the tuned decision threshold, if there is one;
-- `n_words`: number of distinct words of the rules, for rule-based learners; `rounds`: if the plan
-  requests them, numbers `n` of boosting rounds, and the `train` and `test` scores after these;
-- `fit_cpu_seconds`, `fit_wall_seconds`, and the same for `tune` and `predict`; `peak_memory`: in
-  bytes, or null if not available (see `cordwood._base.resources`);
-- `n_train`, `n_test`: numbers of samples; `warnings`: messages of warnings of the learner;
-- `versions`: of Python and the libraries; `time`: when the trial finished, in UTC;
-- `error`: message in one line, instead of all results, if the trial failed.
-
-Records contain nothing that identifies the computer. Times are those of a single thread, without
-compilation.
-"""
+"""Run all trials of a plan that a ledger does not contain yet; ``docs/plans.md`` has its fields."""
 
 import os
 import platform
@@ -43,9 +23,10 @@ from cordwood.compare.runner.cluster import Cluster, Job
 from cordwood.compare.runner.dataset_cache import DataDir, LoadedDataset
 from cordwood.compare.runner.ledger import Claim, Ledger
 from cordwood.compare.runner.parent_watch import exit_with_parent
+from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.record_validation import read_records
 from cordwood.compare.runner.run_trial import TrialResult, run_trial
-from cordwood.compare.runner.trials import Trial, learner_seed, list_trials, trial_key
+from cordwood.compare.runner.trials import Trial, learner_seed, trial_key
 from cordwood.datasets.lines import Progress
 from cordwood.exceptions import CordwoodError
 
@@ -58,35 +39,15 @@ _EXTRA_LIBRARIES = {"brf": "imbalanced-learn", "lightgbm": "lightgbm", "xgboost"
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """State of a plan in a ledger.
-
-    Parameters
-    ----------
-    n_trials : int
-        Number of trials of the plan.
-    n_done : int
-        Number of trials that this call has run.
-    n_failed : int
-        Number of failed trials, now or earlier.
-    n_missing : int
-        Number of trials without a record; zero after `run`.
-    n_foreign : int
-        Number of records that do not belong to the plan, because learners, parameters or data
-        differ. They are kept and ignored.
-    planned : tuple of (str, dict)
-        Key and JSON of each trial, in the order of the plan.
-    records : tuple of dict
-        Latest record of each trial that has one, in the same order, with the plan's names of data
-        sets and learners.
-    """
+    """State of a plan in a ledger."""
 
     n_trials: int
-    n_done: int
-    n_failed: int
-    n_missing: int
-    n_foreign: int
-    planned: tuple[tuple[str, dict[str, Any]], ...]
-    records: tuple[dict[str, Any], ...]
+    n_done: int  # by this call
+    n_failed: int  # now or earlier
+    n_missing: int  # trials without a record; zero after `run`
+    n_foreign: int  # records that do not belong to the plan; they are kept and ignored
+    planned: tuple[tuple[str, dict[str, Any]], ...]  # key and JSON of each trial
+    records: tuple[dict[str, Any], ...]  # the latest of each trial, with the plan's names
 
 
 def run(
@@ -105,44 +66,6 @@ def run(
     An interrupted run resumes from the ledger. Several processes may run the same plan on the same
     ledger: each trial is run by one of them, and each process returns when all trials are done.
 
-    Parameters
-    ----------
-    plan : Plan
-        From `cordwood.compare.config.plan`.
-    ledger : Ledger
-        Where results are read and written.
-    data_dir : path, optional
-        The data folder; see `cordwood.datasets.registry.list_datasets`.
-    n_jobs : int, default=1
-        Number of trials that run in parallel, each in its own process; -1 for one per core.
-        It does not affect results.
-    cluster : str, optional
-        Address of a Dask scheduler, such as "tcp://host:8786". Each worker runs one trial at a
-        time. The ledger and the data files stay on this computer; each data set is sent to each
-        worker once. Results are the same as without a cluster, on CPUs of the same type. See
-        `cordwood.compare.runner.cluster`.
-    retry_errors : bool, default=False
-        Whether to run failed trials again.
-    progress : callable, optional
-        Called with the number of finished trials and the number of all trials.
-    on_record : callable, optional
-        Called with each record that this call adds.
-
-    Returns
-    -------
-    RunSummary
-
-    Raises
-    ------
-    DataError
-        Before any trial runs: if a data set cannot be loaded or split, or if a learner or the
-        metric does not apply to it, such as a learner without sample weights to weighted samples.
-    CordwoodError
-        If worker processes are killed, if the cluster is not available, or if its workers have
-        other versions of Python or of the libraries than this process.
-
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from cordwood.compare.config.plan import parse_plan
@@ -187,21 +110,9 @@ def run(
 
 
 def collect(plan: Plan, ledger: Ledger) -> RunSummary:
-    """Collect the records of a plan without running trials and without loading data.
-
-    Parameters
-    ----------
-    plan : Plan
-        From `cordwood.compare.config.plan`.
-    ledger : Ledger
-        Where results are read. If it has records of several versions of a data set, those of the
-        latest version are used.
-
-    Returns
-    -------
-    RunSummary
-    """
+    """Collect the records of a plan without running trials and without loading data."""
     records = read_records(ledger)
+    # Of several versions of a data set, the latest.
     fingerprints = {record["trial"]["dataset"]: record["data"] for record in records}
     return _summarize(plan, fingerprints, records, n_done=0)
 

@@ -20,22 +20,12 @@ _MAX_BYTES = 256_000_000
 
 
 class TransformedData(NamedTuple):
-    """Training and test samples as the classifier receives them.
-
-    Parameters
-    ----------
-    X_train : array or sparse matrix
-        The training samples.
-    X_test : array, sparse matrix or None
-        The test samples, if there are any.
-    fit_timing, transform_timing : Timing
-        Time of `fit_transform` on the training samples, and of `transform` on the test samples.
-    """
+    """Training and test samples as the classifier receives them."""
 
     X_train: Any
-    X_test: Any
-    fit_timing: Timing
-    transform_timing: Timing
+    X_test: Any  # or None
+    fit_timing: Timing  # of the training samples
+    transform_timing: Timing  # of the test samples
 
     @property
     def n_bytes(self) -> int:
@@ -49,22 +39,7 @@ _cache: OrderedDict[Hashable, TransformedData] = OrderedDict()
 def fit_transform(
     pipeline: Pipeline, train: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix | None = None
 ) -> TransformedData:
-    """Fit the transformers of a pipeline and transform the training and test samples.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Unfitted; its last step, the classifier, is not used.
-    train : Corpus or FeatureMatrix
-        Labelled training samples.
-    test : Corpus or FeatureMatrix, optional
-        Test samples.
-
-    Returns
-    -------
-    TransformedData
-        The cached object if the same transformers have been fitted on the same samples before.
-    """
+    """Fit the transformers of a pipeline and transform the training and test samples."""
     if len(pipeline) == 1:
         return _fit_transform(pipeline, train, test)
     key = _make_key(pipeline, train, test)

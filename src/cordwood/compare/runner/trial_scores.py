@@ -1,20 +1,19 @@
 """Fits, predictions and scores of a trial, with one label per sample or with several.
 
 With several labels per sample, the classifier of a learner is wrapped in a `MultiLabelClassifier`,
-as in `cordwood.train`.
+as in `TextClassifier`.
 """
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import has_fit_parameter
 
-from cordwood.compare.runner.thresholds import category_scores
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.metrics.predictions import MultiLabelPredictions, Predictions
-from cordwood.metrics.scoring import score, score_multilabel
+from cordwood.metrics.evaluation import evaluate_predictions
+from cordwood.metrics.predictions import Predictions, rank_labels
 from cordwood.multilabel.indicators import to_indicators
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 
@@ -29,24 +28,7 @@ def make_target(data: Corpus | FeatureMatrix) -> NDArray[Any]:
 def fit_classifier(
     classifier: Any, X: Any, data: Corpus | FeatureMatrix, groups: Sequence[str] | None
 ) -> Any:
-    """Fit a classifier to the labels of a training set, with its sample weights.
-
-    Parameters
-    ----------
-    classifier : classifier
-        Unfitted; a `MultiLabelClassifier` if there are several labels per sample.
-    X : array or sparse matrix of shape (n_samples, n_features)
-        The training samples, transformed.
-    data : Corpus or FeatureMatrix
-        The training set.
-    groups : sequence of str or None
-        Groups of the samples, for a classifier that accepts them.
-
-    Returns
-    -------
-    classifier
-        The same object, fitted.
-    """
+    """Fit a classifier to labels and sample weights of data, and to groups if it accepts them."""
     params: dict[str, Any] = {}
     if groups is not None and has_fit_parameter(classifier, "groups"):
         params["groups"] = groups
@@ -57,53 +39,72 @@ def fit_classifier(
     return classifier.fit(X, make_target(data), **params)
 
 
-def make_predictions(classifier: Any, proba: NDArray[Any]) -> Predictions | MultiLabelPredictions:
+def make_predictions(classifier: Any, proba: NDArray[Any]) -> Predictions:
     """Return the labels that a fitted classifier predicts for given probabilities."""
     classes = np.asarray(classifier.classes_)
     if isinstance(classifier, MultiLabelClassifier):
-        indicators = classifier.apply_thresholds(proba)
-        return MultiLabelPredictions(indicators=indicators, probabilities=proba, classes=classes)
-    labels = classes[np.argmax(proba, axis=1)]
-    return Predictions(labels=labels, probabilities=proba, classes=classes)
+        indicators = classifier.apply_thresholds(proba).astype(bool)
+        labels = rank_labels(indicators, proba, classes)
+        return Predictions(labels=labels, proba=proba, classes=classes, indicators=indicators)
+    return Predictions(labels=classes[proba.argmax(axis=1)], proba=proba, classes=classes)
 
 
 def compute_scores(
-    data: Corpus | FeatureMatrix,
-    predictions: Predictions | MultiLabelPredictions,
-    category: str | None = None,
+    data: Corpus | FeatureMatrix, predictions: Predictions, category: str | None = None
 ) -> dict[str, float]:
     """Compute the scores of predictions, weighted by the sample weights of the data.
 
-    Parameters
-    ----------
-    data : Corpus or FeatureMatrix
-        The samples with their true labels.
-    predictions : Predictions or MultiLabelPredictions
-        Their predictions.
-    category : str, optional
-        The positive class, for its binary scores.
-
-    Returns
-    -------
-    dict of str to float
-        `micro_f1` and `macro_f1`; with a category also `f1`, `precision` and `recall`; with
-        several labels per sample also `samples_f1`, `subset_accuracy` and `ranking_precision`.
+    With a category they include its binary `f1`, `precision` and `recall`.
     """
     labels: Any = data.labels or ()
-    if isinstance(predictions, MultiLabelPredictions):
-        several = score_multilabel(labels, predictions, data.weights)
-        return {
-            "micro_f1": several.micro_f1,
-            "macro_f1": several.macro_f1,
-            "samples_f1": several.samples_f1,
-            "subset_accuracy": several.subset_accuracy,
-            "ranking_precision": several.ranking_precision,
+    found = evaluate_predictions(labels, predictions, data.weights, n_resamples=0).scores
+    # Names of the scores in ledgers: the accuracy of one label per sample is its micro F1.
+    names = {"micro_f1": "accuracy", "macro_f1": "macro_f1"}
+    if predictions.indicators is not None:
+        names = {
+            "micro_f1": "micro_f1",
+            "macro_f1": "macro_f1",
+            "samples_f1": "samples_f1",
+            "subset_accuracy": "accuracy",
+            "ranking_precision": "ranking_precision",
         }
-    found = score(labels, predictions.labels.tolist(), predictions.classes.tolist(), data.weights)
-    scores = {"micro_f1": found.micro_f1, "macro_f1": found.macro_f1}
+    scores = {name: float(found[own]) for name, own in names.items()}
     if category is None:
         return scores
     binary = category_scores(
         np.asarray(labels) == category, predictions.labels == category, data.weights
     )
     return {**scores, **binary._asdict()}
+
+
+class CategoryScores(NamedTuple):
+    """Binary scores of a category; a score whose denominator is zero is 0.0."""
+
+    f1: float
+    precision: float
+    recall: float
+
+
+def category_scores(
+    y_true: NDArray[np.bool_], y_pred: NDArray[np.bool_], sample_weight: ArrayLike | None = None
+) -> CategoryScores:
+    """Compute F1, precision and recall of a category.
+
+    >>> category_scores(np.array([True, True, False, False]), np.array([True, False, True, True]))
+    CategoryScores(f1=0.4, precision=0.3333333333333333, recall=0.5)
+    """
+    weights = np.ones(len(y_true)) if sample_weight is None else np.asarray(sample_weight, float)
+    n_true, n_pred = float(weights @ y_true), float(weights @ y_pred)
+    n_correct = float(weights @ (y_true & y_pred))
+    return CategoryScores(
+        f1=2 * n_correct / (n_true + n_pred) if n_true + n_pred else 0.0,
+        precision=n_correct / n_pred if n_pred else 0.0,
+        recall=n_correct / n_true if n_true else 0.0,
+    )
+
+
+def category_proba(predictions: Predictions, category: str | None) -> NDArray[np.float64]:
+    """Return the probabilities of a category; zeros if no training sample belongs to it."""
+    proba = predictions.proba
+    column = np.flatnonzero(predictions.classes == category)
+    return proba[:, column[0]].astype(np.float64) if len(column) else np.zeros(len(proba))

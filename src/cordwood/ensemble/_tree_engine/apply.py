@@ -30,32 +30,17 @@ class RowBlock(NamedTuple):
     """A transposed block of up to 64 samples; the workspace of one thread.
 
     It takes 20 bytes per feature, and up to 8 per entry of 64 samples.
-
-    Parameters
-    ----------
-    present : uint64 array of shape (n_features,)
-        Bit i is set if the feature is nonzero in sample i of the block.
-    start : int64 array of shape (n_features,)
-        Where the values of the feature begin in `value`.
-    min_value : float32 array of shape (n_features,)
-        The smallest of these values.
-    feature : int32 array
-        The features that are nonzero in any sample of the block.
-    value : float32 array
-        The nonzero values, by feature, in the order of the samples.
-    stack : uint64 array of shape (64, 2)
-        Nodes that are still to be visited, each with a mask of its samples.
-    leaf_node : int64 array of shape (64,)
-        For each sample, the node that refers to its leaf.
     """
 
+    # (n_features,): bit i is set if the feature is nonzero in sample i of the block.
     present: NDArray[np.uint64]
-    start: NDArray[np.int64]
-    min_value: NDArray[np.float32]
-    feature: NDArray[np.int32]
-    value: NDArray[np.float32]
+    start: NDArray[np.int64]  # (n_features,): where the values of the feature begin in `value`
+    min_value: NDArray[np.float32]  # (n_features,): the smallest of these values
+    feature: NDArray[np.int32]  # the features that are nonzero in any sample of the block
+    value: NDArray[np.float32]  # the nonzero values, by feature, in the order of the samples
+    # (64, 2): nodes that are still to be visited, each with a mask of its samples.
     stack: NDArray[np.uint64]
-    leaf_node: NDArray[np.int64]
+    leaf_node: NDArray[np.int64]  # (64,): for each sample, the node that refers to its leaf
 
 
 def allocate_row_block(X: CSRArrays) -> RowBlock:
@@ -76,37 +61,15 @@ def allocate_row_block(X: CSRArrays) -> RowBlock:
 
 def vote(
     forest: Forest,
-    X: CSRArrays,
+    X: CSRArrays,  # (n_samples, n_features)
     n_classes: int,
     *,
-    in_bag: NDArray[np.uint8] | None = None,
-    tree_weights: NDArray[np.float64] | None = None,
+    in_bag: NDArray[np.uint8] | None = None,  # (n_trees, ceil(n_samples / 8))
+    tree_weights: NDArray[np.float64] | None = None,  # (n_trees,)
     n_jobs: int | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sum the class frequencies of the leaves that the samples reach, over the trees.
-
-    Votes are summed in the order of the trees, so the result does not depend on `n_jobs`.
-
-    Parameters
-    ----------
-    forest : Forest
-    X : CSRArrays of shape (n_samples, n_features)
-    n_classes : int
-    in_bag : uint8 array of shape (n_trees, ceil(n_samples / 8)), default=None
-        Packed in-bag masks, see `bootstrap.pack_in_bag`: a tree does not vote on the samples of
-        its mask. By default all trees vote on all samples.
-    tree_weights : float64 array of shape (n_trees,), default=None
-        Factors on the trees' class frequencies; all one by default.
-    n_jobs : int or None, default=None
-        Number of threads.
-
-    Returns
-    -------
-    votes : float64 array of shape (n_samples, n_classes)
-        Sums, not means.
-    n_votes : int64 array of shape (n_samples,)
-        Number of trees that voted on each sample.
-    """
+    """Sum the class frequencies of the leaves that the samples reach; also count the votes."""
+    # A tree does not vote on the samples of its in-bag mask.
     n_samples = X.shape[0]
     votes = np.zeros((n_samples, n_classes))
     n_votes = np.zeros(n_samples, np.int64)
@@ -124,28 +87,13 @@ def vote(
 
 def apply(
     forest: Forest,
-    X: CSRArrays,
+    X: CSRArrays,  # (n_samples, n_features)
     *,
-    in_bag: NDArray[np.uint8] | None = None,
+    in_bag: NDArray[np.uint8] | None = None,  # (n_trees, ceil(n_samples / 8))
     n_jobs: int | None = None,
 ) -> NDArray[np.int32]:
-    """Return the leaf that each sample reaches in each tree, as the node that refers to it.
-
-    Parameters
-    ----------
-    forest : Forest
-    X : CSRArrays of shape (n_samples, n_features)
-    in_bag : uint8 array of shape (n_trees, ceil(n_samples / 8)), default=None
-        Packed in-bag masks, see `bootstrap.pack_in_bag`: a tree is not applied to the samples of
-        its mask. By default all trees are applied to all samples.
-    n_jobs : int or None, default=None
-        Number of threads.
-
-    Returns
-    -------
-    int32 array of shape (n_trees, n_samples)
-        Indices of `forest.far_child`; -1 where the sample is in the tree's in-bag mask.
-    """
+    """Return the leaf that each sample reaches in each tree, as the node that refers to it."""
+    # The leaf is -1 where the sample is in the tree's in-bag mask.
     n_samples = X.shape[0]
     leaves = np.full((forest.n_trees, n_samples), -1, np.int32)
     in_bag = as_mask(in_bag)
@@ -168,12 +116,10 @@ def as_mask(in_bag: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
 
 @inlined
 def load_block(X: Record, first: Int, last: Int, block: Record) -> Int:
-    """Transpose the samples from first to last; return the number of nonzero features.
-
-    Bit r of `present` is set if sample first + r has a nonzero value. These values are in `value`
-    from `start` on, in the order of the samples; `min_value` is the smallest of them. `feature`
-    lists the nonzero features.
-    """
+    """Transpose the samples from first to last; return the number of nonzero features."""
+    # Bit r of `present` is set if sample first + r has a nonzero value. These values are in `value`
+    # from `start` on, in the order of the samples; `min_value` is the smallest of them. `feature`
+    # lists the nonzero features.
     indptr, indices, data = X.indptr, X.indices, X.data
     present, start, min_value, value = block.present, block.start, block.min_value, block.value
     n_present = 0
@@ -248,12 +194,10 @@ def descend(
     stack: NDArray[np.uint64],
     leaf_node: NDArray[np.int64],
 ) -> None:
-    """Pass samples down a tree and set the nodes that refer to their leaves.
-
-    See `Forest` for the encoding of nodes. A leaf node needs no test of its own: its threshold is
-    minus infinity, so no sample is left for the next node. The stack never holds more nodes than
-    there are samples, because each of them has at least one.
-    """
+    """Pass samples down a tree and set the nodes that refer to their leaves."""
+    # See `Forest` for the encoding of nodes. A leaf node needs no test of its own: its threshold is
+    # minus infinity, so no sample is left for the next node. The stack never holds more nodes than
+    # there are samples, because each of them has at least one.
     n_stacked = 0
     node = np.uint64(root)
     while True:
@@ -353,12 +297,10 @@ def vote_range(
     votes: Float64Array,
     n_votes: NDArray[np.int64],
 ) -> None:
-    """Add the trees' weighted class frequencies to the votes of the samples from first to last.
-
-    A tree does not vote on samples whose bit is set in its row of `in_bag`; if `in_bag` has no
-    rows, every tree votes. `first` is a multiple of `BLOCK`. `block.present` is all zeros before
-    and after the call.
-    """
+    """Add the trees' weighted class frequencies to the votes of the samples from first to last."""
+    # A tree does not vote on samples whose bit is set in its row of `in_bag`; if `in_bag` has no
+    # rows, every tree votes. `first` is a multiple of `BLOCK`. `block.present` is all zeros before
+    # and after the call.
     forest, X, block = borrow(forest), borrow(X), borrow(block)
     n_classes = votes.shape[1]
     for begin in range(first, last, BLOCK):
@@ -415,11 +357,9 @@ def apply_range(
     block: Record,
     leaves: NDArray[np.int32],
 ) -> None:
-    """Write the leaf that each sample from first to last reaches in each tree.
-
-    A leaf is written as the node that refers to it; entries of in-bag samples are left unchanged.
-    `first` is a multiple of `BLOCK`. `block.present` is all zeros before and after the call.
-    """
+    """Write the leaf that each sample from first to last reaches in each tree."""
+    # A leaf is written as the node that refers to it; entries of in-bag samples are left unchanged.
+    # `first` is a multiple of `BLOCK`. `block.present` is all zeros before and after the call.
     forest, X, block = borrow(forest), borrow(X), borrow(block)
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)

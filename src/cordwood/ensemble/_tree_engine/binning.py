@@ -37,49 +37,32 @@ class BinnedMatrix(NamedTuple):
     Features are ordered from the most to the least frequent, so that the columns that are read
     most are adjacent in memory. The first `n_dense` features are stored as dense columns, the
     others as lists of entries.
-
-    Parameters
-    ----------
-    row_start, row_feature, row_entry : uint32 arrays
-        Each sample's sparse features, and their entries without the sample.
-    column_start, column_entry : uint32 arrays
-        Each sparse feature's entries, sorted by bin.
-    dense_entry : uint32 array of shape (n_dense, n_samples)
-        Entries of the dense features, without the sample.
-    bin_min, bin_max : float32 arrays of shape (n_bins,)
-        The smallest and the largest value in each bin; the bins of a feature begin at
-        `bin_start[feature]`.
-    bin_start : int64 array of shape (n_columns + 1,)
-    zero_bin : uint32 array of shape (n_columns,)
-        The bin of zero in each feature.
-    duplicate_id : uint32 array of shape (n_samples,)
-        Equal for samples that are duplicates of each other.
-    column : int32 array of shape (n_columns,)
-        The column of the input that holds each feature.
-    log_factorial : float64 array
-        Logarithms of the factorials up to `n_features`, or of as many as are worth a table.
-    sample_bits, sample_mask : uint32
-        Number of low bits of an entry that hold the sample, and a mask of these bits.
-    n_dense, n_nonempty, n_features : int
-        Number of dense features, of features with any nonzero value, and of all features, of which
-        the input may lack columns that are zero.
     """
 
+    # Each sample's sparse features, and their entries without the sample.
     row_start: NDArray[np.uint32]
     row_feature: NDArray[np.uint32]
     row_entry: NDArray[np.uint32]
-    column_start: NDArray[np.uint32]
+    column_start: NDArray[np.uint32]  # each sparse feature's entries, sorted by bin
     column_entry: NDArray[np.uint32]
+    # (n_dense, n_samples): entries of the dense features, without the sample.
     dense_entry: NDArray[np.uint32]
+    # (n_bins,): the smallest and the largest value in each bin; the bins of a feature begin at
+    # `bin_start[feature]`.
     bin_min: NDArray[np.float32]
-    bin_max: NDArray[np.float32]
-    bin_start: NDArray[np.int64]
-    zero_bin: NDArray[np.uint32]
+    bin_max: NDArray[np.float32]  # (n_bins,)
+    bin_start: NDArray[np.int64]  # (n_columns + 1,)
+    zero_bin: NDArray[np.uint32]  # (n_columns,): the bin of zero in each feature
+    # (n_samples,): equal for samples that are duplicates of each other.
     duplicate_id: NDArray[np.uint32]
-    column: NDArray[np.int32]
+    column: NDArray[np.int32]  # (n_columns,): the column of the input that holds each feature
+    # Logarithms of the factorials up to `n_features`, or of as many as are worth a table.
     log_factorial: NDArray[np.float64]
+    # Number of low bits of an entry that hold the sample, and a mask of these bits.
     sample_bits: np.uint32
     sample_mask: np.uint32
+    # Number of dense features, of features with any nonzero value, and of all features, of which
+    # the input may lack columns that are zero.
     n_dense: int
     n_nonempty: int
     n_features: int
@@ -93,24 +76,11 @@ class BinnedMatrix(NamedTuple):
 def bin_matrix(
     X: CSCArrays, *, n_features: int | None = None, max_bins: int | None = None
 ) -> BinnedMatrix:
-    """Bin a training matrix.
-
-    Parameters
-    ----------
-    X : CSCArrays of shape (n_samples, n_columns)
-        Finite values, without duplicate entries or stored zeros.
-    n_features : int or None, default=None
-        Number of features, if it is larger than the number of columns because columns of zeros
-        were omitted.
-    max_bins : int or None, default=None
-        Maximum number of bins of a feature. By default each distinct value gets a bin, as long as
-        bins fit into 32 bits together with the sample: always up to 65,534 samples; 4,095 bins
-        with a million samples; 255 bins with 16 million samples.
-
-    Returns
-    -------
-    BinnedMatrix
-    """
+    """Bin a training matrix."""
+    # `n_features` is larger than the number of columns if columns of zeros were omitted. By default
+    # each distinct value gets a bin, as long as bins fit into 32 bits together with the sample:
+    # always up to 65,534 samples; 4,095 bins with a million samples; 255 bins with 16 million
+    # samples.
     n_samples, n_columns = X.shape
     n_features = n_columns if n_features is None else n_features
     sample_bits = max(n_samples - 1, 1).bit_length()
@@ -180,11 +150,9 @@ def _find_duplicates(
     row_entry: NDArray[np.uint32],
     dense_entry: NDArray[np.uint32],
 ) -> NDArray[np.uint32]:
-    """Return an id for each sample; samples of equal id are duplicates.
-
-    The reverse holds unless hashes collide: then some duplicates may get different ids, which
-    costs time but never changes a tree.
-    """
+    """Return an id for each sample; samples of equal id are duplicates."""
+    # The reverse holds unless hashes collide: then some duplicates may get different ids, which
+    # costs time but never changes a tree.
     rows = row_start, row_feature, row_entry, dense_entry
     hashes = np.empty(len(row_start) - 1, np.uint64)
     hash_rows(*rows, hashes)
@@ -205,12 +173,10 @@ def sort_column(
     distinct: Float32Array,
     count: Int64Array,
 ) -> Int64Array:
-    """Return the stable order of a column by value, in `order` or in `spare`.
-
-    Columns of counts are sorted already or have few distinct values, which are sorted by counting.
-    Other columns are sorted by merging, implemented here because numba's sort takes two seconds to
-    compile.
-    """
+    """Return the stable order of a column by value, in `order` or in `spare`."""
+    # Columns of counts are sorted already or have few distinct values, which are sorted by
+    # counting. Other columns are sorted by merging, implemented here because numba's sort takes two
+    # seconds to compile.
     n = len(values)
     is_sorted = True
     for i in range(n):
@@ -283,11 +249,9 @@ def assign_bins(
     bin_start: NDArray[np.int64],
     zero_bin: UInt32Array,
 ) -> Int:
-    """Write the entries of each column, sorted by value; return the total number of bins.
-
-    Column `columns[f]` of the CSC input becomes feature f. `bin_min` and `bin_max` receive the
-    range of values of each bin; the bins of feature f begin at `bin_start[f]`.
-    """
+    """Write the entries of each column, sorted by value; return the total number of bins."""
+    # Column `columns[f]` of the CSC input becomes feature f. `bin_min` and `bin_max` receive the
+    # range of values of each bin; the bins of feature f begin at `bin_start[f]`.
     max_bins = (np.int64(1) << np.int64(np.uint32(32) - sample_bits)) - 1
     max_length = 0
     for column in range(len(indptr) - 1):

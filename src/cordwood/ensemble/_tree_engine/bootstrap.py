@@ -23,28 +23,8 @@ def draw_counts(seed: int, n_samples: int, n_draws: int) -> NDArray[np.uint32]:
 def draw_weighted_counts(
     seeds: Sequence[int] | NDArray[Any], weights: NDArray[np.float64], n_draws: int
 ) -> NDArray[np.uint32]:
-    """Return how often each sample is drawn for each tree, in proportion to its weight.
-
-    Parameters
-    ----------
-    seeds : sequence of int
-        One per tree.
-    weights : float64 array of shape (n_samples,)
-        Nonnegative, and not all zero. If all weights are one, the counts are those of
-        `draw_counts`.
-    n_draws : int
-        Number of draws per tree.
-
-    Returns
-    -------
-    uint32 array of shape (n_trees, n_samples)
-
-    Examples
-    --------
-    >>> draw_weighted_counts([0, 1], np.array([0.0, 3.0, 0.0]), 5)
-    array([[0, 5, 0],
-           [0, 5, 0]], dtype=uint32)
-    """
+    """Return how often each sample is drawn for each tree, in proportion to its weight."""
+    # If all weights are one, the counts are those of `draw_counts`.
     cumulative = read_only(np.cumsum(weights))
     guide = np.empty(len(weights), np.uint32)
     build_guide_table(cumulative, guide)
@@ -57,20 +37,8 @@ def draw_weighted_counts(
 def pack_in_bag(
     seeds: Sequence[int] | NDArray[np.uint64], n_samples: int, n_draws: int
 ) -> NDArray[np.uint8]:
-    """Return the in-bag mask of each tree, packed by `pack_mask`.
-
-    Parameters
-    ----------
-    seeds : sequence of int
-        The seeds of the trees' bootstrap samples.
-    n_samples, n_draws : int
-        As in `draw_counts`.
-
-    Returns
-    -------
-    uint8 array of shape (n_trees, ceil(n_samples / 8))
-        Bit i of a row, counted from the lowest, is set if sample i was drawn for the tree.
-    """
+    """Return the in-bag mask of each tree, packed by `pack_mask`."""
+    # Bit i of a row, counted from the lowest, is set if sample i was drawn for the tree.
     in_bag = np.empty((len(seeds), -(-n_samples // 8)), np.uint8)
     for tree_mask, seed in zip(in_bag, seeds, strict=True):
         tree_mask[:] = pack_mask(draw_counts(seed, n_samples, n_draws) > 0)
@@ -111,11 +79,9 @@ def build_guide_table(cumulative: Float64Array, guide: UInt32Array) -> None:
 def draw_weighted(
     seed: Int, n_draws: Int, cumulative: Float64Array, guide: UInt32Array, counts: UInt32Array
 ) -> None:
-    """Draw samples in proportion to their weights, whose running sum is `cumulative`.
-
-    With the guide table a draw takes about two steps, however unequal the weights are. Samples of
-    equal weight are drawn exactly as by `draw`.
-    """
+    """Draw samples in proportion to their weights, whose running sum is `cumulative`."""
+    # With the guide table a draw takes about two steps, however unequal the weights are. Samples of
+    # equal weight are drawn exactly as by `draw`.
     n_samples = len(cumulative)
     total = cumulative[n_samples - 1]
     state = np.empty(1, np.uint64)

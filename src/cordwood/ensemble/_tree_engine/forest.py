@@ -20,42 +20,32 @@ class Forest(NamedTuple):
     is the next node; the other child, the far child, is found through `far_child`. A leaf is
     identified by the one node that refers to it in `far_child`; a leaf that is a far child has no
     node of its own.
-
-    Parameters
-    ----------
-    node_start, leaf_start, impure_leaf_start : int64 arrays of shape (n_trees + 1,)
-        Where each tree's nodes, leaves and impure leaves begin. Leaves are in the order of the
-        nodes that refer to them.
-    feature_and_side : uint16 or uint32 array of shape (n_nodes,)
-        Twice the feature, plus one if the next node is for values above the threshold. It is
-        stored in 16 bits, and so is `far_child`, if that is enough for all trees; otherwise the
-        forest is wide.
-    threshold : float32 array of shape (n_nodes,)
-        Minus infinity at a leaf node: no value is left for a next node.
-    far_child : int16 or int32 array of shape (n_nodes,)
-        The far child, relative to the tree's first node; or the bitwise complement of a leaf
-        code. A code below n_classes is the class of a pure leaf; a code from n_classes on is
-        n_classes plus the number of an impure leaf, relative to the tree's first.
-    leaf_weight : float32 array, leaf_size : int32 array, of shape (n_leaves,)
-        Leaf statistics: total weight and number of the training samples in each leaf. Both are
-        empty in a forest without leaf statistics.
-    impure_entry_start : int64 array of shape (n_impure_leaves + 1,)
-        Where the classes of each impure leaf begin.
-    impure_class, impure_weight : int32 and float32 arrays of shape (n_entries,)
-        The classes of each impure leaf and their weights.
     """
 
+    # (n_trees + 1,): where each tree's nodes, leaves and impure leaves begin. Leaves are in the
+    # order of the nodes that refer to them.
     node_start: NDArray[np.int64]
-    leaf_start: NDArray[np.int64]
-    impure_leaf_start: NDArray[np.int64]
+    leaf_start: NDArray[np.int64]  # (n_trees + 1,)
+    impure_leaf_start: NDArray[np.int64]  # (n_trees + 1,)
+    # (n_nodes,): twice the feature, plus one if the next node is for values above the threshold. It
+    # is stored in 16 bits, and so is `far_child`, if that is enough for all trees; otherwise the
+    # forest is wide.
     feature_and_side: NDArray[np.uint16] | NDArray[np.uint32]
+    # (n_nodes,): minus infinity at a leaf node: no value is left for a next node.
     threshold: NDArray[np.float32]
+    # (n_nodes,): the far child, relative to the tree's first node; or the bitwise complement of a
+    # leaf code. A code below n_classes is the class of a pure leaf; a code from n_classes on is
+    # n_classes plus the number of an impure leaf, relative to the tree's first.
     far_child: NDArray[np.int16] | NDArray[np.int32]
+    # (n_leaves,): leaf statistics: total weight and number of the training samples in each leaf.
+    # Both are empty in a forest without leaf statistics.
     leaf_weight: NDArray[np.float32]
     leaf_size: NDArray[np.int32]
+    # (n_impure_leaves + 1,): where the classes of each impure leaf begin.
     impure_entry_start: NDArray[np.int64]
+    # (n_entries,): the classes of each impure leaf and their weights.
     impure_class: NDArray[np.int32]
-    impure_weight: NDArray[np.float32]
+    impure_weight: NDArray[np.float32]  # (n_entries,)
 
     @property
     def n_trees(self) -> int:
@@ -132,10 +122,8 @@ def rename_features(forest: Forest, columns: NDArray[np.int32] | None) -> Forest
 
 
 def number_features(forest: Forest) -> tuple[Forest, NDArray[np.int64]]:
-    """Return the same trees with the features that they split on numbered from 0, and these.
-
-    The inverse of `rename_features`. The features are sorted, and include feature 0.
-    """
+    """Return the same trees with the features that they split on numbered from 0, and these."""
+    # The inverse of `rename_features`. The features are sorted, and include feature 0.
     features, number = np.unique(forest.feature_and_side >> 1, return_inverse=True)
     codes = (2 * number + (forest.feature_and_side & 1)).astype(forest.feature_and_side.dtype)
     return freeze(forest._replace(feature_and_side=codes)), features.astype(np.int64)
@@ -198,28 +186,11 @@ _DTYPES = {
 
 
 def check_forest(forest: Forest, n_classes: int, n_features: int) -> Forest:
-    """Validate a forest from an untrusted file, because kernels do not check bounds.
-
-    In a valid forest no path leaves the arrays, and every path ends: each step goes to a later
-    node of the same tree, and the last node of every tree is a leaf. Every node and every impure
-    leaf has exactly one parent, so that expanding a tree takes no more memory than it has nodes.
-
-    Parameters
-    ----------
-    forest : Forest
-    n_classes : int
-    n_features : int
-
-    Returns
-    -------
-    Forest
-        A read-only copy.
-
-    Raises
-    ------
-    ValueError
-        If the forest is not valid.
-    """
+    """Return a read-only copy of a forest from an untrusted file, or raise ValueError."""
+    # Kernels do not check bounds.
+    # In a valid forest no path leaves the arrays, and every path ends: each step goes to a later
+    # node of the same tree, and the last node of every tree is a leaf. Every node and every impure
+    # leaf has exactly one parent, so that expanding a tree takes no more memory than it has nodes.
     if not isinstance(forest, Forest):
         raise ValueError(f"Expected a forest; got {type(forest).__name__}.")
     is_wide = getattr(forest.feature_and_side, "dtype", None) == WIDE_DTYPES[0]

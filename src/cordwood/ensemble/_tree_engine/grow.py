@@ -71,12 +71,10 @@ def grow_tree(
     unit: Float,
     seed: Int,
 ) -> tuple[Int, Int, Int]:
-    """Grow one tree into the workspace; return its numbers of nodes, leaves and impure leaves.
-
-    `weights` are the sample weights of this tree, zero for samples that it does not use. `unit` is
-    the weight of one level of the eight-bit upper bounds on the weights: one if all weights are
-    integers up to 255.
-    """
+    """Grow one tree into the workspace; return its numbers of nodes, leaves and impure leaves."""
+    # `weights` are the sample weights of this tree, zero for samples that it does not use. `unit`
+    # is the weight of one level of the eight-bit upper bounds on the weights: one if all weights
+    # are integers up to 255.
     binned, params, workspace = borrow(binned), borrow(params), borrow(workspace)
     state = np.empty(1, np.uint64)
     state[0] = np.uint64(seed)
@@ -207,12 +205,10 @@ def remove_samples(
     first: Int,
     last: Int,
 ) -> tuple[bool, Float, Float]:
-    """Remove the samples of the far child from the node, which becomes the next child.
-
-    Samples are counted in addition to their weights, so that the weight of a class without samples
-    is exactly zero, whatever the rounding. Returns whether the removed samples have a single class,
-    their weight, and the weight that remains.
-    """
+    """Remove the samples of the far child from the node, which becomes the next child."""
+    # Samples are counted in addition to their weights, so that the weight of a class without
+    # samples is exactly zero, whatever the rounding. Returns whether the removed samples have a
+    # single class, their weight, and the weight that remains.
     class_weights, class_sizes = workspace.class_weights, workspace.class_sizes
     weight_level, samples = workspace.weight_level, workspace.samples
     pure = True
@@ -282,14 +278,12 @@ def find_best_split(
     n_active: Int,
     sorted_lists: bool,
 ) -> Int:
-    """Draw features and write the best split to `workspace.best`; return the number still active.
-
-    As in scikit-learn, features are drawn in random order without replacement until `max_features`
-    of them, constant ones included, have been drawn and at least one was not constant. The number
-    of active features among the first `max_features` is hypergeometric, so the others need not be
-    drawn. A feature that is constant in the node is constant in its descendants, and is removed
-    from the active ones.
-    """
+    """Draw features and write the best split to `workspace.best`; return how many are active."""
+    # As in scikit-learn, features are drawn in random order without replacement until
+    # `max_features` of them, constant ones included, have been drawn and at least one was not
+    # constant. The number of active features among the first `max_features` is hypergeometric, so
+    # the others need not be drawn. A feature that is constant in the node is constant in its
+    # descendants, and is removed from the active ones.
     column_start, column_entry = binned.column_start, binned.column_entry
     dense, zero_bins = binned.dense_entry, binned.zero_bin
     bin_min, bin_max, bin_start = binned.bin_min, binned.bin_max, binned.bin_start

@@ -19,29 +19,17 @@ _NARROW_LIMIT = 2**15
 
 
 class TreeParams(NamedTuple):
-    """Parameters of trees, with the names and meanings of scikit-learn's forests.
+    """Parameters of trees, with the names and meanings of scikit-learn's forests."""
 
-    Parameters
-    ----------
-    entropy : bool
-        Whether impurity is entropy rather than Gini impurity.
-    random_split : bool
-        Whether one random split is scored per feature, as in extra-trees, instead of all splits.
-    max_features, max_depth, min_samples_split, min_samples_leaf : int
-    min_weight_fraction_leaf : float
-        Fraction of the tree's total weight that a leaf must have.
-    x_log_x : float64 array
-        x log2 x of small integers; empty unless `entropy`.
-    """
-
-    entropy: bool
+    entropy: bool  # whether impurity is entropy rather than Gini impurity
+    # Whether one random split is scored per feature, as in extra-trees, instead of all splits.
     random_split: bool
     max_features: int
     max_depth: int
     min_samples_split: int
     min_samples_leaf: int
-    min_weight_fraction_leaf: float
-    x_log_x: NDArray[np.float64]
+    min_weight_fraction_leaf: float  # fraction of the tree's total weight that a leaf must have
+    x_log_x: NDArray[np.float64]  # x log2 x of small integers; empty unless `entropy`
 
 
 class GrowWorkspace(NamedTuple):
@@ -50,59 +38,35 @@ class GrowWorkspace(NamedTuple):
     They take about 4 bytes per sparse entry of the data, 20 per feature, 90 per sample and 20 per
     class. There is no histogram of class weights per feature, whose size would be classes times
     features.
-
-    Parameters
-    ----------
-    samples : uint32 array of shape (n_samples,)
-        The samples, partitioned so that those of each node are contiguous.
-    position : uint32 array of shape (n_samples,)
-        Where each sample is in `samples`.
-    weight_level : uint8 array of shape (n_samples,)
-        Upper bound on the weight of each sample of the current node, in units; 0 for all others.
-    entry : uint32 array of shape (n_entries,)
-        The entries of the posting lists.
-    span : uint32 array of shape (2 * n_columns,)
-        Start and length of each feature's list.
-    active : uint32 array of shape (n_columns + 1,)
-        Features that are not known to be constant in the current node.
-    list_level : uint64 array of shape (n_columns,)
-        Sum of the levels of each list that was drawn.
-    buffer, spare, digit_start : uint32 arrays
-        Entries of a dense feature, and temporary arrays of the radix sort.
-    stack : uint32 array of shape (n_samples + 1, 4)
-        Nodes still to be grown: first and last sample, depth, and parent.
-    class_weights, class_sizes, side_weights : arrays of shape (n_classes,)
-        Weights and numbers of samples of the current node by class; see also `splits.Node`.
-    best : float64 array of shape (6,)
-        The best split so far.
-    tree_size : int64 array of shape (3,)
-        Numbers of nodes, leaves and impure leaves.
-    node_feature_and_side, node_threshold, node_far_child : arrays
-        The nodes of the tree, as in `Forest`.
-    leaf_weight, leaf_size, impure_entry_start, impure_class, impure_weight : arrays
-        The leaves of the tree, as in `Forest`.
     """
 
+    # (n_samples,): the samples, partitioned so that those of each node are contiguous.
     samples: NDArray[np.uint32]
-    position: NDArray[np.uint32]
+    position: NDArray[np.uint32]  # (n_samples,): where each sample is in `samples`
+    # (n_samples,): upper bound on the weight of each sample of the current node, in units; 0 for
+    # all others.
     weight_level: NDArray[np.uint8]
-    entry: NDArray[np.uint32]
-    span: NDArray[np.uint32]
+    entry: NDArray[np.uint32]  # (n_entries,): the entries of the posting lists
+    span: NDArray[np.uint32]  # (2 * n_columns,): start and length of each feature's list
+    # (n_columns + 1,): features that are not known to be constant in the current node.
     active: NDArray[np.uint32]
-    list_level: NDArray[np.uint64]
-    buffer: NDArray[np.uint32]
+    list_level: NDArray[np.uint64]  # (n_columns,): sum of the levels of each list that was drawn
+    buffer: NDArray[np.uint32]  # entries of a dense feature, and temporary arrays of the radix sort
     spare: NDArray[np.uint32]
     digit_start: NDArray[np.uint32]
+    # (n_samples + 1, 4): nodes still to be grown: first and last sample, depth, and parent.
     stack: NDArray[np.uint32]
+    # (n_classes,): weights and numbers of samples of the current node by class; see also
+    # `splits.Node`.
     class_weights: NDArray[np.float64]
-    class_sizes: NDArray[np.int32]
-    side_weights: NDArray[np.float64]
-    best: NDArray[np.float64]
-    tree_size: NDArray[np.int64]
-    node_feature_and_side: NDArray[np.int32]
+    class_sizes: NDArray[np.int32]  # (n_classes,)
+    side_weights: NDArray[np.float64]  # (n_classes,)
+    best: NDArray[np.float64]  # (6,): the best split so far
+    tree_size: NDArray[np.int64]  # (3,): numbers of nodes, leaves and impure leaves
+    node_feature_and_side: NDArray[np.int32]  # the nodes of the tree, as in `Forest`
     node_threshold: NDArray[np.float32]
     node_far_child: NDArray[np.int32]
-    leaf_weight: NDArray[np.float32]
+    leaf_weight: NDArray[np.float32]  # the leaves of the tree, as in `Forest`
     leaf_size: NDArray[np.int32]
     impure_entry_start: NDArray[np.int64]
     impure_class: NDArray[np.int32]
@@ -143,7 +107,7 @@ def allocate_grow_workspace(binned: BinnedMatrix, n_classes: int) -> GrowWorkspa
 
 def grow_forest(
     binned: BinnedMatrix,
-    y: NDArray[np.uint32],
+    y: NDArray[np.uint32],  # (n_samples,)
     n_classes: int,
     params: TreeParams,
     seeds: Sequence[int] | NDArray[np.uint64],
@@ -153,32 +117,10 @@ def grow_forest(
     verbose: int = 0,
     on_tree: Callable[[list[Forest]], bool] | None = None,
 ) -> Forest:
-    """Grow one tree per seed.
+    """Grow one tree per seed, which alone determines the randomness of its tree.
 
-    Parameters
-    ----------
-    binned : BinnedMatrix
-        The training data.
-    y : uint32 array of shape (n_samples,)
-        Encoded classes, from 0 to n_classes - 1.
-    n_classes : int
-    params : TreeParams
-    seeds : sequence of int
-        One per tree. A seed alone determines the randomness of its tree.
-    get_weights : callable
-        Returns the sample weights of a tree, float64, given its position in `seeds`. Samples of
-        weight zero are not used by the tree. Called from several threads.
-    n_jobs : int or None, default=None
-        Number of threads.
-    verbose : int, default=0
-        Verbosity of joblib.
-    on_tree : callable, default=None
-        Called after each tree, in the order of `seeds`, with the list of trees so far. If it
-        returns True, the remaining trees are not grown.
-
-    Returns
-    -------
-    Forest
+    `get_weights` returns the sample weights of a tree by its position. `on_tree` is called after
+    each tree, in order, with the list of trees so far, and stops the forest if it returns True.
     """
 
     def grow_one(workspace: GrowWorkspace, tree: int) -> Forest:

@@ -14,30 +14,16 @@ _MAX_DENSE_FEATURES = 2**20
 
 
 class TreeNodes(NamedTuple):
-    """One tree in the layout of scikit-learn: leaves are nodes, and nodes refer to both children.
+    """One tree in the layout of scikit-learn: leaves are nodes, and nodes have both children."""
 
-    Parameters
-    ----------
-    left, right : int64 arrays of shape (n_nodes,)
-        The children; -1 at leaves.
-    feature : int64 array of shape (n_nodes,)
-        -1 at leaves.
-    threshold : float32 array of shape (n_nodes,)
-        Values less than or equal to it go left.
-    class_weights : float64 array of shape (n_nodes, n_classes)
-        Total weight of the training samples of each class.
-    n_node_samples : int64 array of shape (n_nodes,)
-        Number of training samples.
-    depth : int64 array of shape (n_nodes,)
-    """
-
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    threshold: NDArray[np.float32]
+    left: NDArray[np.int64]  # (n_nodes,): the children; -1 at leaves
+    right: NDArray[np.int64]  # (n_nodes,)
+    feature: NDArray[np.int64]  # (n_nodes,): -1 at leaves
+    threshold: NDArray[np.float32]  # (n_nodes,): values less than or equal to it go left
+    # (n_nodes, n_classes): total weight of the training samples of each class.
     class_weights: NDArray[np.float64]
-    n_node_samples: NDArray[np.int64]
-    depth: NDArray[np.int64]
+    n_node_samples: NDArray[np.int64]  # (n_nodes,): number of training samples
+    depth: NDArray[np.int64]  # (n_nodes,)
 
 
 def expand_tree(forest: Forest, tree: int, n_classes: int) -> TreeNodes:
@@ -93,26 +79,12 @@ def importances(
     n_features: int,
     *,
     entropy: bool,
-    tree_weights: NDArray[np.float64] | None = None,
+    tree_weights: NDArray[np.float64] | None = None,  # (n_trees,)
 ) -> NDArray[np.float64]:
     """Return the mean decrease in impurity of each feature, as a fraction of the total.
 
     As in scikit-learn, trees that consist of a single leaf are ignored; if all trees do, all
     importances are zero.
-
-    Parameters
-    ----------
-    forest : Forest
-        With leaf statistics.
-    n_classes, n_features : int
-    entropy : bool
-        Whether impurity is entropy rather than Gini impurity.
-    tree_weights : float64 array of shape (n_trees,), default=None
-        Weights of the trees in the mean; all one by default.
-
-    Returns
-    -------
-    float64 array of shape (n_features,)
     """
     _check_leaf_stats(forest)
     if n_features > _MAX_DENSE_FEATURES:
@@ -193,11 +165,9 @@ def sum_node_stats(
 def add_impurity_decrease(
     forest: Record, tree: Int, n_classes: Int, entropy: bool, decrease: Float64Array
 ) -> None:
-    """Add the weighted decrease in impurity of one tree's splits to their features.
-
-    From the last node to the first: a node takes over the class weights of the next node and adds
-    those of its far child, which usually has a single class.
-    """
+    """Add the weighted decrease in impurity of one tree's splits to their features."""
+    # From the last node to the first: a node takes over the class weights of the next node and adds
+    # those of its far child, which usually has a single class.
     forest = borrow(forest)
     first, last = forest.node_start[tree], forest.node_start[tree + 1]
     leaf = forest.leaf_start[tree + 1]

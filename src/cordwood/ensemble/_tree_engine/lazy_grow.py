@@ -206,11 +206,9 @@ def follow_query(
     total: Int,
     n_samples: Int,
 ) -> Int:
-    """Reduce the node to the query's side of a split; return the weight of this side.
-
-    `is_above` states whether the query's value is above the threshold. The side without zero is
-    read from the feature's list; the other side is what remains.
-    """
+    """Reduce the node to the query's side of a split; return the weight of this side."""
+    # `is_above` states whether the query's value is above the threshold. The side without zero is
+    # read from the feature's list; the other side is what remains.
     takes_list = is_above == (threshold >= 0.0)
     side_weight = 0
     for i in range(first, last):
@@ -243,14 +241,12 @@ def find_best_split(
     max_weight: Int,
     n_features: Int,
 ) -> None:
-    """Draw features and write the best split to `workspace.best`.
-
-    Features are drawn as in scikit-learn: in random order until `max_features` of them, constant
-    ones included, have been drawn and at least one was not constant. The number of features drawn
-    from each stratum is drawn first, and strata are processed from the longest lists to the
-    shortest. A stratum is skipped, with all that follow, if none of its splits can score higher
-    than the best one.
-    """
+    """Draw features and write the best split to `workspace.best`."""
+    # Features are drawn as in scikit-learn: in random order until `max_features` of them, constant
+    # ones included, have been drawn and at least one was not constant. The number of features drawn
+    # from each stratum is drawn first, and strata are processed from the longest lists to the
+    # shortest. A stratum is skipped, with all that follow, if none of its splits can score higher
+    # than the best one.
     entropy, random_split, logs = params.entropy, params.random_split, params.x_log_x
     n_active_by_stratum, max_length = workspace.n_active, workspace.max_length
     start, best = workspace.start, workspace.best
@@ -351,11 +347,9 @@ def find_best_split(
 def draw_features(
     workspace: Record, state: RngState, stratum: Int, n_active: Int, n_drawn: Int, total: Int
 ) -> Int:
-    """Draw features of a stratum, and write the ones that can be split; return their number.
-
-    A feature that is constant in the node is constant further down the path: it is moved before
-    the active features of its stratum, which shrink by one.
-    """
+    """Draw features of a stratum, and write the ones that can be split; return their number."""
+    # A feature that is constant in the node is constant further down the path: it is moved before
+    # the active features of its stratum, which shrink by one.
     active, start = workspace.active, workspace.start
     sample, weights = workspace.sample, workspace.weight
     candidate, is_single_valued = workspace.candidate, workspace.is_single_valued
@@ -399,11 +393,9 @@ def draw_features(
 def update_best_split(
     best: Float64Array, score: Float, feature: Int, threshold: Float, state: RngState
 ) -> None:
-    """Make a split the best one if it scores higher; each of equal ones is equally likely.
-
-    In scikit-learn the feature that was drawn first wins. Here features are not scored in the order
-    of drawing, so ties are broken at random, which has the same distribution.
-    """
+    """Make a split the best one if it scores higher; each of equal ones is equally likely."""
+    # In scikit-learn the feature that was drawn first wins. Here features are not scored in the
+    # order of drawing, so ties are broken at random, which has the same distribution.
     if score == best[SCORE]:
         best[TIES] += 1.0
         if randbelow(state, best[TIES]) > 0:

@@ -45,40 +45,21 @@ _SLACK = 1.0 + 1e-12
 
 
 class LazyNode(NamedTuple):
-    """The node on the query's path that is being split.
-
-    Parameters
-    ----------
-    entropy : bool
-    logs : float64 array
-        x log2 x of small integers; empty unless `entropy`.
-    sample : uint16 array
-        The samples of all lists.
-    weight : int64 array of shape (n_neighbors + 1,)
-        Weights of the neighbors; zero for those that are not in the node.
-    node_sample, node_value : uint16 and float32 arrays
-        The samples of a list that are in the node, and their values.
-    label : uint32 array of shape (n_neighbors + 1,)
-    class_weights : int64 array of shape (n_classes,)
-    side_weights : int64 array of shape (n_classes,)
-        Class weights of the side without zero; all zeros between calls.
-    purity : float
-        `splits.purity` of `class_weights`.
-    total : int
-        Total weight.
-    """
+    """The node on the query's path that is being split."""
 
     entropy: bool
-    logs: Float64Array
-    sample: UInt32Array
+    logs: Float64Array  # x log2 x of small integers; empty unless `entropy`
+    sample: UInt32Array  # the samples of all lists
+    # (n_neighbors + 1,): weights of the neighbors; zero for those that are not in the node.
     weight: IntArray
-    node_sample: UInt32Array
+    node_sample: UInt32Array  # the samples of a list that are in the node, and their values
     node_value: Float32Array
-    label: UInt32Array
-    class_weights: IntArray
+    label: UInt32Array  # (n_neighbors + 1,)
+    class_weights: IntArray  # (n_classes,)
+    # (n_classes,): class weights of the side without zero; all zeros between calls.
     side_weights: IntArray
-    purity: Float
-    total: Int
+    purity: Float  # `splits.purity` of `class_weights`
+    total: Int  # total weight
 
 
 @helper
@@ -117,15 +98,13 @@ def unpack_weight(packed: Int) -> Int:
 def below_bound(
     entropy: bool, logs: Float64Array, purity: Float, total: Int, packed: Int, best: Float
 ) -> bool:
-    """Return whether no split of a list with this packed weight can score `best`.
-
-    With w the weight of the list, no side scores higher than if it had a single class:
-    w + (purity - 2 change + w²) / (total - w). This bound increases with every sample that the side
-    takes in, so no part of the list scores higher than the bound for all of it: if the sample's
-    class weighs n in the node, and other classes weigh u on the side, the derivative has the sign
-    of total² - 2n(total - w) + purity - 2 change, which is at least (total - n)² - u² + 2nu, and u
-    is at most total - n. For the entropy only the bound by weight is used.
-    """
+    """Return whether no split of a list with this packed weight can score `best`."""
+    # With w the weight of the list, no side scores higher than if it had a single class: w +
+    # (purity - 2 change + w²) / (total - w). This bound increases with every sample that the side
+    # takes in, so no part of the list scores higher than the bound for all of it: if the sample's
+    # class weighs n in the node, and other classes weigh u on the side, the derivative has the sign
+    # of total² - 2n(total - w) + purity - 2 change, which is at least (total - n)² - u² + 2nu, and
+    # u is at most total - n. For the entropy only the bound by weight is used.
     weight = unpack_weight(packed)
     if cannot_improve(entropy, logs, purity, total, weight, best):
         return True
@@ -239,12 +218,10 @@ def score_threshold(node: Record, n: Int, threshold: Float) -> Float:
 
 @inlined
 def find_best_threshold(node: Record, n: Int, has_zero: bool) -> tuple[Float, Float]:
-    """Return score and threshold of the best split of the first n entries of `node_sample`.
-
-    `has_zero` states whether the feature is zero in any sample of the node. Thresholds of zero and
-    above are tried from the largest value down, those below zero from the smallest value up. Of
-    equal scores the lowest threshold wins.
-    """
+    """Return score and threshold of the best split of the first n entries of `node_sample`."""
+    # `has_zero` states whether the feature is zero in any sample of the node. Thresholds of zero
+    # and above are tried from the largest value down, those below zero from the smallest value up.
+    # Of equal scores the lowest threshold wins.
     node_sample, value, side_weights = node.node_sample, node.node_value, node.side_weights
     border = np.int64(n)
     while border > 0 and value[np.uint32(border - 1)] < 0.0:

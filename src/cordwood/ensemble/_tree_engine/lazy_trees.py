@@ -11,106 +11,70 @@ from cordwood.ensemble._tree_engine.local_index import N_STRATA
 
 
 class LabelledCSR(NamedTuple):
-    """Labelled training samples, as the arrays of a canonical CSR matrix.
+    """Labelled training samples, as the arrays of a canonical CSR matrix."""
 
-    Parameters
-    ----------
-    indptr : int64 array of shape (n_samples + 1,)
-    indices : int32 array of shape (n_entries,)
-    data : float32 array of shape (n_entries,)
-    y : uint32 array of shape (n_samples,)
-        Encoded classes.
-    duplicate_id : uint64 array of shape (n_samples,)
-        Equal for samples that are duplicates of each other.
-    n_features : int
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    data: NDArray[np.float32]
-    y: NDArray[np.uint32]
+    indptr: NDArray[np.int64]  # (n_samples + 1,)
+    indices: NDArray[np.int32]  # (n_entries,)
+    data: NDArray[np.float32]  # (n_entries,)
+    y: NDArray[np.uint32]  # (n_samples,): encoded classes
+    # (n_samples,): equal for samples that are duplicates of each other.
     duplicate_id: NDArray[np.uint64]
     n_features: int
 
 
 class LazyTreeParams(NamedTuple):
-    """Parameters of lazy forests.
-
-    Parameters
-    ----------
-    n_trees : int
-    bootstrap : bool
-        Whether each tree is grown on a bootstrap sample of the neighbors.
-    random_split : bool
-        Whether one random split is scored per feature, as in extra-trees, instead of all splits.
-    entropy : bool
-        Whether impurity is entropy rather than Gini impurity.
-    max_features : int64 array of shape (n_features + 1,)
-        Number of features drawn at each node, indexed by the number of features that are nonzero
-        in the neighbors or in the query.
-    log_factorial : float64 array of shape (n_features + 1,)
-    x_log_x : float64 array of shape (n_neighbors + 1,)
-        x log2 x of small integers; empty unless `entropy`.
-    """
+    """Parameters of lazy forests."""
 
     n_trees: int
-    bootstrap: bool
+    bootstrap: bool  # whether each tree is grown on a bootstrap sample of the neighbors
+    # Whether one random split is scored per feature, as in extra-trees, instead of all splits.
     random_split: bool
-    entropy: bool
+    entropy: bool  # whether impurity is entropy rather than Gini impurity
+    # (n_features + 1,): number of features drawn at each node, indexed by the number of features
+    # that are nonzero in the neighbors or in the query.
     max_features: NDArray[np.int64]
-    log_factorial: NDArray[np.float64]
+    log_factorial: NDArray[np.float64]  # (n_features + 1,)
+    # (n_neighbors + 1,): x log2 x of small integers; empty unless `entropy`.
     x_log_x: NDArray[np.float64]
 
 
 class LazyWorkspace(NamedTuple):
-    """Working arrays of one thread: the neighbors of a query, and a path through a tree.
+    """Working arrays of one thread: the neighbors of a query, and a path through a tree."""
 
-    Arrays by local feature (a column that is nonzero in any neighbor):
-        `column` of the input, `length` and `start` of its posting list, `is_single_valued`,
-        `query_value`; `active` features that are not known to be constant; `candidate` features
-        that were drawn and can be split, with `candidate_weight`.
-    By entry of the posting lists:
-        `sample` (a neighbor) and `value`.
-    By column of the input:
-        `local_feature`, -1 between queries.
-    By neighbor:
-        `train_index`, `label`, `weight` in the current node, `packed_weight` (see `lazy_splits`);
-        `node_sample` and `node_value` are entries of one list that are in the node.
-    By class of the neighbors:
-        `class_code` in the training set, `class_start` of its neighbors, `class_weights` of the
-        current node, `packed_for`: the class weights that `packed_weight` was computed for,
-        `side_weights`; `class_number` is indexed by the class in the training set.
-    By stratum:
-        `stratum_start`, `n_active` features, `max_length` of the lists.
-    """
-
-    column: NDArray[np.uint32]
-    length: NDArray[np.uint32]
+    # By local feature, a column that is nonzero in any neighbor.
+    column: NDArray[np.uint32]  # of the input
+    length: NDArray[np.uint32]  # of the posting list
     start: NDArray[np.uint32]
     is_single_valued: NDArray[np.bool_]
     query_value: NDArray[np.float32]
-    active: NDArray[np.uint32]
-    candidate: NDArray[np.uint32]
+    active: NDArray[np.uint32]  # features that are not known to be constant
+    candidate: NDArray[np.uint32]  # features that were drawn and can be split
     candidate_weight: NDArray[np.int64]
-    sample: NDArray[np.uint16]
+    # By entry of the posting lists.
+    sample: NDArray[np.uint16]  # a neighbor
     value: NDArray[np.float32]
+    # By neighbor: the entries of one list that are in the node.
     node_sample: NDArray[np.uint16]
     node_value: NDArray[np.float32]
-    local_feature: NDArray[np.int32]
+    # By column of the input.
+    local_feature: NDArray[np.int32]  # -1 between queries
+    # By neighbor.
     train_index: NDArray[np.int64]
     label: NDArray[np.uint32]
-    weight: NDArray[np.int64]
-    packed_weight: NDArray[np.int64]
-    class_code: NDArray[np.int64]
+    weight: NDArray[np.int64]  # in the current node
+    packed_weight: NDArray[np.int64]  # see `lazy_splits`
+    # By class of the neighbors, but `class_number` by class of the training set.
+    class_code: NDArray[np.int64]  # in the training set
     class_number: NDArray[np.int64]
-    class_start: NDArray[np.int64]
-    class_weights: NDArray[np.int64]
-    packed_for: NDArray[np.int64]
+    class_start: NDArray[np.int64]  # of its neighbors
+    class_weights: NDArray[np.int64]  # of the current node
+    packed_for: NDArray[np.int64]  # the class weights that `packed_weight` was computed for
     side_weights: NDArray[np.int64]
+    # By stratum.
     stratum_start: NDArray[np.int64]
     n_active: NDArray[np.int64]
-    max_length: NDArray[np.int64]
-    best: NDArray[np.float64]
+    max_length: NDArray[np.int64]  # of the lists
+    best: NDArray[np.float64]  # the best split so far
 
 
 def label_rows(X: CSRArrays, y: NDArray[np.uint32]) -> LabelledCSR:
@@ -126,27 +90,14 @@ def lazy_vote(
     train: LabelledCSR,
     params: LazyTreeParams,
     workspace: LazyWorkspace,
-    X: CSRArrays,
-    neighbors: NDArray[np.int32],
+    X: CSRArrays,  # (n_queries, n_features)
+    neighbors: NDArray[np.int32],  # (n_queries, n_neighbors)
     seed: int,
-    votes: NDArray[np.float64],
+    votes: NDArray[np.float64],  # (n_queries, n_classes)
 ) -> None:
-    """Write the votes of one forest per query, grown on the query's neighbors.
-
-    Parameters
-    ----------
-    train : LabelledCSR
-    params : LazyTreeParams
-    workspace : LazyWorkspace
-        Allocated for at least as many neighbors.
-    X : CSRArrays of shape (n_queries, n_features)
-    neighbors : int32 array of shape (n_queries, n_neighbors)
-        Indices of training samples; -1 after the last neighbor.
-    seed : int
-        Together with a query's own values it determines the randomness of the query's forest.
-    votes : float64 array of shape (n_queries, n_classes)
-        Zeros on entry; receives class frequencies, which sum to one for queries with neighbors.
-    """
+    """Write the class frequencies of one forest per query, grown on its neighbors, to `votes`."""
+    # Neighbors are -1 after the last. The seed and a query's own values determine its forest. Votes
+    # are zero on entry, and stay zero for queries without neighbors.
     params = params._replace(
         max_features=read_only(params.max_features),
         log_factorial=read_only(params.log_factorial),

@@ -13,19 +13,8 @@ def predict_trees(forest: Forest, leaves: NDArray[np.int32], n_classes: int) -> 
     """Return the class that each tree predicts for each sample.
 
     A tree predicts the class of the largest weight in the leaf; the first of equal ones.
-
-    Parameters
-    ----------
-    forest : Forest
-    leaves : int32 array of shape (n_trees, n_samples)
-        Leaves, as returned by `apply`; -1 where a tree makes no prediction.
-    n_classes : int
-
-    Returns
-    -------
-    int32 array of shape (n_trees, n_samples)
-        Encoded classes; -1 where a tree makes no prediction.
     """
+    # Leaves are -1 where a tree makes no prediction, and so are its classes.
     predictions = np.empty(leaves.shape, np.int32)
     predict_leaves(forest, read_only(leaves), n_classes, predictions)
     return predictions
@@ -33,25 +22,12 @@ def predict_trees(forest: Forest, leaves: NDArray[np.int32], n_classes: int) -> 
 
 def sum_votes(
     forest: Forest,
-    leaves: NDArray[np.int32],
-    tree_weights: NDArray[np.float64],
+    leaves: NDArray[np.int32],  # (n_trees, n_samples)
+    tree_weights: NDArray[np.float64],  # (n_trees,)
     n_classes: int,
 ) -> NDArray[np.float64]:
-    """Sum the class frequencies of the leaves, times the weight of the tree, over the trees.
-
-    Parameters
-    ----------
-    forest : Forest
-    leaves : int32 array of shape (n_trees, n_samples)
-        Leaves, as returned by `apply`; -1 where a tree does not vote.
-    tree_weights : float64 array of shape (n_trees,)
-    n_classes : int
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_classes)
-        Zeros for samples without any vote.
-    """
+    """Sum the class frequencies of the leaves, times the weight of the tree, over the trees."""
+    # Leaves are -1 where a tree does not vote.
     votes = np.zeros((leaves.shape[1], n_classes))
     add_leaf_votes(forest, read_only(leaves), read_only(tree_weights), votes)
     return votes

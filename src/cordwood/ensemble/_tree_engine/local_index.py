@@ -24,12 +24,10 @@ _SHORT = 40
 def number_neighbors(
     train: Record, workspace: Record, neighbors: NDArray[np.int32]
 ) -> tuple[Int, Int]:
-    """Number the neighbors' classes, and the neighbors class by class; return both numbers.
-
-    Neighbor p is training sample `train_index[p]`; its class is `class_code[label[p]]`, and the
-    first neighbor of this class is `class_start[label[p]]`. One additional neighbor, which has no
-    weight, serves to pad lists.
-    """
+    """Number the neighbors' classes, and the neighbors class by class; return both numbers."""
+    # Neighbor p is training sample `train_index[p]`; its class is `class_code[label[p]]`, and the
+    # first neighbor of this class is `class_start[label[p]]`. One additional neighbor, which has no
+    # weight, serves to pad lists.
     class_code, class_number = workspace.class_code, workspace.class_number
     class_sizes = workspace.class_weights
     n_samples, n_classes = 0, 0
@@ -66,14 +64,12 @@ def number_neighbors(
 
 @inlined
 def build_local_index(train: Record, workspace: Record, n_samples: Int) -> Int:
-    """Build the posting lists of the neighbors' features; return the number of these features.
-
-    Feature f is nonzero in the samples `sample[start[f]:start[f + 1]]`. The values, the largest
-    first, are in `value`; `is_single_valued[f]` states whether they are all equal. Features are
-    numbered stratum by stratum, so that those that are drawn together are adjacent in memory.
-    `local_feature` maps columns to features. It is -1 for each column before, and again after
-    `reset`.
-    """
+    """Build the posting lists of the neighbors' features; return the number of these features."""
+    # Feature f is nonzero in the samples `sample[start[f]:start[f + 1]]`. The values, the largest
+    # first, are in `value`; `is_single_valued[f]` states whether they are all equal. Features are
+    # numbered stratum by stratum, so that those that are drawn together are adjacent in memory.
+    # `local_feature` maps columns to features. It is -1 for each column before, and again after
+    # `reset`.
     local_feature, column = workspace.local_feature, workspace.column
     start, sample, value = workspace.start, workspace.sample, workspace.value
     n_features = _ZERO
@@ -138,12 +134,10 @@ def order_by_stratum(
     max_length: NDArray[np.int64],
     n_features: Int,
 ) -> None:
-    """Renumber the features stratum by stratum, and set where the list of each begins.
-
-    `stratum_start` receives where each stratum begins, `max_length` the length of its longest list;
-    `length` becomes where the next entry of each list goes. Lists of two are padded to three: the
-    branch predictor handles a loop of constant length better.
-    """
+    """Renumber the features stratum by stratum, and set where the list of each begins."""
+    # `stratum_start` receives where each stratum begins, `max_length` the length of its longest
+    # list; `length` becomes where the next entry of each list goes. Lists of two are padded to
+    # three: the branch predictor handles a loop of constant length better.
     stratum_start[:] = 0
     max_length[:] = 0
     for f in range(n_features):

@@ -37,11 +37,9 @@ def length_slot(feature: Int) -> Int:
 
 @inlined
 def build_postings(binned: Record, workspace: Record, start: Int, end: Int, n_listed: Int) -> Int:
-    """Build the lists of the samples `samples[start:end]` from their rows.
-
-    Writes the features that occur to `workspace.active`, whose first `n_listed` entries are the
-    features of the lists that are replaced. Returns the number of features.
-    """
+    """Build the lists of the samples `samples[start:end]` from their rows."""
+    # Writes the features that occur to `workspace.active`, whose first `n_listed` entries are the
+    # features of the lists that are replaced. Returns the number of features.
     samples, span = workspace.samples, workspace.span
     entry, active = workspace.entry, workspace.active
     row_start, row_feature, row_entry = binned.row_start, binned.row_feature, binned.row_entry

@@ -28,30 +28,16 @@ _CHUNK = 32 * BLOCK
 
 
 class RowBlocks(NamedTuple):
-    """Samples in transposed blocks of 64; about 24 bytes per nonzero feature of a block.
+    """Samples in transposed blocks of 64; about 24 bytes per nonzero feature of a block."""
 
-    Parameters
-    ----------
-    column_start : int64 array of shape (n_blocks + 1,)
-        Where the nonzero features of each block begin.
-    column : int32 array of shape (n_columns,)
-        The nonzero features, block after block.
-    present : uint64 array of shape (n_columns,)
-        Bit i is set if the feature is nonzero in sample i of the block.
-    start : int64 array of shape (n_columns,)
-        Where the values of the feature begin in `value`.
-    min_value : float32 array of shape (n_columns,)
-        The smallest of these values.
-    value : float32 array of shape (n_entries,)
-    n_samples, n_features : int
-    """
-
+    # (n_blocks + 1,): where the nonzero features of each block begin.
     column_start: NDArray[np.int64]
-    column: NDArray[np.int32]
+    column: NDArray[np.int32]  # (n_columns,): the nonzero features, block after block
+    # (n_columns,): bit i is set if the feature is nonzero in sample i of the block.
     present: NDArray[np.uint64]
-    start: NDArray[np.int64]
-    min_value: NDArray[np.float32]
-    value: NDArray[np.float32]
+    start: NDArray[np.int64]  # (n_columns,): where the values of the feature begin in `value`
+    min_value: NDArray[np.float32]  # (n_columns,): the smallest of these values
+    value: NDArray[np.float32]  # (n_entries,)
     n_samples: int
     n_features: int
 
@@ -85,26 +71,10 @@ def apply_blocks(
     forest: Forest,
     blocks: RowBlocks,
     *,
-    in_bag: NDArray[np.uint8] | None = None,
+    in_bag: NDArray[np.uint8] | None = None,  # (n_trees, ceil(n_samples / 8))
     n_jobs: int | None = None,
 ) -> NDArray[np.int32]:
-    """Return the leaf that each sample reaches in each tree, as `apply` does.
-
-    Parameters
-    ----------
-    forest : Forest
-    blocks : RowBlocks
-    in_bag : uint8 array of shape (n_trees, ceil(n_samples / 8)), default=None
-        Packed in-bag masks, see `bootstrap.pack_in_bag`: a tree is not applied to the samples of
-        its mask. By default all trees are applied to all samples.
-    n_jobs : int or None, default=None
-        Number of threads.
-
-    Returns
-    -------
-    int32 array of shape (n_trees, n_samples)
-        Indices of `forest.far_child`; -1 where the sample is in the tree's in-bag mask.
-    """
+    """Return the leaf that each sample reaches in each tree, as `apply` does."""
     leaves = np.full((forest.n_trees, blocks.n_samples), -1, np.int32)
     in_bag = as_mask(in_bag)
 
@@ -165,11 +135,9 @@ def apply_block_range(
     block: Record,
     leaves: NDArray[np.int32],
 ) -> None:
-    """Write the leaf that each sample reaches in each tree, as `apply.apply_range` does.
-
-    `first` is a multiple of `BLOCK`, and so is `last`, unless it is the number of samples.
-    `block.value` holds the values of all samples.
-    """
+    """Write the leaf that each sample reaches in each tree, as `apply.apply_range` does."""
+    # `first` is a multiple of `BLOCK`, and so is `last`, unless it is the number of samples.
+    # `block.value` holds the values of all samples.
     forest, blocks, block = borrow(forest), borrow(blocks), borrow(block)
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)

@@ -44,41 +44,19 @@ _SLACK = 1.0 + 1e-12
 
 
 class Node(NamedTuple):
-    """The node that is being split.
-
-    Parameters
-    ----------
-    entropy : bool
-    logs : float64 array
-        x log2 x of small integers; empty unless `entropy`.
-    class_weights : float64 array of shape (n_classes,)
-    side_weights : float64 array of shape (n_classes,)
-        Class weights of the sparse side; all zeros between calls.
-    best : float64 array of shape (6,)
-        The best split so far.
-    y : uint32 array of shape (n_samples,)
-    weights : float64 array of shape (n_samples,)
-    n : int
-        Number of samples of the node.
-    purity : float
-        `purity` of `class_weights`.
-    total : float
-        Total weight.
-    min_samples_leaf : int
-    min_weight_leaf : float
-    sample_bits, sample_mask : uint32
-    """
+    """The node that is being split."""
 
     entropy: bool
-    logs: Float64Array
-    class_weights: Float64Array
+    logs: Float64Array  # x log2 x of small integers; empty unless `entropy`
+    class_weights: Float64Array  # (n_classes,)
+    # (n_classes,): class weights of the sparse side; all zeros between calls.
     side_weights: Float64Array
-    best: Float64Array
-    y: UInt32Array
-    weights: Float64Array
-    n: Int
-    purity: Float
-    total: Float
+    best: Float64Array  # (6,): the best split so far
+    y: UInt32Array  # (n_samples,)
+    weights: Float64Array  # (n_samples,)
+    n: Int  # number of samples of the node
+    purity: Float  # `purity` of `class_weights`
+    total: Float  # total weight
     min_samples_leaf: Int
     min_weight_leaf: Float
     sample_bits: Int
@@ -118,11 +96,9 @@ def purity(entropy: bool, logs: Float64Array, class_weights: Float64Array) -> Fl
 def cannot_improve(
     entropy: bool, logs: Float64Array, purity: Float, total: Float, weight: Float, best: Float
 ) -> bool:
-    """Return whether no split with a sparse side of at most this weight can score `best`.
-
-    The score is highest if the sparse side consists of all samples of one class. This bound
-    increases with the weight only up to a quarter of the node; beyond that nothing is pruned.
-    """
+    """Return whether no split with a sparse side of at most this weight can score `best`."""
+    # The score is highest if the sparse side consists of all samples of one class. This bound
+    # increases with the weight only up to a quarter of the node; beyond that nothing is pruned.
     if 4.0 * weight >= total:
         return False
     is_pruned: bool
@@ -224,11 +200,9 @@ def scan_splits(
     step: Int,
     beyond: Int,
 ) -> None:
-    """Score the splits between the bins of a sorted list, from its outer end inwards.
-
-    Scans from `first` to just before `last`. `beyond` is the next bin inwards, or negative if
-    there is none.
-    """
+    """Score the splits between the bins of a sorted list, from its outer end inwards."""
+    # Scans from `first` to just before `last`. `beyond` is the next bin inwards, or negative if
+    # there is none.
     side = SparseSide(0, 0.0, 0.0, 0.0)
     i = first
     while i != last:

@@ -20,27 +20,10 @@ def map_threads(
     verbose: int = 0,
     on_result: Callable[[list[Result]], bool] | None = None,
 ) -> list[Result]:
-    """Call `function(workspace, task)` for each task, on several threads.
+    """Return `function(workspace, task)` of each task, in order, computed on several threads.
 
-    Parameters
-    ----------
-    function : callable
-        Runs a kernel that releases the GIL.
-    tasks : sequence of int
-    allocate : callable
-        Returns the workspace of one thread.
-    n_jobs : int or None
-        Number of threads, as in joblib; never more than there are tasks.
-    verbose : int, default=0
-        Verbosity of joblib.
-    on_result : callable, default=None
-        Called after each task, in the order of the tasks, with the list of results so far. If it
-        returns True, the remaining tasks are skipped.
-
-    Returns
-    -------
-    list
-        The results, in the order of the tasks.
+    `on_result` is called after each task, in order, with the list of results so far; the remaining
+    tasks are skipped if it returns True.
     """
     n_threads = min(effective_n_jobs(n_jobs), max(len(tasks), 1))
     idle: SimpleQueue[Workspace] = SimpleQueue()

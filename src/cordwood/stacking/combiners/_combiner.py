@@ -105,19 +105,12 @@ class BaseCombiner(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _class_scores(self, X: Floats) -> Floats:
-        """Return non-negative scores that are normalized to probabilities by `predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return non-negative scores that are normalized to probabilities by `predict_proba`."""
 
 
 def split_by_estimator(X: Floats, n_classes: int) -> Floats:
     """Validate probabilities and reshape them to (n_samples, n_estimators, n_classes).
 
-    Examples
-    --------
     >>> split_by_estimator(np.array([[0.9, 0.1, 0.4, 0.6]]), n_classes=2)
     array([[[0.9, 0.1],
             [0.4, 0.6]]])
@@ -159,16 +152,6 @@ def hard_votes(probas: Floats) -> Floats:
 
     If the first of the tied classes got the vote, predictions would depend on the class order.
 
-    Parameters
-    ----------
-    probas : ndarray of shape (n_samples, n_estimators, n_classes)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_estimators, n_classes)
-
-    Examples
-    --------
     >>> hard_votes(np.array([[[0.7, 0.2, 0.1], [0.4, 0.4, 0.2]]]))
     array([[[1. , 0. , 0. ],
             [0.5, 0.5, 0. ]]])

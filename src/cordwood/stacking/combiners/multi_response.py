@@ -108,11 +108,9 @@ class MultiResponseRegression(BaseCombiner):
 
 
 def _triangular_factor(X: Floats, targets: Floats, weights: Floats) -> Floats:
-    """Return the triangular QR factor of the weighted features and targets, targets last.
-
-    The factor has the same least-squares solutions as the samples. Unlike the normal equations, it
-    does not square the condition number.
-    """
+    """Return the triangular QR factor of the weighted features and targets, targets last."""
+    # The factor has the same least-squares solutions as the samples. Unlike the normal equations,
+    # it does not square the condition number.
     n_columns = X.shape[1] + targets.shape[1]
     triangle = np.empty((0, n_columns))
     for batch in gen_batches(len(X), max(_BATCH_SIZE, n_columns)):

@@ -126,13 +126,7 @@ def _vote_table(probas: Floats) -> sp.csr_array:
 
 
 def _joint_frequencies(probas: Floats, codes: Codes, weights: Floats) -> Floats:
-    """Return how often two votes, or a vote and a true class, occur in the same sample.
-
-    Returns
-    -------
-    ndarray of shape (n_columns, n_columns)
-        Weighted relative frequencies; ``n_columns = (n_estimators + 1) * n_classes``.
-    """
+    """Return how often two votes, or a vote and a true class, occur in the same sample."""
     n_classes = probas.shape[2]
     n_columns = (probas.shape[1] + 1) * n_classes
     joint = np.zeros((n_columns, n_columns))

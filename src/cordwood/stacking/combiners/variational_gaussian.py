@@ -16,22 +16,12 @@ class _Gaussian(NamedTuple):
     """A Gaussian with different variances along a few axes and one variance for all other axes.
 
     Its size is bounded by the number of samples if there are fewer samples than features.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (n_features,)
-    axes : ndarray of shape (n_axes, n_features)
-        Orthonormal directions.
-    variances : ndarray of shape (n_axes,)
-        Variances along the axes.
-    residual_variance : float
-        Variance in all directions orthogonal to the axes.
     """
 
-    mean: Floats
-    axes: Floats
-    variances: Floats
-    residual_variance: float
+    mean: Floats  # (n_features,)
+    axes: Floats  # (n_axes, n_features): orthonormal directions
+    variances: Floats  # (n_axes,): variances along the axes
+    residual_variance: float  # variance in all directions orthogonal to the axes
 
     def log_density(self, X: Floats) -> Floats:
         """Return the log density of samples, without the constant that all Gaussians share."""
@@ -224,12 +214,6 @@ def _fit_variational(
 
     Outside the span of the samples the posterior is isotropic, so that a single number, `residual`,
     is iterated for all of these directions.
-
-    Returns
-    -------
-    gaussian : _Gaussian
-    n_iter : int
-    converged : bool
     """
     n = float(weights.sum())
     degrees_of_freedom = X.shape[1] + n

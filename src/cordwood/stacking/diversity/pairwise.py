@@ -1,12 +1,23 @@
-"""Pairwise diversity measures: how often one, both or neither of two members is correct.
+"""Pairwise diversity measures: how often one, both or neither of two members is correct [1]_ [2]_.
+
+Parameters of all measures
+--------------------------
+predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
+    Predicted labels of each member.
+y : array-like of shape (n_samples,)
+    True labels.
+
+Returned by all measures
+------------------------
+ndarray of shape (n_members, n_members)
+    Symmetric, in the order of the members; the diagonal compares each member with itself.
 
 References
 ----------
-L. I. Kuncheva and C. J. Whitaker, "Measures of diversity in classifier ensembles and their
-relationship with the ensemble accuracy", Machine Learning 51 (2003).
-
-R. Campos, S. Canuto, T. Salles, C. C. A. de Sá and M. A. Gonçalves, "Stacking bagged and boosted
-forests for effective automated classification", SIGIR 2017.
+.. [1] Kuncheva, Whitaker (2003). Measures of diversity in classifier ensembles and their
+   relationship with the ensemble accuracy. Machine Learning 51.
+.. [2] Campos, Canuto, Salles, de Sá, Gonçalves (2017). Stacking bagged and boosted forests for
+   effective automated classification. SIGIR.
 """
 
 from typing import Literal, NamedTuple, get_args
@@ -41,20 +52,8 @@ class _Counts(NamedTuple):
 def disagreement(predictions: Predictions, y: ArrayLike) -> Floats:
     """Fraction of samples that exactly one member of a pair predicts correctly.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-    y : array-like of shape (n_samples,)
-        True labels.
+    In [0, 1]; higher is more diverse.
 
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        In [0, 1]; higher is more diverse.
-
-    Examples
-    --------
     >>> disagreement({"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "b", "a"]}, list("abba"))
     array([[0. , 0.5],
            [0.5, 0. ]])
@@ -69,28 +68,13 @@ def normalized_disagreement(
     """Disagreement, scaled to the range that the accuracies of a pair allow.
 
     The disagreement of members with accuracies R and S is at least abs(R - S) and at most
-    min(R + S, 2 - R - S). It is scaled linearly so that these bounds become 0 and 1.
+    min(R + S, 2 - R - S). It is scaled linearly so that these bounds become 0 and 1; higher is more
+    diverse. NaN if the two bounds are equal: a member is correct on all samples or, in the general
+    form, on none.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-    y : array-like of shape (n_samples,)
-        True labels.
-    form : {"general", "closed"}, default="general"
-        "closed" uses the upper bound 2 - R - S, as SIGIR 2017 does: the fraction of the errors of
-        the more accurate member that the other member predicts correctly. It is lower than
-        "general" if both members are wrong on more samples than both are correct on, else equal.
-
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        In [0, 1]; higher is more diverse. NaN if the two bounds are equal: a member is correct on
-        all samples or, in the general form, on none.
-
-    Examples
-    --------
-    The second member is correct on one of the two errors of the first:
+    The form "closed" uses the upper bound 2 - R - S, as [2]_ does: the fraction of the errors of
+    the more accurate member that the other member predicts correctly. It is lower than "general" if
+    both members are wrong on more samples than both are correct on, else equal.
 
     >>> correct = [[True, True, True, False, False], [True, False, False, True, False]]
     >>> normalized_disagreement(correct, [True] * 5)
@@ -109,20 +93,8 @@ def normalized_disagreement(
 def double_fault(predictions: Predictions, y: ArrayLike) -> Floats:
     """Fraction of samples that both members of a pair misclassify.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-    y : array-like of shape (n_samples,)
-        True labels.
+    In [0, 1]; lower is more diverse. The diagonal contains the error rates of the members.
 
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        In [0, 1]; lower is more diverse. The diagonal contains the error rates of the members.
-
-    Examples
-    --------
     >>> double_fault({"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "a", "a"]}, list("abba"))
     array([[0.25, 0.25],
            [0.25, 0.5 ]])
@@ -134,21 +106,9 @@ def double_fault(predictions: Predictions, y: ArrayLike) -> Floats:
 def q_statistic(predictions: Predictions, y: ArrayLike) -> Floats:
     """Yule's Q statistic of the correctness of two members.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-    y : array-like of shape (n_samples,)
-        True labels.
+    In [-1, 1], 0 for independent members; lower is more diverse. NaN if a member is correct on all
+    samples or on none.
 
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        In [-1, 1], 0 for independent members; lower is more diverse. NaN if a member is correct on
-        all samples or on none.
-
-    Examples
-    --------
     >>> correct = [[True, True, True, False, False], [True, True, False, True, False]]
     >>> q_statistic(correct, [True] * 5).round(3)
     array([[1.   , 0.333],
@@ -162,21 +122,9 @@ def q_statistic(predictions: Predictions, y: ArrayLike) -> Floats:
 def correlation(predictions: Predictions, y: ArrayLike) -> Floats:
     """Phi coefficient: the correlation of the correctness of two members.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-    y : array-like of shape (n_samples,)
-        True labels.
+    In [-1, 1], 0 for independent members; lower is more diverse. NaN if a member is correct on all
+    samples or on none.
 
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        In [-1, 1], 0 for independent members; lower is more diverse. NaN if a member is correct on
-        all samples or on none.
-
-    Examples
-    --------
     >>> correct = [[True, True, True, False, False], [True, True, False, True, False]]
     >>> correlation(correct, [True] * 5).round(3)
     array([[1.   , 0.167],
@@ -191,22 +139,10 @@ def correlation(predictions: Predictions, y: ArrayLike) -> Floats:
 def kappa(predictions: Predictions) -> Floats:
     """Cohen's kappa: chance-corrected agreement of the predicted labels of two members.
 
-    It does not depend on the true labels. Pass ``predictions == y`` to measure the agreement of
-    correctness.
+    At most 1, 0 for independent members; lower is more diverse. NaN if both members predict the
+    same label for all samples. It does not depend on the true labels; pass ``predictions == y`` to
+    measure the agreement of correctness.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        At most 1, 0 for independent members; lower is more diverse. NaN if both members predict the
-        same label for all samples.
-
-    Examples
-    --------
     >>> kappa({"rf": ["a", "b", "c", "a"], "svm": ["a", "b", "c", "b"]}).round(3)
     array([[1.   , 0.636],
            [0.636, 1.   ]])
@@ -222,20 +158,8 @@ def kappa(predictions: Predictions) -> Floats:
 def oracle_accuracy(predictions: Predictions, y: ArrayLike) -> Floats:
     """Fraction of samples that at least one member of a pair predicts correctly.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-    y : array-like of shape (n_samples,)
-        True labels.
+    In [0, 1]; one minus the double fault. The diagonal contains the accuracies of the members.
 
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        In [0, 1]; one minus the double fault. The diagonal contains the accuracies of the members.
-
-    Examples
-    --------
     >>> oracle_accuracy({"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "b", "b"]}, list("abba"))
     array([[0.75, 1.  ],
            [1.  , 0.5 ]])
@@ -247,21 +171,9 @@ def oracle_accuracy(predictions: Predictions, y: ArrayLike) -> Floats:
 def combination_potential(predictions: Predictions, y: ArrayLike) -> Floats:
     """Oracle accuracy of a pair divided by the accuracy of its more accurate member.
 
-    Parameters
-    ----------
-    predictions : mapping, data frame or sequence of array-likes of shape (n_samples,)
-        Predicted labels of each member.
-    y : array-like of shape (n_samples,)
-        True labels.
+    In [1, 2]; 1 if a combination cannot improve on the more accurate member. NaN if both members
+    misclassify all samples.
 
-    Returns
-    -------
-    ndarray of shape (n_members, n_members)
-        In [1, 2]; 1 if a combination cannot improve on the more accurate member. NaN if both
-        members misclassify all samples.
-
-    Examples
-    --------
     >>> predictions = {"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "b", "b"]}
     >>> combination_potential(predictions, list("abba")).round(2)
     array([[1.  , 1.33],
@@ -275,19 +187,9 @@ def combination_potential(predictions: Predictions, y: ArrayLike) -> Floats:
 def mean_over_pairs(matrix: ArrayLike) -> float:
     """Average a pairwise measure over all pairs of different members.
 
-    Parameters
-    ----------
-    matrix : array-like of shape (n_members, n_members)
-        Pairwise measure of at least two members.
+    NaN if the measure of a pair is NaN, because the mean over the other pairs would describe
+    another ensemble.
 
-    Returns
-    -------
-    float
-        NaN if the measure of a pair is NaN, because the mean over the other pairs would describe
-        another ensemble.
-
-    Examples
-    --------
     >>> mean_over_pairs([[0.0, 0.1, 0.2], [0.1, 0.0, 0.6], [0.2, 0.6, 0.0]])
     0.3
     """

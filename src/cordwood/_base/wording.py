@@ -1,4 +1,4 @@
-"""Phrases of reports: lists of names, numbers with their nouns, and times."""
+"""Phrases of messages: lists of names, numbers with their nouns, times, shortened texts."""
 
 import math
 from collections.abc import Sequence
@@ -43,3 +43,21 @@ def format_seconds(seconds: float) -> str:
     if seconds < 0.01:
         return "<0.01"
     return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
+
+
+def shorten(text: str, length: int = 30, end: str = "...") -> str:
+    """Return a text of at most `length` characters; `end` replaces the rest.
+
+    >>> shorten("a long name", 9), shorten("a name", 9)
+    ('a long...', 'a name')
+    """
+    return text if len(text) <= length else text[: length - len(end)] + end
+
+
+def shorten_line(text: str, length: int, end: str = "...") -> str:
+    r"""Return a text on one line of at most `length` characters.
+
+    >>> shorten_line("a  long\nname", 8, "…")
+    'a long …'
+    """
+    return shorten(" ".join(text.split()), length, end)
