@@ -14,7 +14,7 @@ from sklearn import ensemble
 
 import corpora
 from cordwood.ensemble import forests
-from cordwood.ensemble._tree_engine.forest import Forest
+from cordwood.ensemble.tree_engine.forest import Forest
 from options import at_least
 from stopwatch import print_head, print_row, print_run
 

@@ -1,8 +1,9 @@
-"""Fixtures with all numba kernels, compiled and as plain Python functions."""
+"""Fixtures of all tests: no installed encoder, and all numba kernels, compiled or plain Python."""
 
 import functools
 import re
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +11,10 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
+from _pytest.doctest import DoctestModule
 
 from cordwood._kernels import cache
+from cordwood.encoders import choice
 
 PACKAGE = Path(cache.__file__).parents[1]
 DECORATOR = re.compile(r"^@(kernel|helper|inlined)$", re.MULTILINE)
@@ -68,6 +71,35 @@ def allow_overflow(function):
             return function(*arguments)
 
     return wrapped
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Do not look for doctests in tests: an ImportError would leave out all tests of a module.
+
+    Doctests are skipped if their module cannot be imported, and the incomplete module is then taken
+    from `sys.modules`.
+    """
+    return [each for each in (yield) if not isinstance(each, DoctestModule)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hidden_encoders():
+    """Make ``encoder="auto"`` find no encoder, so that models do not depend on the machine."""
+    list_encoders = choice.list_encoders
+
+    def list_as_missing():
+        return [replace(info, install=info.install or "install it") for info in list_encoders()]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choice, "list_encoders", list_as_missing)
+        yield list_encoders
+
+
+@pytest.fixture
+def installed_encoders(hidden_encoders, monkeypatch):
+    """Let ``encoder="auto"`` find what is installed, in a test that is about it."""
+    monkeypatch.setattr(choice, "list_encoders", hidden_encoders)
 
 
 @pytest.fixture(scope="session")

@@ -43,9 +43,7 @@ TABLE = {
     "kind": [text.split()[3] for text in TEXTS],
 }
 COLUMNS = {"text": ["body"], "numeric": ["price"], "categorical": ["kind"]}
-NUMBERS = np.array(
-    [[text.count(word) for word in _OTHER] for text in TEXTS], np.float64
-)
+NUMBERS = np.array([[text.count(word) for word in _OTHER] for text in TEXTS], np.float64)
 COSTS = [[0.0, 5.0], [1.0, 0.0]]
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from cordwood import api, persist, recipes
+import cordwood
+from cordwood import TextClassifier, recipes
 from cordwood._base.temperature import HeldOutMargins, fit_temperature
 from cordwood.exceptions import CordwoodError
-from cordwood.explain import explain
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from synthetic_data import make_counts
 
@@ -47,28 +47,28 @@ def test_calibration_is_temperature_scaling_of_out_of_bag_probabilities(data):
     np.testing.assert_allclose(model.predict_proba(new_texts), expected, atol=0.02)
 
 
-def test_training_calibrates_by_default_where_it_is_cheap(data):
+def test_training_calibrates_by_default(data):
     texts, y, _, _ = data
-    forest = api.train(texts, y, recipe="rf", n_estimators=20)
-    assert isinstance(forest["classifier"], OOBStackingClassifier)
+    few = {"n_estimators": 20}
+    forest = TextClassifier("rf", recipe_params=few).fit(texts, y)
+    assert isinstance(forest.estimator_["classifier"], OOBStackingClassifier)
     assert forest.oof_.sources == {"rf": "oob"}
-    assert [name for name, _ in api.train(texts, y, recipe="rf", calibrate=False).steps] == [
-        "vectorizer",
-        "classifier",
-    ]
-    logistic = api.train(texts, y, recipe="logistic")
-    assert not isinstance(logistic["classifier"], OOBStackingClassifier)
-    with_oof = api.train(texts, y, recipe="logistic", oof=True)
-    assert isinstance(with_oof["classifier"], OOBStackingClassifier)
+    plain = TextClassifier("rf", recipe_params=few, calibrate=False).fit(texts, y)
+    assert [name for name, _ in plain.estimator_.steps] == ["vectorizer", "classifier"]
+    logistic = TextClassifier("logistic").fit(texts, y)
+    assert isinstance(logistic.estimator_["classifier"], OOBStackingClassifier)
+    svm = TextClassifier("svm").fit(texts, y)  # calibrates itself
+    assert not isinstance(svm.estimator_["classifier"], OOBStackingClassifier)
 
 
 def test_calibrated_models_can_be_saved_and_explained(data, tmp_path):
     texts, y, new_texts, _ = data
-    model = api.train(texts, y, recipe="nb")
-    loaded = persist.load(persist.save(model, tmp_path / "model", precision="full"))
+    model = TextClassifier("nb").fit(texts, y)
+    model.save(tmp_path / "model", precision="full")
+    loaded = cordwood.load(tmp_path / "model")
     expected = model.predict_proba(new_texts)
     np.testing.assert_array_equal(loaded.predict_proba(new_texts), expected)
-    [explanation] = explain(loaded, new_texts[:1])
+    [explanation] = loaded.explain(new_texts[:1])
     assert [member.name for member in explanation.members] == ["nb"]
 
 
@@ -77,13 +77,13 @@ def test_calibrating_a_stack_raises():
         recipes.make("quick", calibrate=True)
 
 
-def test_every_recipe_states_whether_it_is_calibrated():
-    kinds = {name: recipes.find(name).calibration for name in recipes.names()}
-    assert set(kinds.values()) == {"none", "cheap", "costly"}
-    assert {name for name, kind in kinds.items() if kind == "cheap"} == {"rf", "nb", "knn"}
+def test_every_recipe_states_whether_it_needs_calibration():
+    kinds = {name: recipes.find(name).needs_calibration for name in recipes.names()}
+    assert all(kinds[name] for name in ("rf", "nb", "knn", "logistic"))
+    assert not any(kinds[name] for name in ("svm", "nbsvm", "quick", "best"))
 
 
 @pytest.mark.parametrize("name", ["rf", "nb", "knn"])
 def test_one_sample_per_class_is_not_calibrated(name):
-    model = api.train(["so good", "so bad"], ["+", "-"], recipe=name)
+    model = TextClassifier(name).fit(["so good", "so bad"], ["+", "-"])
     assert model.predict(["good", "bad"]).shape == (2,)

@@ -26,7 +26,7 @@ from cordwood import (
     RandomForestClassifier,
 )
 from cordwood._base.csr import check_dense_size, number_columns, take_columns
-from cordwood.ensemble._tree_engine.forest import number_features, rename_features
+from cordwood.ensemble.tree_engine.forest import number_features, rename_features
 from cordwood.naive_bayes import NaiveBayesClassifier
 
 MAX_FEATURES = 2**31 - 1

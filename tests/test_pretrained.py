@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from typer.testing import CliRunner
 
 import cordwood
-from cordwood import recipes
+from cordwood import TextClassifier, recipes
 from cordwood.cli.main import app, main
 from cordwood.encoders import choice as choice_module
 from cordwood.encoders.catalog import EncoderInfo
@@ -42,7 +42,8 @@ def use():
 
 
 def members(model):
-    return [name for name, _ in model[-1].estimators]
+    pipeline = model.estimator_ if isinstance(model, TextClassifier) else model
+    return [name for name, _ in pipeline[-1].estimators]
 
 
 def infos(*installed):
@@ -107,7 +108,7 @@ def test_encoder_of_a_recipe_without_members():
 
 
 def test_training_with_an_object():
-    model = cordwood.train(TEXTS, LABELS, encoder=Letters(), lexicon=WORDS)
+    model = TextClassifier(encoder=Letters(), lexicon=WORDS).fit(TEXTS, LABELS)
     assert "embeddings" in members(model)
     assert model.score(TEXTS, LABELS) > 0.9
 
@@ -115,8 +116,8 @@ def test_training_with_an_object():
 @pytest.mark.parametrize("encoder", ["auto", None])
 def test_auto_uses_what_is_installed(monkeypatch, encoder, caplog):
     monkeypatch.setattr(choice_module, "list_encoders", infos)
-    with caplog.at_level(logging.INFO, logger="cordwood.api"):
-        model = cordwood.train(TEXTS, LABELS, encoder=encoder)
+    with caplog.at_level(logging.INFO, logger="cordwood"):
+        model = TextClassifier(encoder=encoder).fit(TEXTS, LABELS)
     assert "embeddings" not in members(model)
     assert ("none is installed" in caplog.text) == (encoder == "auto")
 
@@ -136,14 +137,22 @@ def test_choice_of_the_encoder(monkeypatch):
     assert choose_encoder(["some text"]).name == "minilm"
 
 
-def test_recipes_of_the_papers_have_no_automatic_encoder(use):
-    model = cordwood.train(TEXTS, LABELS, recipe="stack_sigir17", members=["nb", "rf"])
+def test_auto_adds_an_installed_encoder(use, installed_encoders):
+    model = TextClassifier().fit(TEXTS[:40], LABELS[:40])
+    assert "embeddings" in members(model)
+    assert dict(model.estimator_[-1].estimators)["embeddings"][0].encoder == "use"
+
+
+def test_recipes_of_the_papers_have_no_automatic_encoder(use, installed_encoders):
+    params = {"members": ["nb", "rf"]}
+    model = TextClassifier("stack_sigir17", recipe_params=params).fit(TEXTS, LABELS)
     assert members(model) == ["nb", "rf"]
 
 
 def test_model_file_with_an_encoder_and_a_lexicon(use, tmp_path):
-    model = cordwood.train(TEXTS, LABELS, encoder="use", lexicon=WORDS)
-    file = cordwood.save(model, tmp_path / "model.cordwood", precision="full")
+    model = TextClassifier(encoder="use", lexicon=WORDS).fit(TEXTS, LABELS)
+    file = tmp_path / "model.cordwood"
+    model.save(file, precision="full")
     loaded = cordwood.load(file)
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
     assert file.stat().st_size < 500_000  # without the weights
@@ -159,7 +168,7 @@ def rewrite(file, change):
 def test_truncated_texts_are_reported_once(use, caplog):
     long = [f"{text} {'and so on ' * 100}" for text in TEXTS]
     with caplog.at_level(logging.WARNING):
-        cordwood.train(long, LABELS, encoder="use", prune_tol=0.0)
+        TextClassifier(encoder="use", recipe_params={"prune_tol": 0.0}).fit(long, LABELS)
     (record,) = [record for record in caplog.records if "truncated" in record.message]
     assert record.message.startswith("72 texts are longer than max_tokens=256")
 
@@ -227,7 +236,7 @@ def invoke(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def test_command_line(use, table, tmp_path):
+def test_command_line(use, installed_encoders, table, tmp_path):
     lexicon = tmp_path / "words.csv"
     lexicon.write_text("".join(f"{word},{score}\n" for word, score in WORDS.items()))
     model = tmp_path / "reviews.cordwood"
@@ -304,8 +313,12 @@ def test_encoder_that_cannot_be_bundled_is_rejected_before_training(use, capsys,
 )
 def test_recipe_without_encoder_and_lexicon(params, message):
     with pytest.raises(CordwoodError, match=message):
-        cordwood.train(TEXTS, LABELS, recipe="svm", **params)
+        TextClassifier("svm", **params).fit(TEXTS, LABELS)
 
 
-def test_encoder_none_as_on_the_command_line():
-    assert "embeddings" not in members(cordwood.train(TEXTS, LABELS, encoder="none"))
+def test_estimators_of_the_user_have_no_encoder():
+    pipeline = recipes.make("svm")
+    with pytest.raises(CordwoodError, match="encoder requires the name of a recipe; add it to the"):
+        TextClassifier(pipeline, encoder=Letters()).fit(TEXTS, LABELS)
+    with pytest.raises(CordwoodError, match="lexicon requires the name of a recipe"):
+        TextClassifier(pipeline, lexicon=WORDS).fit(TEXTS, LABELS)

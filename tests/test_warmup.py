@@ -13,7 +13,9 @@ import warnings
 warnings.simplefilter("ignore")
 import numpy as np, scipy.sparse as sp
 from cordwood import *
+from cordwood._view import view_model
 from cordwood.cli.commands import SAVABLE_RECIPES
+from cordwood.explain.explainer import Explainer
 
 rng = np.random.default_rng(1)
 y = np.arange(60) % 3
@@ -23,7 +25,7 @@ for name in SAVABLE_RECIPES:
     model = recipes.make(name, random_state=0).fit(texts, y)
     model.predict_proba(texts)
     if name in ("rf", "et", "boosted_rf", "lazy_rf"):
-        explain.explain(model, texts[:1])
+        Explainer(view_model(model)).explain(texts[0])
 audit.find_near_duplicates(texts)
 
 X = sp.random(60, 50_000, 0.01, "csr", random_state=rng)

@@ -80,6 +80,12 @@ class ModelView:
         return not isinstance(self.whole, Pipeline) or len(self.whole.steps) == 1
 
     @property
+    def takes_columns(self) -> bool:
+        """Whether members select columns of a table, so that samples are not texts."""
+        first = [each.transformers[0] for each in self.members if each.transformers]
+        return any(isinstance(each, ColumnTransformer) for each in first)
+
+    @property
     def explained_members(self) -> tuple[Member, ...]:
         """Members whose explanations can be combined; else the whole model as the only one."""
         if self.final_estimator is not None:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 
 from cordwood._kernels.cache import CACHE_DIR
+from cordwood._view import view_model
 from cordwood.audit.near_duplicates import find_near_duplicates
 from cordwood.encoders.activations import add_bias_and_gelu
 from cordwood.encoders.matmul import matmul, pack
@@ -17,7 +18,7 @@ from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
-from cordwood.explain.explainer import explain
+from cordwood.explain.explainer import Explainer
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.text.vectorizer import TextVectorizer
@@ -98,7 +99,7 @@ def _use(estimator: Any, X: Any, y: Any) -> None:
 def _explain(classifier: Any, n_words: int) -> None:
     texts, y = _make_texts(n_words)
     model = make_pipeline(TextVectorizer(weighting="tf", min_df=1), classifier)
-    explain(model.fit(texts, y), texts[:1])
+    Explainer(view_model(model.fit(texts, y))).explain(texts[0])
 
 
 def _make_texts(n_words: int) -> tuple[list[str], Any]:

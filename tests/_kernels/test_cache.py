@@ -140,7 +140,7 @@ def test_the_cache_is_never_in_the_package():
 DRAW = """
 import logging
 logging.basicConfig(level="INFO")
-from cordwood.ensemble._tree_engine.bootstrap import draw, draw_counts
+from cordwood.ensemble.tree_engine.bootstrap import draw, draw_counts
 print(draw_counts(7, 5, 5).tolist(), sum(draw.stats.cache_hits.values()))
 """
 
@@ -280,7 +280,7 @@ def test_the_times_of_all_kernels_are_added(caplog, monkeypatch):
 ARRAY_MODULES = {"numpy", "numba", "llvmlite", *sys.stdlib_module_names}
 # Functions that call kernels use threads through one module; the cache needs a directory.
 OTHER_IMPORTS = {
-    ("cordwood.ensemble._tree_engine.threads", "joblib"),
+    ("cordwood.ensemble.tree_engine.threads", "joblib"),
     ("cordwood._kernels.cache", "cordwood._user_dirs"),
 }
 

@@ -8,13 +8,18 @@ import pytest
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import cordwood
-from cordwood import Corpus, recipes
+from cordwood import Corpus, TextClassifier, recipes
+from cordwood._view import view_model
 from cordwood.columns import ColumnRoles, NumericEncoder, TableConverter
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
-from cordwood.explain import Explainer, explain, explain_classes
+from cordwood.explain.explainer import Explainer
+from cordwood.text.vectorizer import TextVectorizer
 
 ROLES = {"text": ["title", "body"], "categorical": ["kind"], "numeric": ["price"], "date": ["day"]}
 WORDS = {"food": "soup bread salt flour oven".split(), "drink": "tea milk cup pour cold".split()}
@@ -145,7 +150,7 @@ def test_the_model_does_not_depend_on_the_number_of_threads(quick):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"columns": "auto"}, "columns='auto' needs the samples; pass it to cordwood.train"),
+        ({"columns": "auto"}, "columns='auto' needs the samples; pass it to TextClassifier"),
         ({"columns": ROLES, "input": "numeric"}, "input='numeric' has no columns"),
         ({"columns": ROLES, "text_views": "both"}, "text_views must be 'joined' or 'separate'"),
         ({"columns": {"numeric": ["price"]}, "lexicon": {"soup": 1}}, "lexicon needs texts"),
@@ -161,69 +166,128 @@ def test_recipes_of_texts_need_texts():
         recipes.make("lexicon", columns={"numeric": ["price"]})
 
 
-def test_train_predict_and_evaluate_a_dataframe():
+def test_a_dataframe():
     frame = TABLE.assign(label=LABELS)
-    model = cordwood.train(frame, "label", recipe="svm")
-    assert model["table"].columns_ == ColumnRoles(
+    model = TextClassifier("svm").fit(frame, "label")
+    assert model.columns_ == ColumnRoles(
         text=("title", "body"), categorical=("kind",), numeric=("price",), date=("day",)
     )
+    assert model.columns_ == model.estimator_["table"].columns_
+    assert model.input_kind_ == "table"
     new, expected = make_table(seed=1)
-    found = cordwood.predict(model, new)
-    assert found.labels.tolist() == model.predict(new).tolist()
-    assert cordwood.evaluate(model, new, expected).micro_f1 > 0.8
-    assert cordwood.evaluate(model, new.assign(y=expected), "y").micro_f1 > 0.8
-    assert len(cordwood.predict(model, new[:0]).labels) == 0
+    assert model.predict(new).tolist() == model.estimator_.predict(new).tolist()
+    assert model.evaluate(new, expected).accuracy > 0.8
+    assert model.evaluate(new.assign(y=expected), "y").accuracy > 0.8
+    assert model.score(new, expected) == model.evaluate(new, expected).accuracy
+    assert len(model.classify(new[:0])) == 0
 
 
-def test_train_a_corpus_with_columns():
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas, dict])
+@pytest.mark.parametrize("columns", [ROLES, ColumnRoles(**ROLES), None])
+def test_models_do_not_depend_on_the_type_of_the_table(convert, columns):
+    """Also the roles of columns are recognized in all of them."""
+    expected = TextClassifier("nb", columns=ROLES).fit(TABLE, LABELS)
+    model = TextClassifier("nb", columns=columns).fit(convert(TABLE), LABELS)
+    assert model.columns_ == expected.columns_
+    np.testing.assert_array_equal(
+        model.predict_proba(convert(TABLE)), expected.predict_proba(TABLE)
+    )
+    assert model.score(convert(TABLE), LABELS) == expected.score(TABLE, LABELS)
+
+
+def test_a_corpus_with_columns():
     corpus = Corpus(
         texts=TABLE["title"], ids=[str(i) for i in range(len(TABLE))], labels=LABELS,
         columns={"price": TABLE["price"], "kind": TABLE["kind"]},
     )  # fmt: skip
     columns = {"text": ["text"], "numeric": ["price"], "categorical": ["kind"]}
-    model = cordwood.train(corpus, recipe="svm", columns=columns)
-    proba = cordwood.predict(model, corpus).probabilities
+    model = TextClassifier("svm", columns=columns).fit(corpus)
     np.testing.assert_array_equal(
-        model.predict_proba({"text": corpus.texts, **corpus.columns}), proba
+        model.predict_proba({"text": corpus.texts, **corpus.columns}), model.predict_proba(corpus)
     )
-    texts_only = cordwood.train(corpus, recipe="svm")
-    assert "table" not in texts_only.named_steps
+    assert TextClassifier("svm").fit(corpus).input_kind_ == "text"
+
+
+def test_several_labels_of_a_table():
+    lists = [[label, "hot"] if label == "food" else [label] for label in LABELS]
+    model = TextClassifier("svm", columns=ROLES).fit(TABLE, lists)
+    assert model.classes_.tolist() == ["drink", "food", "hot"]
+    assert model.evaluate(TABLE, lists).scores["micro_f1"] > 0.9
+
+
+def test_pipelines_of_the_user_take_tables_as_they_are():
+    """A ColumnTransformer selects the columns by their names."""
+    words = TextVectorizer(min_df=1)
+    transformer = ColumnTransformer([("t", words, "title"), ("n", "passthrough", ["price"])])
+    pipeline = make_pipeline(transformer, LogisticRegression())
+    frame = TABLE.assign(price=TABLE["price"].fillna(0.0))
+    model = TextClassifier(pipeline, oof=True).fit(frame, LABELS)
+    assert model.input_kind_ == "table"
+    assert model.columns_ is None
+    expected = clone(pipeline).fit(frame, LABELS).predict_proba(frame)
+    np.testing.assert_array_equal(model.predict_proba(frame), expected)
+    folds = StratifiedKFold(10, shuffle=True, random_state=0)
+    oof = cross_val_predict(pipeline, frame, LABELS, cv=folds, method="predict_proba")
+    np.testing.assert_allclose(model.oof_.proba, oof)
+    assert model.score(frame, LABELS) == model.evaluate(frame, LABELS).accuracy
+    assert model.predict(frame[:0]).tolist() == []
+    assert model.classify(frame, unknown=0.05).is_in_scope.mean() > 0.8
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    with pytest.raises(DataError, match="the estimator selects columns of a table by itself"):
+        model.explain(frame)
+
+
+def test_a_pipeline_of_a_recipe_for_tables_is_an_estimator_as_any():
+    recipe = TextClassifier("knn", columns=ROLES, calibrate=False, oof=True).fit(TABLE, LABELS)
+    pipeline = recipes.make("knn", columns=ROLES, random_state=0)
+    model = TextClassifier(pipeline, oof=True).fit(TABLE, LABELS)
+    np.testing.assert_array_equal(model.predict_proba(TABLE), recipe.predict_proba(TABLE))
+    np.testing.assert_array_equal(model.oof_.proba, recipe.oof_.proba)
+    np.testing.assert_array_equal(model.scope_.scores, recipe.scope_.scores)
+    found = [each.classify(TABLE, unknown=0.1).is_in_scope for each in (model, recipe)]
+    np.testing.assert_array_equal(*found)
+    assert str(model.explain(TABLE[:1])[0]) == str(recipe.explain(TABLE[:1])[0])
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: cordwood.train(TABLE), TypeError, "give the column with the labels"),
-        (lambda: cordwood.train(TABLE, "class"), DataError, 'no column "class" for the labels'),
-        (lambda: cordwood.train(TABLE, LABELS[:3]), DataError, "labels has 3 entries for 60"),
+        (lambda: TextClassifier().fit(TABLE), ValueError, "or the column with the labels"),
+        (lambda: TextClassifier().fit(TABLE, "class"), DataError, 'no column "class" for the lab'),
         (
-            lambda: cordwood.train(["a", "b"], ["x", "y"], columns=ROLES),
+            lambda: TextClassifier().fit(TABLE, LABELS[:3]),
+            DataError,
+            "y has 3 entries for 60 samples",
+        ),
+        (
+            lambda: TextClassifier(columns=ROLES).fit(["a", "b"], ["x", "y"]),
             TypeError,
             "columns requires a dataframe or a Corpus",
         ),
         (
-            lambda: cordwood.train(TABLE.assign(price="cheap"), LABELS, columns=ROLES),
+            lambda: TextClassifier(columns=ROLES).fit(TABLE.assign(price="cheap"), LABELS),
             DataError,
             "the column \"price\", row 0, is 'cheap', not a number",
         ),
     ],
 )
-def test_invalid_arguments_of_train(call, error, message):
+def test_invalid_arguments_of_fit(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
 
-def test_models_and_data_of_different_kinds(quick):
+def test_models_and_data_of_different_kinds():
+    model = TextClassifier("nb", columns=ROLES).fit(TABLE, LABELS)
     with pytest.raises(DataError, match="trained on a table; it needs a dataframe.*title, body"):
-        cordwood.predict(quick, ["soup"])
-    texts = recipes.make("nb").fit(["soup", "tea"], ["food", "drink"])
+        model.predict(["soup"])
+    texts = TextClassifier("nb").fit(["soup", "tea"], ["food", "drink"])
     with pytest.raises(DataError, match="pass the column of texts as a list"):
-        cordwood.predict(texts, TABLE)
+        texts.predict(TABLE)
 
 
 def check_explanation(model, row):
     """Check all sums of an explanation against the predictions of the model."""
-    [explanation] = explain(model, row)
+    [explanation] = Explainer(view_model(model)).explain_each(row)
     proba = model.predict_proba(row)[0]
     np.testing.assert_allclose(explanation.probabilities, proba, atol=1e-6)
     expected = logit(proba) if explanation.output == "log_odds" else proba
@@ -273,7 +337,7 @@ def test_columns_are_named_with_their_values():
     row = pd.DataFrame(
         {"title": ["soup"], "body": [""], "kind": ["hot"], "price": [np.nan], "day": ["2024-05-11"]}
     )
-    [explanation] = explain(fit("svm"), row)
+    [explanation] = Explainer(view_model(fit("svm"))).explain_each(row)
     names = [name for name, _ in explanation.top_columns("food")]
     assert set(names) == {"kind = hot", "price = (missing)", "day = 2024-05-11"}
     assert dict(explanation.top_columns("food"))["kind = hot"] > 0
@@ -281,10 +345,12 @@ def test_columns_are_named_with_their_values():
     assert explanation.to_dict()["columns"][0]["column"] in ("kind", "price", "day")
 
 
-def test_classes_of_a_table_have_no_words(quick):
-    assert Explainer(quick).takes_table
+def test_classes_of_a_table_have_no_words():
+    model = TextClassifier("nb", columns=ROLES).fit(TABLE, LABELS)
+    assert model.make_explainer().takes_table
+    assert len(model.explain(TABLE[:2])) == 2
     with pytest.raises(CordwoodError, match="explain rows of a table with explain"):
-        explain_classes(quick)
+        model.explain_classes()
 
 
 @pytest.mark.parametrize("text_views", ["joined", "separate"])

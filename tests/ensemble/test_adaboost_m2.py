@@ -12,9 +12,9 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
-from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
+from cordwood.ensemble.tree_engine.bootstrap import draw_weighted_counts
+from cordwood.ensemble.tree_engine.importances import expand_tree
 
 DRAWN = "a sample that occurs twice is drawn twice as often"
 ROUNDED = "pairs of splits of so few samples are tied, and rounding breaks the ties"

@@ -14,11 +14,11 @@ from sklearn.metrics import accuracy_score
 
 from cordwood._base.duplicates import assign_folds
 from cordwood.ensemble import _boosting_loop, _boosting_rules
-from cordwood.ensemble._tree_engine.bootstrap import draw_weighted_counts
-from cordwood.ensemble._tree_engine.forest import drop_leaf_stats, join, take_trees
-from cordwood.ensemble._tree_engine.importances import importances
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.bootstrap import draw_weighted_counts
+from cordwood.ensemble.tree_engine.forest import drop_leaf_stats, join, take_trees
+from cordwood.ensemble.tree_engine.importances import importances
 from synthetic_data import make_counts
 
 UPDATES = ("aggregate", "majority", "per_tree")

@@ -16,10 +16,10 @@ from sklearn.tree import export_text
 
 import cordwood
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.apply import vote
-from cordwood.ensemble._tree_engine.bootstrap import draw_counts
-from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.apply import vote
+from cordwood.ensemble.tree_engine.bootstrap import draw_counts
+from cordwood.ensemble.tree_engine.importances import expand_tree
 from model_files import forge
 from synthetic_data import make_counts
 

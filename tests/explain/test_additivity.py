@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from cordwood import recipes
-from cordwood.explain import Explainer
+from cordwood._view import view_model
+from cordwood.explain.explainer import Explainer
 from cordwood.recipes import _table
 
 OPTIONAL = {"brf": "imblearn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
@@ -46,7 +47,7 @@ def train(name, classes=("bread", "goals", "stars"), **params):
 
 def check_explanation(model, text):
     """Check all sums of an explanation against the predictions of the model."""
-    explanation = Explainer(model).explain(text)
+    explanation = Explainer(view_model(model)).explain(text)
     proba, baseline = model.predict_proba([text, ""])
     np.testing.assert_allclose(explanation.probabilities, proba, atol=TOLERANCE)
     if explanation.output == "log_odds":
@@ -132,7 +133,7 @@ def test_neighbors_of_a_member_add_up_to_its_contribution():
     model = train("quick")
     texts, _ = make_texts(20, tuple(TOPICS), seed=6)
     for text in texts:
-        explanation = Explainer(model).explain(text)
+        explanation = Explainer(view_model(model)).explain(text)
         knn = next(member for member in explanation.members if member.name == "knn")
         total = sum(neighbor.contributions for neighbor in knn.neighbors)
         np.testing.assert_allclose(total, knn.contributions, atol=TOLERANCE)
@@ -143,7 +144,7 @@ def test_neighbors_of_a_member_add_up_to_its_contribution():
 def test_both_outputs_of_a_softmax_model(name, output):
     model = train(name)
     text = "moon and goal"
-    explanation = Explainer(model, output=output).explain(text)
+    explanation = Explainer(view_model(model), output=output).explain(text)
     proba = model.predict_proba([text])[0]
     expected = proba if output == "probability" else logit(proba)
     np.testing.assert_allclose(explanation.values, expected)
@@ -153,7 +154,7 @@ def test_both_outputs_of_a_softmax_model(name, output):
 
 def test_log_odds_of_a_forest_without_zeros():
     model = train("rf", min_samples_leaf=20)
-    explanation = Explainer(model, output="log_odds").explain("moon and star")
+    explanation = Explainer(view_model(model), output="log_odds").explain("moon and star")
     proba = model.predict_proba(["moon and star"])[0]
     total = explanation.baseline + explanation.word_contributions.sum(axis=0)
     np.testing.assert_allclose(total, logit(proba), atol=TOLERANCE)

@@ -10,16 +10,17 @@ from scipy.special import log_softmax, logit
 
 from cordwood import recipes
 from cordwood._base.csr import to_csr
+from cordwood._view import view_model
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
-from cordwood.explain import Explainer
 from cordwood.explain._attribution import to_log_probability, to_probability
 from cordwood.explain._forest_terms import make_forest_attributor
 from cordwood.explain._lazy_terms import make_lazy_attributor
 from cordwood.explain._linear_terms import make_linear_attributor
 from cordwood.explain._neighbor_terms import make_neighbors_attributor
+from cordwood.explain.explainer import Explainer
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors import NeighborsClassifier
@@ -150,7 +151,7 @@ def test_linear_contributions_are_coefficients_times_values(n_classes):
 def test_log_odds_of_two_classes_are_linear():
     texts, labels = ["good so", "good", "bad so", "bad"] * 5, ["+", "+", "-", "-"] * 5
     model = recipes.make("logistic").fit(texts, labels)
-    explanation = Explainer(model).explain("so good")
+    explanation = Explainer(view_model(model)).explain("so good")
     vectorizer, classifier = model["vectorizer"], model["classifier"].estimators_[0]
     row = vectorizer.transform(["so good"])
     expected = {
@@ -237,7 +238,7 @@ def test_floor_of_log_probabilities(floor):
 def test_member_contributions_of_two_classes_are_pool_weights_times_logs():
     texts, labels = ["good so", "good", "bad so", "bad"] * 6, ["+", "+", "-", "-"] * 6
     model = recipes.make("quick", members=["nb", "rf"], random_state=0).fit(texts, labels)
-    explanation = Explainer(model).explain("so good")
+    explanation = Explainer(view_model(model)).explain("so good")
     stack = model["classifier"]
     pool = stack.final_estimator_
     logs = [

@@ -9,9 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 import cordwood
-from cordwood import recipes
+from cordwood import TextClassifier
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.explain import Explainer, explain, explain_classes
 
 TEXTS = ["so good", "good day", "very good", "so bad", "bad day", "very bad"] * 4
 LABELS = ["+", "+", "+", "-", "-", "-"] * 4
@@ -19,12 +18,12 @@ LABELS = ["+", "+", "+", "-", "-", "-"] * 4
 
 @pytest.fixture(scope="module")
 def model():
-    return recipes.make("quick", random_state=0).fit(TEXTS, LABELS)
+    return TextClassifier().fit(TEXTS, LABELS)
 
 
 @pytest.fixture(scope="module")
 def explanation(model):
-    return Explainer(model).explain("A <b>Good</b> & good day")
+    return model.make_explainer().explain("A <b>Good</b> & good day")
 
 
 def test_prediction_and_top_words(explanation):
@@ -99,7 +98,7 @@ def test_html_contains_the_text_once_per_class(explanation):
 
 
 def test_html_of_several_texts_is_limited(model):
-    found = explain(model, ["good"] * 25)
+    found = model.explain(["good"] * 25)
     assert len(found) == 25
     assert "and 5 more" in found._repr_html_()
     assert len(found[:3]) == 3
@@ -114,24 +113,24 @@ def test_str_names_the_class_and_its_words(explanation):
 
 def test_explain_is_public_and_accepts_a_corpus(model):
     corpus = cordwood.Corpus(texts=["good", "bad"], labels=["+", "-"], ids=["1", "2"])
-    assert [each.prediction for each in explain(model, corpus)] == ["+", "-"]
+    assert [each.prediction for each in model.explain(corpus)] == ["+", "-"]
 
 
 def test_explanations_do_not_depend_on_other_texts(model):
-    both = explain(model, ["good day", "so bad"])
-    alone = Explainer(model).explain("so bad")
+    both = model.explain(["good day", "so bad"])
+    alone = model.make_explainer().explain("so bad")
     np.testing.assert_array_equal(both[1].word_contributions, alone.word_contributions)
 
 
 def test_loaded_model_has_the_same_explanation(model, tmp_path):
-    cordwood.save(model, tmp_path / "model", precision="full")
+    model.save(tmp_path / "model", precision="full")
     loaded = cordwood.load(tmp_path / "model")
-    found, expected = (Explainer(each).explain("so good") for each in (loaded, model))
+    found, expected = (each.make_explainer().explain("so good") for each in (loaded, model))
     np.testing.assert_allclose(found.word_contributions, expected.word_contributions)
 
 
 def test_words_of_classes_over_texts(model):
-    found = explain_classes(model, ["so good", "good", "not bad", "bad"], min_texts=2)
+    found = model.explain_classes(["so good", "good", "not bad", "bad"], min_texts=2)
     [word] = found.words_for("+")[:1]
     assert (word.word, word.n_texts) == ("good", 2)
     assert word.contribution > 0
@@ -144,17 +143,17 @@ def test_words_of_classes_over_texts(model):
 
 def test_mean_contribution_of_a_word_over_texts(model):
     texts = ["so good", "good", "bad"]
-    found = explain_classes(model, texts, min_texts=1)
-    mean = np.mean([dict(e.top_words("+")).get("good") for e in explain(model, texts[:2])])
+    found = model.explain_classes(texts, min_texts=1)
+    mean = np.mean([dict(e.top_words("+")).get("good") for e in model.explain(texts[:2])])
     word = next(word for word in found.words_for("+") if word.word == "good")
     assert word.contribution == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("recipe", ["quick", "svm", "rf"])
 def test_words_of_classes_without_texts(recipe):
-    model = recipes.make(recipe, random_state=0).fit(TEXTS, LABELS)
+    model = TextClassifier(recipe, calibrate=False).fit(TEXTS, LABELS)
     calls = []
-    found = explain_classes(model, progress=lambda *call: calls.append(call))
+    found = model.explain_classes(progress=lambda *call: calls.append(call))
     assert found.words_for("+")[0].word == "good"
     assert found.words_against("+")[0].word == "bad"
     assert calls[-1] == (5, 5)
@@ -167,10 +166,10 @@ def test_words_of_classes_without_texts(recipe):
 
 def test_words_of_training_texts_are_explained_out_of_fold():
     texts = [f"{text} {'id77' if i == 1 else ''}" for i, text in enumerate(TEXTS)]
-    model = recipes.make("svm", random_state=0).fit(texts, LABELS)
-    within = explain_classes(model, texts, min_texts=1)
+    model = TextClassifier("svm", calibrate=False).fit(texts, LABELS)
+    within = model.explain_classes(texts, min_texts=1)
     assert "id77" in [word.word for word in within.words_for("+")]
-    found = explain_classes(model, texts, LABELS, cv=4, min_texts=1)
+    found = model.explain_classes(texts, LABELS, cv=4, min_texts=1)
     assert "id77" not in [word.word for word in found.words_for("+")]
     assert found.words_for("+")[0].word == "good"
     assert "not trained on it" in found.note
@@ -178,10 +177,10 @@ def test_words_of_training_texts_are_explained_out_of_fold():
     codes = np.array([label == "-" for label in LABELS], np.intp)
     sums = dict.fromkeys(("good", "bad"), 0.0)
     for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(codes, codes):
-        fold = recipes.make("svm", random_state=0).fit(
+        fold = TextClassifier("svm", calibrate=False).fit(
             [texts[i] for i in train], [LABELS[i] for i in train]
         )
-        for each in explain(fold, [texts[i] for i in test]):
+        for each in fold.explain([texts[i] for i in test]):
             for word, value in zip(each.words, each.word_contributions[:, 0], strict=True):
                 sums[word] = sums.get(word, 0.0) + value
     assert found.words_for("+")[0].contribution == pytest.approx(sums["good"] / 12)
@@ -190,16 +189,16 @@ def test_words_of_training_texts_are_explained_out_of_fold():
 
 def test_out_of_fold_words_of_a_class_with_one_text():
     texts, labels = [*TEXTS, "strange thing"], [*LABELS, "?"]
-    model = recipes.make("nb").fit(texts, labels)
-    found = explain_classes(model, texts, labels, min_texts=1)
+    model = TextClassifier("nb", calibrate=False).fit(texts, labels)
+    found = model.explain_classes(texts, labels, min_texts=1)
     assert found.classes.tolist() == ["+", "-", "?"]
     assert "strange" not in [word.word for word in found.words_for("?")]
 
 
 def test_rare_words_of_the_vocabulary_are_ranked_lower():
     texts = [*TEXTS * 3, "zzz", "zzz", "zzz"]
-    model = recipes.make("quick", random_state=0).fit(texts, [*LABELS * 3, "+", "+", "+"])
-    found = explain_classes(model)
+    model = TextClassifier("quick", calibrate=False).fit(texts, [*LABELS * 3, "+", "+", "+"])
+    found = model.explain_classes()
     words = {word.word: word for word in found.words_for("+")}
     assert words["zzz"].n_texts == 3
     ranks = [word.contribution * word.n_texts / (word.n_texts + 10) for word in words.values()]
@@ -207,41 +206,44 @@ def test_rare_words_of_the_vocabulary_are_ranked_lower():
 
 
 def test_invalid_labels_of_texts_raise(model):
-    with pytest.raises(ValueError, match="labels require texts"):
-        explain_classes(model, labels=LABELS)
+    with pytest.raises(ValueError, match="y requires X; pass both or none"):
+        model.explain_classes(y=LABELS)
     with pytest.raises(ValueError, match="one label per text; got 24 texts"):
-        explain_classes(model, TEXTS, LABELS[1:])
+        model.explain_classes(TEXTS, LABELS[1:])
     with pytest.raises(DataError, match="'x', which is no class of the model"):
-        explain_classes(model, TEXTS, ["x"] * 24)
+        model.explain_classes(TEXTS, ["x"] * 24)
     with pytest.raises(ValueError, match="cv must be"):
-        explain_classes(model, TEXTS, LABELS, cv=1)
+        model.explain_classes(TEXTS, LABELS, cv=1)
 
 
 def test_words_of_classes_need_texts(model):
     with pytest.raises(DataError, match="no texts"):
-        explain_classes(model, [])
+        model.explain_classes([])
 
 
 def test_invalid_arguments_raise(model):
     with pytest.raises(CordwoodError, match="output must be 'auto', 'log_odds' or"):
-        explain(model, ["good"], output="logit")
+        model.explain(["good"], output="logit")
     with pytest.raises(TypeError, match="pass \\[text\\]"):
-        explain(model, "good")
-    with pytest.raises(DataError, match=r"texts\[1\] is of type int"):
-        explain(model, ["good", 3])
+        model.explain("good")
+    with pytest.raises(DataError, match=r"X\[1\] is of type int"):
+        model.explain(["good", 3])
     with pytest.raises(CordwoodError, match="label must be one of the classes '\\+', '-'; got 'x'"):
-        Explainer(model).explain("good").top_words("x")
+        model.make_explainer().explain("good").top_words("x")
     with pytest.raises(NotFittedError, match="not fitted"):
-        Explainer(recipes.make("svm"))
+        TextClassifier("svm").make_explainer()
 
 
 def test_numeric_models_raise():
-    model = recipes.make("svm", input="numeric").fit([[0.0], [1.0]] * 5, ["a", "b"] * 5)
-    with pytest.raises(DataError, match="only models of texts"):
-        Explainer(model)
+    model = TextClassifier("svm").fit([[0.0], [1.0]] * 5, ["a", "b"] * 5)
+    for call in (model.make_explainer, lambda: model.explain([[0.0]]), model.explain_classes):
+        with pytest.raises(DataError, match="only models of texts"):
+            call()
 
 
 def test_infinite_log_odds_raise():
-    model = recipes.make("rf", n_estimators=1, random_state=0).fit(TEXTS, LABELS)
+    model = TextClassifier("rf", calibrate=False, recipe_params={"n_estimators": 1}).fit(
+        TEXTS, LABELS
+    )
     with pytest.raises(CordwoodError, match="use output='probability'"):
-        explain(model, ["so good"], output="log_odds")
+        model.explain(["so good"], output="log_odds")

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from cordwood._base.csr import csr_arrays, to_csr
-from cordwood.ensemble._tree_engine.lazy_trees import allocate_lazy_workspace
 from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood.ensemble.tree_engine.lazy_trees import allocate_lazy_workspace
 from cordwood.explain._neighbor_terms import find_neighbors
 from synthetic_data import make_counts
 

@@ -50,7 +50,7 @@ _SOURCES = (
     "audit/_set_join.py",
     "encoders/activations.py",
     "encoders/matmul.py",
-    "ensemble/_tree_engine/*.py",
+    "ensemble/tree_engine/*.py",
     "explain/_lazy_paths.py",
     "explain/_tree_shap.py",
     "linear_model/_dual_solver.py",

@@ -1,6 +1,7 @@
 """Decisions: records that map probabilities to labels, tuned on out-of-fold predictions."""
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,16 @@ class Decision:
             raise CordwoodError("threshold and optimize are alternatives; omit one of them")
         for name in ("precision", "threshold"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < 1:
+            if value is not None and not (isinstance(value, Real) and 0 < value < 1):
                 raise CordwoodError(f"{name} must be between 0 and 1; got {value!r}")
+        least = self.min_labels
+        if least is not None and not (isinstance(least, Integral) and least >= 0):
+            raise CordwoodError(f"min_labels must be an integer of at least 0; got {least!r}")
+        if self.cost_matrix is not None:
+            # A copy in tuples, so that decisions do not change and can be compared.
+            rows = np.asarray(self.cost_matrix, np.float64).tolist()
+            costs = tuple(tuple(row) if isinstance(row, list) else row for row in rows)
+            object.__setattr__(self, "cost_matrix", costs)
 
 
 @dataclass(frozen=True)

@@ -55,13 +55,17 @@ class TrainingSamples(NamedTuple):
         return [text for (text,) in joined.tolist()]
 
 
-def read_training_samples(data: Any, labels: Any, columns: Any) -> TrainingSamples:
-    """Recognize and validate training samples and their labels."""
+def read_training_samples(
+    data: Any, labels: Any, columns: Any, *, converts_tables: bool
+) -> TrainingSamples:
+    """Recognize and validate training samples and their labels.
+
+    Columns of a table have roles if it is converted for the estimator, which else takes it as it is.
+    """
     X, kind = read_samples(data)
-    y, classes, target_kind = _read_target(data, labels, count_samples(X, kind))
-    wants_table = kind == "table" or columns is not None
+    y, classes, target_kind = _read_target(data, labels, count_samples(X))
     roles = None
-    if wants_table:
+    if converts_tables and (kind == "table" or columns is not None):
         if not is_table(data):
             raise TypeError("columns requires a dataframe or a Corpus; omit it")
         X, kind = data, "table"
@@ -96,7 +100,7 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
             f"Expected 2D array, got {data.ndim}D array instead; pass texts, or reshape your data "
             "to one row per sample"
         )
-    texts = data if isinstance(data, list | tuple) else list(data)
+    texts = data if isinstance(data, list | tuple) else _to_list(data)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(
@@ -106,15 +110,26 @@ def read_samples(data: Any) -> tuple[Any, InputKind]:
     return texts, "text"
 
 
-def count_samples(X: Any, kind: InputKind) -> int:
+def _to_list(values: Any) -> list[Any]:
+    """Return the values as Python objects, which iteration over pyarrow and polars does not give."""
+    for method in ("to_pylist", "to_list"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
+
+
+def count_samples(X: Any) -> int:
     """Return the number of samples."""
-    return count_rows(X) if kind == "table" else num_samples(X)
+    return count_rows(X) if is_table(X) else num_samples(X)
 
 
 def match_samples(
     data: Any, kind: InputKind, roles: ColumnRoles | None, n_features: int | None
 ) -> Any:
     """Return new samples as the model takes them; raise if it was trained on another kind."""
+    X, found = read_samples(data)
+    if roles is None and {kind, found} == {"table", "numeric"} and not isinstance(X, Mapping):
+        return X  # a matrix, or a dataframe of numbers
     if kind == "table":
         if not is_table(data):
             needed = "" if roles is None else f" with the columns {', '.join(roles.names)}"
@@ -122,7 +137,6 @@ def match_samples(
                 f"the model was trained on a table; it needs a dataframe or a Corpus{needed}"
             )
         return data
-    X, found = read_samples(data)
     if found != kind:
         names = {"text": "texts", "table": "a table", "numeric": "numeric features"}
         hint = "; pass the column of texts as a list" if found == "table" else ""
@@ -141,7 +155,7 @@ def to_dataset(
     if isinstance(data, Corpus | FeatureMatrix) and labels is None:
         return data
     matched = match_samples(data, kind, roles, None)
-    n_samples = count_samples(matched, kind)
+    n_samples = count_samples(matched)
     y = read_labels(data, labels, n_samples)
     if isinstance(y, list) or y.ndim == 2:
         raise DataError(
@@ -225,7 +239,7 @@ def read_labels(data: Any, labels: Any, n_samples: int) -> Any:
         labels = take_label_column(data, labels)
     if sp.issparse(labels) or len(getattr(labels, "shape", ())) == 2:
         return _read_matrix(labels, n_samples)
-    listed = list(labels)
+    listed = _to_list(labels)
     _check_length(len(listed), n_samples)
     # Before the conversion, which turns NaN into the str "nan".
     check_no_missing(listed, "labels")

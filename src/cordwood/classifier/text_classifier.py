@@ -26,6 +26,7 @@ from cordwood.classifier.samples import (
     read_training_samples,
     to_dataset,
 )
+from cordwood.columns.converter import TableConverter
 from cordwood.columns.roles import ColumnRoles
 from cordwood.confidence.rule import ConfidenceRule, make_rule
 from cordwood.confidence.scope import ScopeReference, fit_scope
@@ -40,6 +41,7 @@ from cordwood.metrics.predictions import Predictions, rank_labels
 from cordwood.metrics.scores import Evaluation
 from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
+from cordwood.reports.model_records import ModelSummary
 from cordwood.reports.model_summary import Provenance
 from cordwood.reports.report import Report, model_report
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
@@ -218,8 +220,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         decision = check_decision(self.decision)
         if self.oof not in (True, False, "auto"):
             raise CordwoodError(f"oof must be True, False or 'auto'; got {self.oof!r}")
-        samples = read_training_samples(X, y, self.columns if self._takes_columns() else None)
-        if samples.input_kind == "numeric":
+        converts_tables = isinstance(self.estimator, str)
+        samples = read_training_samples(X, y, self.columns, converts_tables=converts_tables)
+        if samples.input_kind != "text" and samples.roles is None:
             samples = samples._replace(X=self._check_features(X, samples.X, reset=True))
         else:
             for name in ("n_features_in_", "feature_names_in_"):
@@ -255,7 +258,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         metadata = {name: value for name, value in metadata.items() if value is not None}
         pipeline, X = built.pipeline, samples.X
         table: list[tuple[str, Any]] = []
-        if samples.roles is not None:
+        if isinstance(pipeline.steps[0][1], TableConverter):
             # Rows of a table are selected by position after its conversion.
             table, pipeline = pipeline.steps[:1], Pipeline(pipeline.steps[1:])
             X = table[0][1].fit_transform(X)
@@ -443,7 +446,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, groups: Any, n_resamples: int
     ) -> Evaluation:
         check_is_fitted(self)
-        n_samples = count_samples(X, "table") if self.input_kind_ == "table" else len_of(X)
+        n_samples = count_samples(X)
         labels = read_labels(X, y, n_samples)
         if not n_samples:
             raise DataError("the test set has no samples; evaluation needs at least one")
@@ -550,6 +553,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             raise DataError(
                 "the model was trained on numeric features; only models of texts can be explained"
             )
+        if self.view.takes_columns and self.view.converter is None:
+            raise DataError(
+                "the estimator selects columns of a table by itself, so that its predictions cannot "
+                "be explained; set estimator to the name of a recipe, and columns"
+            )
         return Explainer(self.view, decide=self.decision_.apply, output=output)
 
     def explain_classes(
@@ -621,7 +629,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         name: str = "model",
         audit: DatasetAudit | None = None,
         curve: LearningCurveEstimate | None = None,
-    ) -> Report:
+    ) -> Report[ModelSummary]:
         """Report how good the model is, where it is weak and why, and what to do next.
 
         Parameters
@@ -709,10 +717,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _takes_columns(self) -> bool:
-        """Return whether a table is converted here; the user's estimator takes it as it is."""
-        return isinstance(self.estimator, str)
-
     def _wants_oof(self, pipeline: Pipeline) -> bool:
         if isinstance(self.oof, bool):
             return self.oof
@@ -740,13 +744,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         n_features = getattr(self, "n_features_in_", None)
         matched = match_samples(X, self.input_kind_, self.columns_, n_features)
-        if self.input_kind_ == "numeric" and len_of(matched):
+        has_features = self.input_kind_ != "text" and self.columns_ is None
+        if has_features and count_samples(matched):
             return self._check_features(X, matched, reset=False)
         return matched
 
     def _predict_proba(self, X: Any) -> NDArray[np.float64]:
         # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
-        if not count_samples(X, self.input_kind_):
+        if not count_samples(X):
             return np.empty((0, len(self.classes_)))
         proba = np.asarray(self.estimator_.predict_proba(X))
         return proba
@@ -784,8 +789,3 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def len_of(X: Any) -> int:
-    """Return the number of samples of a sequence or matrix."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

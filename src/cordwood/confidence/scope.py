@@ -182,7 +182,7 @@ def _find_neighbors(view: ModelView) -> tuple[Sequence[Any], BaseNeighborsClassi
 def _find_vectorizer(view: ModelView) -> TextVectorizer | None:
     """Return a vectorizer of words, preferably that of the nearest neighbors."""
     # Texts of a table are vectorized beside other columns.
-    if view.converter is not None:
+    if view.takes_columns:
         return None
     order = sorted(
         view.members, key=lambda each: not isinstance(each.classifier, BaseNeighborsClassifier)

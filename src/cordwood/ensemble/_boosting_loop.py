@@ -19,13 +19,13 @@ from cordwood.ensemble._boosting_rules import (
     normalize,
     update_weights,
 )
-from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.binning import BinnedMatrix
-from cordwood.ensemble._tree_engine.forest import Forest, drop_leaf_stats
-from cordwood.ensemble._tree_engine.grower import TreeParams, grow_forest
-from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_engine.leaf_votes import predict_trees, sum_votes
-from cordwood.ensemble._tree_engine.row_blocks import RowBlocks, apply_blocks
+from cordwood.ensemble.tree_engine import bootstrap as bag
+from cordwood.ensemble.tree_engine.binning import BinnedMatrix
+from cordwood.ensemble.tree_engine.forest import Forest, drop_leaf_stats
+from cordwood.ensemble.tree_engine.grower import TreeParams, grow_forest
+from cordwood.ensemble.tree_engine.importances import importances
+from cordwood.ensemble.tree_engine.leaf_votes import predict_trees, sum_votes
+from cordwood.ensemble.tree_engine.row_blocks import RowBlocks, apply_blocks
 
 # A forest with one of these stop reasons is discarded, unless it is the first.
 FAILURES = ("chance", "no_oob_samples")

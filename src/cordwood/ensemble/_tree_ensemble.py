@@ -27,8 +27,8 @@ from cordwood._base.sklearn_private import NO_TASK, CallbackSupportMixin, FitTas
 from cordwood._base.voting_classifier import BaseVotingClassifier
 from cordwood._kernels.intrinsics import CSRArrays
 from cordwood._kernels.random import MAX_SEED
-from cordwood.ensemble._tree_engine.forest import Forest, check_forest, number_features
-from cordwood.ensemble._tree_engine.grower import TreeParams
+from cordwood.ensemble.tree_engine.forest import Forest, check_forest, number_features
+from cordwood.ensemble.tree_engine.grower import TreeParams
 
 _NO_LIMIT = 2**31 - 1
 

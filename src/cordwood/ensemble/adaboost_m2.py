@@ -13,19 +13,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cordwood._base.csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
 from cordwood._base.param_validation import BOOLEAN, Constraint, real
 from cordwood._base.sklearn_private import NO_TASK, FitTask
-from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.apply import apply
-from cordwood.ensemble._tree_engine.binning import BinnedMatrix, bin_matrix
-from cordwood.ensemble._tree_engine.forest import (
+from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, select_features
+from cordwood.ensemble.tree_engine import bootstrap as bag
+from cordwood.ensemble.tree_engine.apply import apply
+from cordwood.ensemble.tree_engine.binning import BinnedMatrix, bin_matrix
+from cordwood.ensemble.tree_engine.forest import (
     Forest,
     join,
     leaf_index,
     number_features,
     rename_features,
 )
-from cordwood.ensemble._tree_engine.grower import TreeParams, grow_forest
-from cordwood.ensemble._tree_engine.importances import importances
-from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, select_features
+from cordwood.ensemble.tree_engine.grower import TreeParams, grow_forest
+from cordwood.ensemble.tree_engine.importances import importances
 
 # Lower bound of the pseudo-loss, so that the weight of a tree is finite.
 _MIN_LOSS = 1e-10

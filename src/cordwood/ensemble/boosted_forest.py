@@ -24,11 +24,11 @@ from cordwood.ensemble._boosting_loop import (
 )
 from cordwood.ensemble._boosting_rules import UPDATES, BoostingParams
 from cordwood.ensemble._cross_fitting import merge_runs
-from cordwood.ensemble._tree_engine.apply import vote
-from cordwood.ensemble._tree_engine.binning import bin_matrix
-from cordwood.ensemble._tree_engine.forest import Forest, join, rename_features, take_trees
-from cordwood.ensemble._tree_engine.row_blocks import to_row_blocks
 from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, select_features
+from cordwood.ensemble.tree_engine.apply import vote
+from cordwood.ensemble.tree_engine.binning import bin_matrix
+from cordwood.ensemble.tree_engine.forest import Forest, join, rename_features, take_trees
+from cordwood.ensemble.tree_engine.row_blocks import to_row_blocks
 
 # Stop reasons that a larger n_estimators does not change.
 _FINAL_STOP_REASONS = ("no_error", *FAILURES)

@@ -25,13 +25,13 @@ from cordwood._base.param_validation import (
     unsupported,
 )
 from cordwood._base.sklearn_private import NO_TASK, FitTask, make_tree
-from cordwood.ensemble._tree_engine import bootstrap as bag
-from cordwood.ensemble._tree_engine.apply import vote
-from cordwood.ensemble._tree_engine.binning import bin_matrix
-from cordwood.ensemble._tree_engine.forest import Forest, join, rename_features
-from cordwood.ensemble._tree_engine.grower import grow_forest
-from cordwood.ensemble._tree_engine.importances import expand_tree, importances, node_impurity
 from cordwood.ensemble._tree_ensemble import BaseTreeEnsemble, select_features
+from cordwood.ensemble.tree_engine import bootstrap as bag
+from cordwood.ensemble.tree_engine.apply import vote
+from cordwood.ensemble.tree_engine.binning import bin_matrix
+from cordwood.ensemble.tree_engine.forest import Forest, join, rename_features
+from cordwood.ensemble.tree_engine.grower import grow_forest
+from cordwood.ensemble.tree_engine.importances import expand_tree, importances, node_impurity
 
 
 class BaseForestClassifier(BaseTreeEnsemble):

@@ -19,18 +19,18 @@ from cordwood._base.param_validation import (
     real,
 )
 from cordwood._kernels.random import MAX_SEED
-from cordwood.ensemble._tree_engine.lazy_trees import (
-    LazyTreeParams,
-    LazyWorkspace,
-    allocate_lazy_workspace,
-    label_rows,
-    lazy_vote,
-)
 from cordwood.ensemble._tree_ensemble import (
     CRITERION,
     MAX_FEATURES,
     resolve_max_features,
     tabulate_x_log_x,
+)
+from cordwood.ensemble.tree_engine.lazy_trees import (
+    LazyTreeParams,
+    LazyWorkspace,
+    allocate_lazy_workspace,
+    label_rows,
+    lazy_vote,
 )
 from cordwood.neighbors.base import BaseNeighborsClassifier, VoteFunction
 from cordwood.neighbors.index import METRICS

@@ -10,11 +10,11 @@ from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import Array, Plain, classifier_fields, integer, text
 from cordwood._schema.interface import InterfaceOf
 from cordwood._schema.schema import Schema
-from cordwood.ensemble._tree_engine.forest import Forest, check_forest, freeze, take_trees
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood.ensemble.tree_engine.forest import Forest, check_forest, freeze, take_trees
 from cordwood.neighbors.schema import SAMPLES, check_samples
 
 # Of each thread, see `apply.RowBlock`.

@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.forest import Forest, freeze
 from cordwood.ensemble.adaboost_m2 import AdaBoostM2Classifier
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import BaseForestClassifier
+from cordwood.ensemble.tree_engine.forest import Forest, freeze
 from cordwood.explain._attribution import Attribution, Attributor, Link
 from cordwood.explain._path_integrals import Floats
 from cordwood.explain._tree_shap import tree_shap

@@ -1,6 +1,6 @@
 """Paths of lazy forests: the splits of each tree on the path of a query, and what they change.
 
-Grows the same trees as `cordwood.ensemble._tree_engine.lazy_grow`, with the same random numbers,
+Grows the same trees as `cordwood.ensemble.tree_engine.lazy_grow`, with the same random numbers,
 and records the class frequencies at each node of the path.
 """
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cordwood._kernels.intrinsics import CSRArrays, borrow, read_only
 from cordwood._kernels.jit import Float32Array, Float64Array, Int, Record, kernel
-from cordwood.ensemble._tree_engine.lazy_grow import (
+from cordwood.ensemble.tree_engine.lazy_grow import (
     FEATURE,
     THRESHOLD,
     count_classes,
@@ -20,8 +20,8 @@ from cordwood.ensemble._tree_engine.lazy_grow import (
     fingerprint,
     follow_query,
 )
-from cordwood.ensemble._tree_engine.lazy_trees import LabelledCSR, LazyTreeParams, LazyWorkspace
-from cordwood.ensemble._tree_engine.local_index import (
+from cordwood.ensemble.tree_engine.lazy_trees import LabelledCSR, LazyTreeParams, LazyWorkspace
+from cordwood.ensemble.tree_engine.local_index import (
     N_STRATA,
     build_local_index,
     load_query,

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.lazy_trees import allocate_lazy_workspace
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
+from cordwood.ensemble.tree_engine.lazy_trees import allocate_lazy_workspace
 from cordwood.explain._attribution import Attribution, Attributor
 from cordwood.explain._lazy_paths import trace_paths
 from cordwood.explain._neighbor_terms import baseline, find_neighbors, share_votes

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cordwood._kernels.intrinsics import CSRArrays, borrow, read_only
 from cordwood._kernels.jit import Float, Float64Array, Int, Record, helper, kernel
-from cordwood.ensemble._tree_engine.forest import Forest
+from cordwood.ensemble.tree_engine.forest import Forest
 
 _U1 = np.uint64(1)
 _NEITHER, _IN_SAMPLE, _IN_REFERENCE = np.int8(0), np.int8(1), np.int8(2)

@@ -167,14 +167,15 @@ def _find_scores(
             scores[name] = Score(1.0, _perfect_limit(n_units), 1.0)
     classes = []
     for i in np.flatnonzero(~np.isnan(point["class_f1"])).tolist():
-        f1 = _make_score(float(point["class_f1"][i]), limits["class_f1"][:, i] if limits else None)
-        if f1.low is not None and f1.high is not None:
+        value = float(point["class_f1"][i])
+        f1 = Score(value)
+        if limits:
+            low, high = limits["class_f1"][:, i].tolist()
             # F1 of 0 or 1 has no variance in the bootstrap either.
-            limit = _perfect_limit(min(int(support[i]), n_units))
-            if f1 == 1.0:
-                f1 = Score(1.0, min(f1.low, limit), 1.0)
-            elif f1 == 0.0:
-                f1 = Score(0.0, 0.0, max(f1.high, 1 - limit))
+            perfect = _perfect_limit(min(int(support[i]), n_units))
+            low = min(low, perfect) if value == 1 else low
+            high = max(high, 1 - perfect) if value == 0 else high
+            f1 = Score(value, min(low, value), max(high, value))
         classes.append(
             ClassScores(
                 label=labels[i],

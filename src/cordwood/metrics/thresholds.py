@@ -109,7 +109,7 @@ def choose_label_thresholds(
 def _list_midpoints(proba: Float64Array) -> Float64Array:
     """Return all distinct thresholds in ascending order: middles of successive probabilities."""
     ranked = np.unique(proba)
-    return (ranked + np.append(0.0, ranked[:-1])) / 2
+    return np.asarray((ranked + np.append(0.0, ranked[:-1])) / 2)
 
 
 def _count(

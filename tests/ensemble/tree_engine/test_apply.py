@@ -5,8 +5,8 @@ import scipy.sparse as sp
 
 from cordwood._base.csr import csr_arrays
 from cordwood._kernels import intrinsics as _intrinsics
-from cordwood.ensemble._tree_engine.apply import allocate_row_block
 from cordwood.ensemble.forests import RandomForestClassifier
+from cordwood.ensemble.tree_engine.apply import allocate_row_block
 
 N_SAMPLES, N_FEATURES, N_CLASSES, N_TREES = 150, 12, 4, 7
 rng = np.random.default_rng(0)

@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from cordwood._base.csr import csc_arrays
-from cordwood.ensemble._tree_engine import binning
-from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble.tree_engine import binning
+from cordwood.ensemble.tree_engine.binning import bin_matrix
 from synthetic_data import make_counts, make_numbers
 
 

@@ -4,7 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cordwood.ensemble._tree_engine.bootstrap import (
+from cordwood.ensemble.tree_engine.bootstrap import (
     build_guide_table,
     draw_counts,
     draw_weighted,

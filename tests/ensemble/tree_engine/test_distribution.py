@@ -23,9 +23,9 @@ from sklearn import ensemble
 from sklearn.feature_extraction.text import CountVectorizer
 
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.apply import vote
-from cordwood.ensemble._tree_engine.importances import expand_tree
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.apply import vote
+from cordwood.ensemble.tree_engine.importances import expand_tree
 from synthetic_data import make_counts
 
 ROOT = Path(__file__).parents[3]

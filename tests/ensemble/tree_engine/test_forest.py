@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.apply import apply, vote
-from cordwood.ensemble._tree_engine.forest import (
+from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.apply import apply, vote
+from cordwood.ensemble.tree_engine.forest import (
     Forest,
     check_forest,
     drop_leaf_stats,
@@ -16,8 +17,7 @@ from cordwood.ensemble._tree_engine.forest import (
     leaf_index,
     take_trees,
 )
-from cordwood.ensemble._tree_engine.importances import expand_tree, importances
-from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.importances import expand_tree, importances
 from synthetic_data import make_counts
 
 N_CLASSES, N_FEATURES = 4, 20

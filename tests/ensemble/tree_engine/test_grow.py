@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from cordwood._base.csr import csc_arrays
-from cordwood.ensemble._tree_engine.binning import bin_matrix
-from cordwood.ensemble._tree_engine.grower import TreeParams, allocate_grow_workspace
+from cordwood.ensemble.tree_engine.binning import bin_matrix
+from cordwood.ensemble.tree_engine.grower import TreeParams, allocate_grow_workspace
 
 N_CLASSES = 3
 TREE_FIELDS = (

@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
 from cordwood._base.csr import csc_arrays
-from cordwood.ensemble._tree_engine.binning import bin_matrix
-from cordwood.ensemble._tree_engine.bootstrap import draw_counts
-from cordwood.ensemble._tree_engine.grower import TreeParams, _weight_unit, grow_forest
-from cordwood.ensemble._tree_engine.importances import expand_tree, node_impurity
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.binning import bin_matrix
+from cordwood.ensemble.tree_engine.bootstrap import draw_counts
+from cordwood.ensemble.tree_engine.grower import TreeParams, _weight_unit, grow_forest
+from cordwood.ensemble.tree_engine.importances import expand_tree, node_impurity
 from synthetic_data import make_counts, make_numbers
 
 N_CLASSES = 4

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cordwood.ensemble._tree_engine.forest import drop_leaf_stats
-from cordwood.ensemble._tree_engine.importances import expand_tree, importances, node_impurity
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
+from cordwood.ensemble.tree_engine.forest import drop_leaf_stats
+from cordwood.ensemble.tree_engine.importances import expand_tree, importances, node_impurity
 from synthetic_data import make_counts
 
 N_CLASSES, N_FEATURES, N_TREES = 3, 30, 5

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from cordwood._base.csr import csr_arrays
 from cordwood._kernels.intrinsics import read_only
-from cordwood.ensemble._tree_engine.lazy_trees import (
+from cordwood.ensemble.tree_engine.lazy_trees import (
     LazyTreeParams,
     allocate_lazy_workspace,
     label_rows,

@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cordwood.ensemble._tree_engine.lazy_splits import (
+from cordwood.ensemble.tree_engine.lazy_splits import (
     below_bound,
     sum_packed,
     unpack_weight,
     update_class_products,
 )
-from cordwood.ensemble._tree_engine.splits import purity
+from cordwood.ensemble.tree_engine.splits import purity
 
 NO_LOGS = np.empty(0)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from cordwood._base.csr import check_labelled_csr, csr_arrays
-from cordwood.ensemble._tree_engine.lazy_trees import (
+from cordwood.ensemble.tree_engine.lazy_trees import (
     LazyTreeParams,
     allocate_lazy_workspace,
     label_rows,

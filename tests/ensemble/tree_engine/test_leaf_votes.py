@@ -3,9 +3,9 @@ import pytest
 import scipy.sparse as sp
 
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.apply import apply
-from cordwood.ensemble._tree_engine.leaf_votes import predict_trees, sum_votes
 from cordwood.ensemble.forests import RandomForestClassifier
+from cordwood.ensemble.tree_engine.apply import apply
+from cordwood.ensemble.tree_engine.leaf_votes import predict_trees, sum_votes
 from synthetic_data import make_counts
 
 N_CLASSES, N_TREES = 4, 7

@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 
 from cordwood._base.csr import csc_arrays
-from cordwood.ensemble._tree_engine.binning import bin_matrix
-from cordwood.ensemble._tree_engine.grower import allocate_grow_workspace
+from cordwood.ensemble.tree_engine.binning import bin_matrix
+from cordwood.ensemble.tree_engine.grower import allocate_grow_workspace
 
 BITS = np.uint32(10)
 MASK = np.uint32(1023)

@@ -5,15 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cordwood._base.csr import csr_arrays
-from cordwood.ensemble._tree_engine.apply import allocate_row_block, apply, as_mask
-from cordwood.ensemble._tree_engine.bootstrap import pack_in_bag
-from cordwood.ensemble._tree_engine.row_blocks import (
+from cordwood.ensemble.forests import ExtraTreesClassifier
+from cordwood.ensemble.tree_engine.apply import allocate_row_block, apply, as_mask
+from cordwood.ensemble.tree_engine.bootstrap import pack_in_bag
+from cordwood.ensemble.tree_engine.row_blocks import (
     RowBlocks,
     _allocate,
     apply_blocks,
     to_row_blocks,
 )
-from cordwood.ensemble.forests import ExtraTreesClassifier
 from synthetic_data import make_counts, make_numbers
 
 

@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cordwood._base.csr import csc_arrays
-from cordwood.ensemble._tree_engine.binning import bin_matrix
+from cordwood.ensemble.tree_engine.binning import bin_matrix
 
 SAMPLE_BITS = np.uint32(8)
 SAMPLE_MASK = np.uint32(255)

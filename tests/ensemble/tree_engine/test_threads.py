@@ -1,6 +1,6 @@
 import pytest
 
-from cordwood.ensemble._tree_engine.threads import map_threads
+from cordwood.ensemble.tree_engine.threads import map_threads
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 3])

@@ -33,7 +33,7 @@ from cordwood._kernels.jit import (
     inlined,
 )
 from cordwood._kernels.random import uniform
-from cordwood.ensemble._tree_engine.splits import cannot_improve, split_score
+from cordwood.ensemble.tree_engine.splits import cannot_improve, split_score
 
 IntArray: TypeAlias = NDArray[np.int64]
 

@@ -21,7 +21,7 @@ from cordwood._kernels.jit import (
     kernel,
 )
 from cordwood._kernels.random import hypergeometric, randbelow
-from cordwood.ensemble._tree_engine.postings import (
+from cordwood.ensemble.tree_engine.postings import (
     UNREAD,
     build_postings,
     gather_dense,
@@ -31,7 +31,7 @@ from cordwood.ensemble._tree_engine.postings import (
     sort_by_bin,
     start_slot,
 )
-from cordwood.ensemble._tree_engine.splits import (
+from cordwood.ensemble.tree_engine.splits import (
     FEATURE,
     LOWER,
     SCORE,

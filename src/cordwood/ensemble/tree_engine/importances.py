@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cordwood._kernels.intrinsics import borrow
 from cordwood._kernels.jit import Float, Float64Array, Int, Record, helper, kernel
-from cordwood.ensemble._tree_engine.forest import Forest, number_features
+from cordwood.ensemble.tree_engine.forest import Forest, number_features
 
 # With more features than this, only those that trees split on are processed.
 _MAX_DENSE_FEATURES = 2**20

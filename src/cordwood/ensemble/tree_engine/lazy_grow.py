@@ -22,7 +22,7 @@ from cordwood._kernels.jit import (
     kernel,
 )
 from cordwood._kernels.random import hypergeometric, randbelow
-from cordwood.ensemble._tree_engine.lazy_splits import (
+from cordwood.ensemble.tree_engine.lazy_splits import (
     IntArray,
     LazyNode,
     below_bound,
@@ -36,14 +36,14 @@ from cordwood.ensemble._tree_engine.lazy_splits import (
     unpack_weight,
     update_class_products,
 )
-from cordwood.ensemble._tree_engine.local_index import (
+from cordwood.ensemble.tree_engine.local_index import (
     N_STRATA,
     build_local_index,
     load_query,
     number_neighbors,
     reset,
 )
-from cordwood.ensemble._tree_engine.splits import cannot_improve, purity
+from cordwood.ensemble.tree_engine.splits import cannot_improve, purity
 
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
 _ZERO_VALUE = np.float32(0.0)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from cordwood._kernels.intrinsics import CSRArrays, borrow, count_bits, lowest_bit, read_only
 from cordwood._kernels.jit import Float32Array, Float64Array, Int, Record, helper, inlined, kernel
-from cordwood.ensemble._tree_engine.forest import Forest
-from cordwood.ensemble._tree_engine.threads import map_threads
+from cordwood.ensemble.tree_engine.forest import Forest
+from cordwood.ensemble.tree_engine.threads import map_threads
 
 BLOCK = 64
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cordwood._kernels.intrinsics import CSRArrays, borrow, read_only
 from cordwood._kernels.jit import Int, Record, kernel
-from cordwood.ensemble._tree_engine.apply import (
+from cordwood.ensemble.tree_engine.apply import (
     BLOCK,
     RowBlock,
     allocate_row_block,
@@ -20,8 +20,8 @@ from cordwood.ensemble._tree_engine.apply import (
     clear_block,
     load_block,
 )
-from cordwood.ensemble._tree_engine.forest import Forest
-from cordwood.ensemble._tree_engine.threads import map_threads
+from cordwood.ensemble.tree_engine.forest import Forest
+from cordwood.ensemble.tree_engine.threads import map_threads
 
 # Samples per task of a thread, a multiple of BLOCK: few trees take little time per sample.
 _CHUNK = 32 * BLOCK

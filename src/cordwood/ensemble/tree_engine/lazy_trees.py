@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood._kernels.intrinsics import CSRArrays, read_only
-from cordwood.ensemble._tree_engine.lazy_grow import fingerprint_rows, vote_queries
-from cordwood.ensemble._tree_engine.local_index import N_STRATA
+from cordwood.ensemble.tree_engine.lazy_grow import fingerprint_rows, vote_queries
+from cordwood.ensemble.tree_engine.local_index import N_STRATA
 
 
 class LabelledCSR(NamedTuple):

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from cordwood._kernels.intrinsics import borrow, read_only
 from cordwood._kernels.jit import Float64Array, Int, Record, kernel
-from cordwood.ensemble._tree_engine.apply import add_class_frequencies
-from cordwood.ensemble._tree_engine.forest import Forest
+from cordwood.ensemble.tree_engine.apply import add_class_frequencies
+from cordwood.ensemble.tree_engine.forest import Forest
 
 
 def predict_trees(forest: Forest, leaves: NDArray[np.int32], n_classes: int) -> NDArray[np.int32]:

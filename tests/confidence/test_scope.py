@@ -4,10 +4,11 @@ from scipy.stats import entropy
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import cosine_distances
 
-from cordwood import api, persist, recipes
-from cordwood.confidence import fit_scope, out_of_scope_score, scope_p_values
-from cordwood.confidence import out_of_scope as module
-from cordwood.datasets.corpus import FeatureMatrix
+import cordwood
+from cordwood import TextClassifier, recipes
+from cordwood._view import view_model
+from cordwood.confidence import scope as module
+from cordwood.confidence.scope import fit_scope
 from cordwood.exceptions import DataError
 from cordwood.text.vectorizer import TextVectorizer
 from synthetic_data import make_counts
@@ -32,22 +33,30 @@ def write_texts(n_texts, seed, topics=TOPICS):
 
 @pytest.fixture(scope="module")
 def model():
-    return api.train(*write_texts(240, 0), recipe="quick", encoder=None)
+    return TextClassifier().fit(*write_texts(240, 0))
+
+
+def out_of_scope_score(model, X):
+    return module.out_of_scope_score(model.scope_, model.view, X, model.predict_proba(X))
+
+
+def scope_p_values(model, X):
+    return module.scope_p_values(model.scope_, model.view, X, model.predict_proba(X))
 
 
 def test_signals_match_their_definitions(model):
     texts, _ = write_texts(30, 1)
     texts += ["violin concert tonight", "soup violin", "", "moon " * 3]
-    knn = model["classifier"].named_estimators_["knn"]
+    knn = model.estimator_["classifier"].named_estimators_["knn"]
     vectorizer = knn[0]
     training = vectorizer.transform(write_texts(240, 0)[0])
-    neighbors = module._find_neighbors(model)
+    neighbors = module._find_neighbors(model.view)
     found = module._nearest_distance(*neighbors, texts, rank=1)
     expected = cosine_distances(vectorizer.transform(texts), training).min(axis=1)
     has_neighbor = expected < 1
     np.testing.assert_allclose(found[has_neighbor], expected[has_neighbor], atol=1e-5)
     assert (found[~has_neighbor] > 1e30).all()
-    unknown = module._unknown_share(module._find_vectorizer(model), texts)
+    unknown = module._unknown_share(module._find_vectorizer(model.view), texts)
     assert unknown[-4:] == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
@@ -57,7 +66,7 @@ def test_reference_leaves_each_training_sample_out():
     texts = [f"w{i} {'moon' if i % 2 else 'soup'}" for i in range(40)]
     labels = np.array(["space" if i % 2 else "food" for i in range(40)])
     model = recipes.make("knn", preset="social", stop_words=False, min_df=1).fit(texts, labels)
-    reference = fit_scope(model, texts, model.predict_proba(texts))
+    reference = fit_scope(view_model(model), texts, model.predict_proba(texts))
     assert reference.signals == ("entropy", "distance", "unknown_terms")
     np.testing.assert_allclose(reference.values[2], 0.5)
     vectors = model[0].transform(texts)
@@ -72,8 +81,8 @@ def test_score_is_the_weighted_sum_of_log_p_values(model):
     reference = model.scope_
     signals = {
         "entropy": entropy(proba, axis=1),
-        "distance": module._nearest_distance(*module._find_neighbors(model), texts, rank=1),
-        "unknown_terms": module._unknown_share(module._find_vectorizer(model), texts),
+        "distance": module._nearest_distance(*module._find_neighbors(model.view), texts, rank=1),
+        "unknown_terms": module._unknown_share(module._find_vectorizer(model.view), texts),
     }
     expected = np.zeros(20)
     for signal, values in zip(reference.signals, reference.values, strict=True):
@@ -107,7 +116,8 @@ def test_scores_do_not_depend_on_the_batch(model):
 
 def test_scores_survive_a_model_file(model, tmp_path):
     texts, _ = write_texts(30, 7)
-    loaded = persist.load(persist.save(model, tmp_path / "model", precision="full"))
+    model.save(tmp_path / "model", precision="full")
+    loaded = cordwood.load(tmp_path / "model")
     assert loaded.scope_.signals == model.scope_.signals
     np.testing.assert_array_equal(
         out_of_scope_score(loaded, texts), out_of_scope_score(model, texts)
@@ -116,16 +126,16 @@ def test_scores_survive_a_model_file(model, tmp_path):
 
 def test_numeric_samples_have_no_unknown_terms():
     X, y = make_counts(200, 30, 3, seed=0)
-    model = api.train(FeatureMatrix(X=X, ids=tuple(map(str, range(200))), labels=tuple(y.tolist())))
+    model = TextClassifier().fit(X, y)
     assert model.scope_.signals == ("entropy", "distance")
     assert len(scope_p_values(model, X[:7])) == 7
 
 
 def test_models_without_neighbors_use_the_other_signals():
     texts, labels = write_texts(120, 8)
-    model = api.train(texts, labels, recipe="nbsvm", oof=True)
+    model = TextClassifier("nbsvm", oof=True).fit(texts, labels)
     assert model.scope_.signals == ("entropy", "unknown_terms")
-    vectorizer = module._find_vectorizer(model)
+    vectorizer = module._find_vectorizer(model.view)
     assert isinstance(vectorizer, TextVectorizer) and vectorizer.resolved_params_.analyzer == "word"
     p_values = scope_p_values(model, ["violin concert opera", texts[0]])
     assert p_values[0] < p_values[1]
@@ -134,22 +144,46 @@ def test_models_without_neighbors_use_the_other_signals():
 def test_large_training_sets_are_sampled(model, monkeypatch):
     monkeypatch.setattr(module, "_MAX_SAMPLES", 50)
     texts, _ = write_texts(240, 0)
-    reference = module.fit_scope(model, texts, model.oof_.proba)
+    reference = fit_scope(model.view, texts, model.oof_.proba)
     assert reference.values.shape == (3, 50)
-    again = module.fit_scope(model, texts, model.oof_.proba)
+    again = fit_scope(model.view, texts, model.oof_.proba)
     np.testing.assert_array_equal(reference.scores, again.scores)
 
 
 def test_model_without_reference_raises():
     texts, labels = write_texts(60, 9)
-    model = api.train(texts, labels, recipe="svm")
-    with pytest.raises(DataError, match="no reference for out-of-scope samples"):
-        out_of_scope_score(model, texts)
+    model = TextClassifier("svm").fit(texts, labels)
+    assert model.scope_ is None
+    with pytest.raises(DataError, match="unknown requires out-of-fold predictions"):
+        model.classify(texts, unknown=0.05)
 
 
 def test_reference_of_another_model_raises(model):
     texts, labels = write_texts(60, 10)
-    other = recipes.make("nb").fit(texts, labels)
+    other = TextClassifier("nb").fit(texts, labels)
     other.scope_ = model.scope_
     with pytest.raises(DataError, match="made for another model"):
-        out_of_scope_score(other, texts)
+        other.classify(texts, unknown=0.05)
+
+
+def test_rows_of_a_table_have_no_unknown_terms():
+    texts, labels = write_texts(120, 11)
+    table = {"text": texts, "size": [len(text) for text in texts]}
+    columns = {"text": ["text"], "numeric": ["size"]}
+    model = TextClassifier(columns=columns).fit(table, labels)
+    assert model.scope_.signals == ("entropy", "distance")
+    found = model.classify({"text": texts[:9], "size": table["size"][:9]}, unknown=0.02)
+    assert found.is_in_scope.shape == (9,)
+
+
+def test_entropy_of_several_labels_is_that_of_each_label():
+    texts, labels = write_texts(150, 12)
+    model = TextClassifier("svm").fit(texts, [[label] for label in labels])
+    proba = model.oof_.proba
+    expected = sum(entropy(np.stack([proba[:, i], 1 - proba[:, i]]), axis=0) for i in range(3))
+    position = model.scope_.signals.index("entropy")
+    np.testing.assert_allclose(model.scope_.values[position], np.sort(expected), rtol=1e-5)
+    inside, outside = "soup bread oven salt", "violin opera choir piano"
+    found = model.classify([inside, outside], unknown=0.05)
+    assert found.is_in_scope.tolist() == [True, False]
+    assert found.decided_labels()[1] == "__unknown__"

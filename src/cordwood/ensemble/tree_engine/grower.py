@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.ensemble._tree_engine.binning import BinnedMatrix
-from cordwood.ensemble._tree_engine.forest import NARROW_DTYPES, WIDE_DTYPES, Forest, join
-from cordwood.ensemble._tree_engine.grow import grow_tree
-from cordwood.ensemble._tree_engine.threads import map_threads
+from cordwood.ensemble.tree_engine.binning import BinnedMatrix
+from cordwood.ensemble.tree_engine.forest import NARROW_DTYPES, WIDE_DTYPES, Forest, join
+from cordwood.ensemble.tree_engine.grow import grow_tree
+from cordwood.ensemble.tree_engine.threads import map_threads
 
 # The highest level of the kernel's eight-bit upper bounds on weights.
 _MAX_LEVEL = 255
