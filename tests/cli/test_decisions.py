@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from cordwood import api, persist
+from cordwood import TextClassifier, load
 from cordwood.cli.main import main
 from synthetic_data import make_counts
 
@@ -15,8 +15,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("decisions")
     X, y = make_counts(700, 60, 3, seed=0, noise=0.1, spread=0.8)
     texts = [" ".join(f"w{j}" for j in np.flatnonzero(row)) for row in X]
-    model = api.train(texts[:600], np.array(["a", "b", "c"])[y[:600]], recipe="nb", oof=True)
-    persist.save(model, folder / "model.cordwood")
+    model = TextClassifier("nb", oof=True).fit(texts[:600], np.array(["a", "b", "c"])[y[:600]])
+    model.save(folder / "model.cordwood")
     with open(folder / "new.csv", "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "text"])
@@ -98,14 +98,14 @@ def test_invalid_options_are_usage_errors(predict, options, message):
 
 def test_model_without_out_of_fold_predictions(predict, folder):
     path = folder / "model.cordwood"
-    model = persist.load(path)
+    model = load(path)
     stored = path.read_bytes()
-    del model.oof_, model.scope_
+    model.oof_ = model.scope_ = model.evaluation_ = None
     try:
-        persist.save(model, path)
+        model.save(path)
         assert (
             "--coverage requires out-of-fold predictions" in predict("--coverage", 0.9, code=1).err
         )
-        assert "no reference for out-of-scope samples" in predict("--unknown", 0.1, code=1).err
+        assert "--unknown requires out-of-fold predictions" in predict("--unknown", 0.1, code=1).err
     finally:
         path.write_bytes(stored)

@@ -77,7 +77,7 @@ def test_help_lists_the_commands(tmp_path):
 
 def test_evaluate(folder):
     printed = call(folder, "evaluate", "model.cordwood", "rows.csv").stdout
-    assert "micro F1  1.000 (20 of 20 correct)" in printed
+    assert "20 of 20 correct" in printed
     assert "\x1b" not in printed
     record = json.loads(call(folder, "evaluate", "model.cordwood", "rows.csv", "--json").stdout)
     assert record["confusion"] == [[10, 0], [0, 10]]
@@ -260,5 +260,5 @@ def test_train_does_not_import_compare(folder):
 def test_demo_with_the_installed_libraries(tmp_path):
     record = json.loads(call(tmp_path, "demo", "--json").stdout)
     assert record["n_samples"] > 200
-    assert record["macro_f1"] > 0.4
+    assert record["macro_f1"]["value"] > 0.4
     assert list(tmp_path.iterdir()) == []

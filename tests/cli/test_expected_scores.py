@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cordwood import persist
+from cordwood import load
 from cordwood.cli.main import main
 
 
@@ -57,7 +57,7 @@ def test_train_prints_scores_as_json(run):
     assert record["n_samples"] == 120
     assert set(record["baselines"]) == {"TF-IDF + linear SVM", "majority class"}
     assert record["accuracy"]["low"] < record["accuracy"]["value"] < record["accuracy"]["high"]
-    model = persist.load("rows.cordwood")
+    model = load("rows.cordwood")
     assert len(model.oof_) == 120
     assert model.evaluation_.to_dict() == record
 
@@ -66,12 +66,12 @@ def test_scores_and_baseline_can_be_switched_off(run):
     out = run("train", "rows.csv", "--recipe", "nb", "--no-baseline").out
     assert "this model\n" in out
     assert "linear SVM" not in out
-    assert not persist.load("rows.cordwood").evaluation_.baselines
+    assert not load("rows.cordwood").evaluation_.baselines
     out = run("train", "rows.csv", "--recipe", "nb", "--no-scores").out
     assert "Expected on new samples" not in out
-    model = persist.load("rows.cordwood")
-    assert not hasattr(model, "oof_")
-    assert not hasattr(model, "evaluation_")
+    model = load("rows.cordwood")
+    assert model.oof_ is None
+    assert model.evaluation_ is None
 
 
 def test_one_sample_per_class_is_trained_without_scores(run):
@@ -102,8 +102,33 @@ def test_curve_errors_are_one_sentence(run):
     assert "unknown recipe 'nbb'; did you mean 'nb'?" in err
     pd.read_csv("rows.csv")[:20].to_csv("few.csv", index=False)
     err = run("curve", "few.csv", "--recipe", "nb", code=1).err
-    assert "learning curve of recipe 'nb': A learning curve needs at least 3 sizes" in err
+    assert "learning curve: A learning curve needs at least 3 sizes" in err
     several = '{"text": "a", "labels": ["x", "y"]}\n{"text": "b", "labels": ["x"]}\n'
     Path("labels.jsonl").write_text(several * 10, encoding="utf-8")
     err = run("curve", "labels.jsonl", "--label", "labels", "--recipe", "nb", code=1).err
     assert err.endswith("a learning curve requires one label per sample\n")
+
+
+def get_scores(out):
+    [line] = [line for line in out.splitlines() if line.startswith("scores ")]
+    return line
+
+
+@pytest.mark.parametrize("options", [("--encoder", "none"), ("--recipe", "et", "--seed", "3")])
+def test_all_commands_state_the_scores_of_the_same_model(run, options):
+    expected = get_scores(run("train", "rows.csv", *options).out)
+    assert expected.startswith("scores    accuracy 0.")
+    assert get_scores(run("audit", "rows.csv", *options).out) == expected
+    assert get_scores(run("report", "rows.cordwood", "rows.csv").out) == expected
+    assert get_scores(run("report", "rows.cordwood").out) == expected
+    out = run("curve", "rows.csv", "--repeats", 1, *options).out
+    assert get_scores(out) == expected
+    assert "the curve trains on 80% of the samples and forecasts to all" in out
+
+
+def test_members_of_no_weight_are_not_shown(run):
+    record = json.loads(run("train", "rows.csv", "--encoder", "none", "--json").out)
+    out = run("train", "rows.csv", "--encoder", "none").out
+    [line] = [line for line in out.splitlines() if line.startswith("members ")]
+    for name, weight in record["members"].items():
+        assert (f" {name} (weight {weight:.2f})" in line) is (abs(weight) >= 0.005)

@@ -14,7 +14,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from cordwood import api, persist
+from cordwood import TextClassifier, load, persist
 from cordwood.cli.main import main
 from cordwood.datasets import Corpus, read_dataset
 
@@ -186,12 +186,12 @@ def test_groups_are_not_divided(command):
     out = train(command, "rows.csv", "--group", "author", recipe="quick").out
     assert "6 groups, not divided between training and validation" in out
     corpus = read_dataset("rows.csv", text="body", label="topic", group="author")
-    expected = api.train(corpus, groups=corpus.groups)
-    found = persist.load("model.cordwood").predict_proba(corpus.texts)
+    expected = TextClassifier().fit(corpus, groups=corpus.groups)
+    found = load("model.cordwood").predict_proba(corpus.texts)
     assert found == pytest.approx(expected.predict_proba(corpus.texts), abs=1e-3)
     # Out-of-fold predictions of any recipe are grouped; without them, groups have no effect.
     train(command, "rows.csv", "--group", "author", recipe="rf")
-    assert persist.load("model.cordwood").oof_.proba.shape == (24, 2)
+    assert load("model.cordwood").oof_.proba.shape == (24, 2)
     options = ("--group", "author", "--no-scores")
     err = train(command, "rows.csv", *options, recipe="svm", code=1).err
     assert "recipe 'svm' does not cross-validate, so that groups have no effect" in err
@@ -200,11 +200,14 @@ def test_groups_are_not_divided(command):
 def test_weights_are_used_to_fit_and_to_score(command):
     train(command, "rows.csv", "--weight", "w")
     corpus = read_dataset("rows.csv", text="body", label="topic", weight="w")
-    expected = api.train(corpus, sample_weight=corpus.weights, recipe="svm")
-    found = persist.load("model.cordwood").predict_proba(corpus.texts)
+    expected = TextClassifier("svm").fit(corpus, sample_weight=corpus.weights)
+    found = load("model.cordwood").predict_proba(corpus.texts)
     assert found == pytest.approx(expected.predict_proba(corpus.texts), abs=1e-3)
-    err = train(command, "rows.csv", "--weight", "w", recipe="stack_forests", code=1).err
-    assert "its members lazy_rf, lazy_et cannot; choose others with members=['boosted_rf'," in err
+    # Members of a stack that cannot use weights are left out.
+    train(command, "rows.csv", "--weight", "w", recipe="stack_forests")
+    names = {member.name for member in load("model.cordwood").members_}
+    assert names == {"boosted_rf", "boosted_et"}
+    train(command, "rows.csv", "--weight", "w")
     assert "recipe 'lazy_rf' cannot use sample weights" in (
         train(command, "rows.csv", "--weight", "w", recipe="lazy_rf", code=1).err
     )
@@ -217,7 +220,7 @@ def test_weights_are_used_to_fit_and_to_score(command):
     record = json.loads(
         command("evaluate", "model.cordwood", "new.csv", "--weight", "w", "--json").out
     )
-    assert record["micro_f1"] == 0.75
+    assert record["accuracy"]["value"] == 0.75
     assert record["confusion"] == [[1, 1], [0, 0]]
 
 
@@ -230,7 +233,7 @@ def test_training_on_the_past(command):
     assert "training data" not in out
     out = command("evaluate", "model.cordwood", "rows.csv").out
     assert "16 of 24 samples were in the training data; the scores are optimistic" in out
-    assert re.search(r"\nothers    micro F1 \S+, macro F1 \S+ without them, on 8 samples\n", out)
+    assert re.search(r"\nothers    accuracy .*, macro F1 .* without them, on 8 samples\n", out)
     for given, message in [
         (("--before", "2024-01-09"), "--before requires --time COLUMN"),
         (("--time", "day", "--before", "7"), "--before must be an ISO 8601 date"),
@@ -249,8 +252,8 @@ def test_evaluate_reports_samples_of_the_training_data(command):
     assert (record["n_in_training_data"], record["is_training_data"]) == (10, False)
     assert record["without_training_data"]["n_samples"] == 14
     corpus = read_dataset("mixed.csv", text="body", label="topic")
-    rest = api.evaluate(persist.load("model.cordwood"), corpus.select(range(10, 24)))
-    assert record["without_training_data"]["micro_f1"] == rest.micro_f1
+    rest = load("model.cordwood").evaluate(corpus.select(range(10, 24)))
+    assert record["without_training_data"]["accuracy"] == rest.accuracy.to_dict()
     err = command("evaluate", "model.cordwood", "mixed.csv", "--strict", code=1).err
     assert "10 of 24 samples were in the training data; use other samples" in err
     pd.DataFrame(mixed[10:]).to_csv("new.csv", index=False)
@@ -304,14 +307,14 @@ def test_the_installed_command_reads_excel(here):
     assert frame["w"].tolist() == [row["w"] for row in ROWS]
 
 
-def test_api_uses_the_weights_of_a_corpus():
+def test_the_weights_of_a_corpus_are_used():
     texts = ["good", "so good", "bad", "so bad", "good"]
     corpus = Corpus(texts=texts, ids=list("12345"), labels=list("++--+"), weights=[1, 2, 1, 3, 0.5])
-    model = api.train(corpus, recipe="svm")
-    expected = api.train(texts, list("++--+"), recipe="svm", sample_weight=corpus.weights)
-    plain = api.train(texts, list("++--+"), recipe="svm")
+    model = TextClassifier("svm").fit(corpus)
+    expected = TextClassifier("svm").fit(texts, list("++--+"), sample_weight=corpus.weights)
+    plain = TextClassifier("svm").fit(texts, list("++--+"))
     proba = model.predict_proba(texts)
     assert (proba == expected.predict_proba(texts)).all()
     assert (proba != plain.predict_proba(texts)).any()
     wrong = Corpus(texts=["good", "bad"], ids=list("12"), labels=list("--"), weights=[1, 4])
-    assert api.evaluate(model, wrong).micro_f1 == 0.8
+    assert model.evaluate(wrong).accuracy == 0.8

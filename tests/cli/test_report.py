@@ -4,7 +4,7 @@ import json
 import pytest
 
 import report_data as data
-from cordwood import api, persist
+from cordwood import TextClassifier, persist
 from cordwood.cli.main import main
 
 
@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
         writer.writerow(["id", "text", "label"])
         writer.writerows(row for row in rows if row[1])
     corpus = corpus.select([i for i, text in enumerate(corpus.texts) if text])
-    model = api.train(corpus, recipe="quick", encoder=None)
+    model = TextClassifier(encoder=None).fit(corpus)
     record = persist.TrainingRecord(fingerprint=corpus.fingerprint(), recipe="quick")
     persist.save(model, folder / "things.cordwood", provenance=record)
     return folder

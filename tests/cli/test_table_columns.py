@@ -59,7 +59,7 @@ def test_a_model_reads_the_columns_of_its_card(model, command):
     rows = command("predict", model, "new.csv", "--no-keep-columns").out.splitlines()
     assert len(rows) == len(FRAME) + 1
     found = json.loads(command("evaluate", model, "rows.csv", "--json").out)
-    assert found["micro_f1"] == 1 and found["is_training_data"]
+    assert found["accuracy"]["value"] == 1 and found["is_training_data"]
     assert found["n_in_training_data"] == len(FRAME)
 
 

@@ -3,12 +3,16 @@
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
+from cordwood import Corpus, Decision, TextClassifier
 from cordwood.metrics import estimate_learning_curve
 from cordwood.metrics._power_law import EXPONENTS, PRIOR_SD, fit_power_laws
 from cordwood.metrics.learning_curve import _order_nested
@@ -167,3 +171,40 @@ def test_invalid_arguments_raise():
         estimate_learning_curve(GaussianNB(), X, y, scoring="f1")
     with pytest.raises(ValueError, match="n_repeats must be from 1 to 5; got 6"):
         estimate_learning_curve(GaussianNB(), X, y, n_repeats=6)
+
+
+TABLE = {
+    "text": [f"{'good' if i % 2 else 'bad'} {'film' if i % 3 else 'book'} {i}" for i in range(60)],
+    "price": [i % 2 + i % 5 for i in range(60)],
+}
+LABELS = np.array(["-", "+"] * 30)
+
+
+def make_table_corpus(table):
+    return Corpus(texts=table["text"], ids=[*map(str, range(60))], columns=table)
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pa.table, make_table_corpus])
+def test_every_kind_of_table_has_the_same_curve(convert):
+    columns = {"text": ["text"], "numeric": ["price"]}
+    model = TextClassifier("nb", columns=columns)
+    expected = estimate_learning_curve(model, TABLE, LABELS, n_repeats=1)
+    found = estimate_learning_curve(model, convert(TABLE), LABELS, n_repeats=1)
+    assert found.scores.tolist() == expected.scores.tolist()
+
+
+def test_records_of_a_text_classifier_do_not_change_its_curve(monkeypatch):
+    plain = TextClassifier("et", oof=False, recipe_params={"n_estimators": 5})
+    full = TextClassifier(
+        "et", oof=True, decision=Decision("f1"), recipe_params={"n_estimators": 5}
+    )
+    expected = estimate_learning_curve(plain, TABLE["text"], LABELS, n_repeats=1)
+    monkeypatch.setattr("cordwood.classifier.text_classifier.fit_with_oof", None)
+    found = estimate_learning_curve(full, TABLE["text"], LABELS, n_repeats=1)
+    assert found.scores.tolist() == expected.scores.tolist()
+
+
+def test_groups_that_the_recipe_does_not_use_divide_the_samples():
+    groups = np.repeat(np.arange(30), 2)
+    model = TextClassifier("svm", oof=True)
+    assert estimate_learning_curve(model, TABLE["text"], LABELS, groups=groups, n_repeats=1)

@@ -89,7 +89,7 @@ class Decision:
             raise CordwoodError("threshold and optimize are alternatives; omit one of them")
         for name in ("precision", "threshold"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and 0 < value < 1):
+            if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
                 raise CordwoodError(f"{name} must be between 0 and 1; got {value!r}")
         least = self.min_labels
         if least is not None and not (isinstance(least, Integral) and least >= 0):
@@ -192,6 +192,35 @@ def check_decision(decision: Any) -> Decision | None:
     )
 
 
+def check_classes(decision: Decision | None, classes: NDArray[Any], *, is_multilabel: bool) -> None:
+    """Raise, before anything is fitted, if a decision does not apply to the classes."""
+    if decision is None:
+        return
+    objective = "threshold" if decision.optimize is None else f"optimize={decision.optimize!r}"
+    if is_multilabel:
+        if decision.optimize in ("precision", "cost") or decision.pos_label is not None:
+            name = objective if decision.pos_label is None else "pos_label"
+            raise CordwoodError(f"{name} requires one label per sample; omit it")
+        return
+    if decision.min_labels is not None:
+        raise CordwoodError("min_labels requires several labels per sample; omit it")
+    is_threshold = decision.optimize in ("f1", "precision") or decision.threshold is not None
+    if is_threshold and len(classes) > 2:
+        raise CordwoodError(
+            f"{objective} requires two classes; got {len(classes)}, so use 'macro_f1' or 'cost'"
+        )
+    if decision.pos_label is not None:
+        if not is_threshold and decision.optimize is None:
+            raise CordwoodError("pos_label requires optimize or threshold; omit it")
+        if is_threshold and decision.pos_label not in classes.tolist():
+            known = ", ".join(map(repr, classes.tolist()))
+            raise CordwoodError(
+                f"pos_label {decision.pos_label!r} is not a class; classes: {known}"
+            )
+    if decision.optimize == "cost":
+        _check_costs(decision, len(classes))
+
+
 def tune_decision(
     decision: Decision | None, oof: OOFPredictions, sample_weight: Floats | None
 ) -> TunedDecision:
@@ -200,11 +229,7 @@ def tune_decision(
     weights = np.ones(len(oof)) if sample_weight is None else sample_weight
     if oof.is_multilabel:
         return _tune_labels(decision, oof, weights)
-    if decision.min_labels is not None:
-        raise CordwoodError("min_labels requires several labels per sample; omit it")
     if decision.optimize is None and decision.threshold is None:
-        if decision.pos_label is not None:
-            raise CordwoodError("pos_label requires optimize or threshold; omit it")
         return TunedDecision()
     if decision.optimize == "cost":
         costs = _check_costs(decision, len(oof.classes))
@@ -220,19 +245,11 @@ def tune_decision(
 def _tune_threshold(decision: Decision, oof: OOFPredictions, weights: Floats) -> TunedDecision:
     """Choose the threshold of the positive class of two."""
     classes = oof.classes.tolist()
-    if len(classes) > 2:
-        what = "threshold" if decision.optimize is None else f"optimize={decision.optimize!r}"
-        raise CordwoodError(
-            f"{what} requires two classes; got {len(classes)}, so use 'macro_f1' or 'cost'"
-        )
     if decision.pos_label is None:
         counts = np.bincount(oof.y, minlength=2)
         positive = int(len(counts) - 1 - counts[::-1].argmin())  # of equal classes, the second
-    elif decision.pos_label in classes:
-        positive = classes.index(decision.pos_label)
     else:
-        known = ", ".join(map(repr, classes))
-        raise CordwoodError(f"pos_label {decision.pos_label!r} is not a class; classes: {known}")
+        positive = classes.index(decision.pos_label)
     proba, is_positive = oof.proba[:, positive], oof.y == positive
     score: float | None = None
     if decision.threshold is not None:
@@ -258,9 +275,6 @@ def _tune_threshold(decision: Decision, oof: OOFPredictions, weights: Floats) ->
 
 def _tune_labels(decision: Decision, oof: OOFPredictions, weights: Floats) -> TunedDecision:
     """Choose the thresholds of several labels per sample."""
-    if decision.optimize in ("precision", "cost") or decision.pos_label is not None:
-        name = "pos_label" if decision.pos_label is not None else f"optimize={decision.optimize!r}"
-        raise CordwoodError(f"{name} requires one label per sample; omit it")
     Y = np.asarray(oof.y, bool)
     n_labels = Y.shape[1]
     if decision.threshold is None:

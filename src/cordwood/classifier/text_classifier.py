@@ -17,7 +17,13 @@ from cordwood import persist
 from cordwood._view import MemberRecord, ModelView, view_model
 from cordwood.audit.dataset_audit import DatasetAudit
 from cordwood.classifier.builder import BuiltModel, Settings, build_model
-from cordwood.classifier.decision import Decision, TunedDecision, check_decision, tune_decision
+from cordwood.classifier.decision import (
+    Decision,
+    TunedDecision,
+    check_classes,
+    check_decision,
+    tune_decision,
+)
 from cordwood.classifier.samples import (
     TrainingSamples,
     count_samples,
@@ -227,6 +233,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         else:
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
+        check_classes(decision, samples.classes, is_multilabel=samples.is_multilabel)
         built = build_model(self._settings(), samples, sample_weight)
         self.classes_, self.columns_ = samples.classes, samples.roles
         self.input_kind_, self.target_kind_ = samples.input_kind, samples.target_kind

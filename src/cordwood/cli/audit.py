@@ -6,15 +6,18 @@ from typing import Any
 
 import typer
 
-from cordwood import api, recipes
+from cordwood import recipes
 from cordwood._base.wording import count, shorten_line
 from cordwood.audit import DatasetAudit, Suspect, audit_dataset
 from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
 from cordwood.audit.suspects import DEFINITIONS
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Audit
 from cordwood.cli.console import Console
 from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_copy
+from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
+from cordwood.cli.models import make_model
 from cordwood.cli.options import check_jobs
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.cli.report import check_report_target, show_written
@@ -25,6 +28,7 @@ from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.datasets.rows import RowStream
 from cordwood.exceptions import DataError
 from cordwood.reports import dataset_report
+from cordwood.text.languages import check_language
 
 NO_RECIPE = "none"
 
@@ -50,9 +54,10 @@ def audit(args: Audit) -> None:
     """Print a summary of an audit, and write its suspects and a corrected copy of the data."""
     console = Console(as_json=args.json, quiet=args.quiet)
     check_jobs(args.jobs)
-    recipe = None if args.recipe == NO_RECIPE else args.recipe
-    if recipe is not None:
-        recipes.find(recipe)
+    if args.recipe != NO_RECIPE:
+        recipes.find(args.recipe)
+    if args.language is not None:
+        check_language(args.language)
     source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
     _check_outputs(args, source)
     samples = source.read(console, two_classes=True)
@@ -61,18 +66,7 @@ def audit(args: Audit) -> None:
         raise DataError(f"--fix cannot copy invalid rows; correct them first: {samples.skipped[0]}")
     test = None if args.test is None else _read_test(args, args.test, console)
     start = time.perf_counter()
-    model = None
-    # An audit rejects several labels per sample.
-    if recipe is not None and not samples.multilabel:
-        with console.progress("training"):
-            model = api.train(
-                samples,
-                groups=samples.groups if args.read.group else None,
-                recipe=recipe,
-                oof=True,
-                random_state=args.seed,
-                n_jobs=args.jobs,
-            )
+    model = _fit(console, args, samples)
     with console.bars() as bars:
         found = audit_dataset(
             samples,
@@ -82,7 +76,7 @@ def audit(args: Audit) -> None:
             progress=None if bars is None else bars.update,
         )
     seconds = time.perf_counter() - start
-    _show(console, found, args.recipe, seconds)
+    _show(console, found, model)
     if args.output is not None:
         _write_suspects(args, found)
         console.field("wrote", f"{args.output}: {count(len(found.suspects), 'suspect')}")
@@ -100,12 +94,13 @@ def audit(args: Audit) -> None:
         dataset_report(samples, name=name, test=test, audit=found).save(args.report)
         show_written(console, args.report)
     _show_next(console, args, found)
+    console.field("time", f"{seconds:.1f} s")
     console.print_json(
         {
             "data": args.data,
             "test": args.test,
             "subset": args.subset,
-            "recipe": recipe,
+            "recipe": None if model is None else args.recipe,
             "n_skipped": len(samples.skipped),
             "seconds": round(seconds, 3),
             "output": None if args.output is None else str(args.output),
@@ -156,16 +151,22 @@ def _format(args: Audit) -> str:
     return detect_format(args.data, args.read.format)
 
 
-def _show(console: Console, found: DatasetAudit, recipe: str, seconds: float) -> None:
+def _fit(console: Console, args: Audit, samples: Corpus | FeatureMatrix) -> TextClassifier | None:
+    """Fit the model of `cordwood train`, with out-of-fold predictions; None without a recipe."""
+    # An audit rejects several labels per sample.
+    if args.recipe == NO_RECIPE or samples.multilabel:
+        return None
+    model = make_model(console, args, samples, oof=True)
+    with console.progress("training"):
+        return model.fit(samples, groups=samples.groups if args.read.group else None)
+
+
+def _show(console: Console, found: DatasetAudit, model: TextClassifier | None) -> None:
     for finding in found.findings:
         console.field("warning", finding.message)
-    if found.accuracy is not None:
-        console.field(
-            "labels",
-            f"{found.accuracy:.1%} are as recipe {recipe} predicts them out of fold; in "
-            f"{seconds:.1f} s",
-        )
-        if found.accuracy < _MIN_ACCURACY and "label error" in found.counts:
+    if model is not None and model.evaluation_ is not None:
+        show_summary(console, model.evaluation_)
+        if model.evaluation_.accuracy < _MIN_ACCURACY and "label error" in found.counts:
             console.field(
                 "warning",
                 "the recipe is often wrong on these data, and so may be the label errors below",

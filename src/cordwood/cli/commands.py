@@ -280,9 +280,9 @@ class Predict(options.DataCommand):
 class Evaluate(options.DataCommand):
     """Evaluate a model on labelled samples.
 
-    Prints micro F1 (with one label per sample, the accuracy), macro F1, precision, recall and F1
-    of each class, and the confusion matrix. Samples that were in the training data are counted, and
-    the scores without them are printed as well.
+    Prints accuracy, macro F1, log loss and calibration error with intervals, precision, recall and
+    F1 of each class, and the confusion matrix. Samples that were in the training data are counted,
+    and the scores without them are printed as well.
 
     Example: cordwood evaluate reviews.cordwood held-out.csv
     """
@@ -450,6 +450,9 @@ class Audit(options.DataCommand):
             "train`; none looks for neither label errors nor confused classes.",
         ),
     ] = DEFAULT_RECIPE
+    language: options.Language = None
+    set: options.Set = None
+    encoder: options.Encoder = "auto"
     output: Annotated[
         Path | None,
         option(
@@ -588,7 +591,7 @@ class Curve(options.DataCommand):
     """Estimate what more labelled samples would bring.
 
     Trains a classifier on shares of the samples, tests it on others, and extrapolates the scores
-    to twice as many samples, with an interval. Takes about as long as five trainings.
+    to twice as many samples, with an interval. Takes about as long as six trainings.
 
     Example: cordwood curve reviews.csv --text body --label topic
     """
@@ -618,6 +621,7 @@ class Curve(options.DataCommand):
     ] = 3
     language: options.Language = None
     set: options.Set = None
+    encoder: options.Encoder = "auto"
     seed: options.Seed = 0
     jobs: options.Jobs = -1
     subset: options.Subset = None

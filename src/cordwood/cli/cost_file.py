@@ -13,26 +13,8 @@ from cordwood.exceptions import DataError
 def read_cost_matrix(path: str | os.PathLike[str], classes: Iterable[str]) -> NDArray[np.float64]:
     """Read a cost matrix from a CSV file.
 
-    The first row has the predicted classes, the first column the true classes; the first cell is
-    ignored. Rows and columns may be in any order.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    classes : iterable of str
-        All classes.
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_classes)
-        Costs by true class (rows) and predicted class (columns), both sorted.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, lacks a class or has an unknown one, or if a cost is not a
-        number.
+    The first row has the predicted classes, the first column the true classes, both in any order;
+    the result has the costs by true and predicted class, both sorted.
 
     Examples
     --------

@@ -1,21 +1,70 @@
-"""Options of `cordwood predict` for prediction sets, undecided samples and unknown samples."""
+"""Options of decisions: what `train` optimizes, and what `predict` leaves undecided."""
 
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-from cordwood.cli.commands import Predict
+from cordwood.classifier.decision import Decision
+from cordwood.classifier.text_classifier import TextClassifier
+from cordwood.cli.commands import Predict, Train
 from cordwood.cli.console import Console
-from cordwood.confidence.decision_rule import DecisionRule, make_decision_rule
+from cordwood.cli.cost_file import read_cost_matrix
+from cordwood.confidence.rule import ConfidenceRule
 from cordwood.exceptions import CordwoodError
-from cordwood.metrics.predictions import SET_SEPARATOR, MultiLabelPredictions, Predictions
+from cordwood.metrics.predictions import SET_SEPARATOR, Predictions
 
 
-def make_rule(args: Predict, model: Any) -> DecisionRule:
+def make_decision(args: Train, classes: Iterable[str]) -> Decision | None:
+    """Return the decision of --optimize, --cost and --positive; None without them."""
+    check_decision(args)
+    if args.optimize is None:
+        return None
+    name, _, value = args.optimize.partition("=")
+    return Decision(
+        name,
+        precision=float(value) if value else None,
+        cost_matrix=None if args.cost is None else read_cost_matrix(args.cost, classes),
+        pos_label=args.positive,
+    )
+
+
+def check_decision(args: Train) -> None:
+    """Raise a usage error, before the data are read, if the options are not valid."""
+    if (args.optimize == "cost") != (args.cost is not None):
+        raise typer.BadParameter("--optimize cost and --cost FILE require each other")
+    if args.positive is not None and args.optimize is None:
+        raise typer.BadParameter("--positive requires --optimize")
+    if args.optimize in (None, "f1", "macro_f1", "cost"):
+        return
+    name, _, value = args.optimize.partition("=")
+    try:
+        is_valid = name == "precision" and 0 < float(value) < 1
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise typer.BadParameter(
+            "--optimize must be f1, macro_f1, cost, or precision=P with P between 0 and 1; got "
+            f"{args.optimize}"
+        )
+
+
+@contextmanager
+def decision_errors() -> Iterator[None]:
+    """Name the options in errors of a decision that does not apply to the data."""
+    try:
+        yield
+    except CordwoodError as error:
+        message = re.sub(r"optimize='(\w+)'", r"--optimize \1", str(error))
+        raise type(error)(message.replace("pos_label", "--positive")) from error
+
+
+def make_rule(args: Predict, model: TextClassifier) -> ConfidenceRule:
     """Make the rule that the options define; raise a usage error if they are not valid."""
     try:
-        return make_decision_rule(
-            model,
+        return model.make_rule(
             coverage=args.coverage,
             class_conditional=args.class_conditional,
             min_confidence=args.min_confidence,
@@ -28,16 +77,14 @@ def make_rule(args: Predict, model: Any) -> DecisionRule:
         raise typer.BadParameter(_to_option_names(str(error))) from error
 
 
-def set_columns(rule: DecisionRule) -> list[str]:
+def set_columns(rule: ConfidenceRule) -> list[str]:
     """Return the names of the columns of a prediction set, if there is one."""
     return [] if rule.calibration is None else ["set", "is_single"]
 
 
-def set_cells(
-    predictions: Predictions | MultiLabelPredictions, *, is_json: bool
-) -> list[tuple[Any, ...]]:
+def set_cells(predictions: Predictions, *, is_json: bool) -> list[tuple[Any, ...]]:
     """Return the values of these columns for each sample: in JSON lists, in CSV strings."""
-    if isinstance(predictions, MultiLabelPredictions) or predictions.sets is None:
+    if predictions.sets is None:
         return [()] * len(predictions)
     found = [[str(label) for label in labels] for labels in predictions.label_sets()]
     return [
@@ -45,7 +92,7 @@ def set_cells(
     ]
 
 
-def show_rule(console: Console, rule: DecisionRule, model: Any) -> None:
+def show_rule(console: Console, rule: ConfidenceRule, model: TextClassifier) -> None:
     """Print what was chosen by the out-of-fold predictions."""
     if rule.calibration is not None and rule.coverage is not None:
         pooled = rule.calibration.pooled_classes(rule.coverage)

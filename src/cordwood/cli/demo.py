@@ -1,11 +1,12 @@
 """`cordwood demo`: train and evaluate a classifier on built-in texts."""
 
 import time
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from cordwood import api, recipes
+from cordwood import recipes
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Demo
 from cordwood.cli.console import Console
 from cordwood.cli.show_scores import show_scores
@@ -30,13 +31,13 @@ def demo(args: Demo) -> None:
     )
     console.print()
     with console.progress("training on all cores"):
-        model = api.train(training, n_jobs=-1)
+        model = TextClassifier(recipes.DEFAULT, n_jobs=-1).fit(training)
     with console.progress("evaluating"):
-        evaluation = api.evaluate(model, test)
+        evaluation = model.evaluate(test)
     seconds = time.perf_counter() - start
     show_scores(console, evaluation)
     shown = test.select(np.linspace(0, len(test) - 1, N_EXAMPLES + 2, dtype=int)[1:-1])
-    examples = _make_examples(shown, cast(Predictions, api.predict(model, shown)))
+    examples = _make_examples(shown, model.classify(shown))
     console.print()
     console.print("Three of the test samples:")
     console.table(

@@ -9,21 +9,7 @@ from cordwood.text.presets import choose_preset
 
 
 def find_encoder(console: Console, encoder: Any, samples: Corpus | FeatureMatrix) -> Any:
-    """Return the encoder for the samples, after showing which one "auto" is.
-
-    Parameters
-    ----------
-    console : Console
-    encoder : str or list of str
-        Value of the option: "auto", "none", or encoders by name or folder.
-    samples : Corpus or FeatureMatrix
-        Training samples.
-
-    Returns
-    -------
-    str, list of str or None
-        None for no encoder.
-    """
+    """Return the name of the encoder, a list of several, or None; show which one "auto" is."""
     if encoder != "auto":
         return None if encoder == "none" else encoder
     if not isinstance(samples, Corpus):

@@ -6,14 +6,14 @@ import numpy as np
 import typer
 from joblib import parallel_config
 
-from cordwood import api
 from cordwood._base.wording import count
 from cordwood.cli.commands import Evaluate
 from cordwood.cli.console import Console
+from cordwood.cli.expected_scores import summarize_scores
 from cordwood.cli.inputs import Source
-from cordwood.cli.models import load_model, model_errors
+from cordwood.cli.models import load_model, model_errors, read_labelled
 from cordwood.cli.show_scores import show_scores
-from cordwood.cli.table_columns import card_roles, join_texts, list_features
+from cordwood.cli.table_columns import list_features
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
@@ -34,29 +34,22 @@ def evaluate(args: Evaluate) -> None:
         period=(args.before, args.since),
     )
     model, card = load_model(args.model)
-    roles = card_roles(card.columns)
-    source = source.with_columns(card.columns)
-    if roles is not None:
-        source = source.with_table(roles.names)
-    samples = source.read(console, two_classes=False)
-    if roles is not None and isinstance(samples, Corpus):
-        samples = join_texts(samples, roles)
-    source.show(console, samples)
-    overlap = _find_overlap(samples, card, roles)
+    samples = read_labelled(console, source, model, card)
+    overlap = _find_overlap(samples, card, model.columns_)
     if args.strict and overlap.message:
         raise DataError(f"{overlap.message}; use other samples, or evaluate without --strict")
     # Model files do not contain n_jobs.
     all_cores = parallel_config("threading", n_jobs=-1)
     others = None
     with all_cores, console.progress("evaluating"), model_errors(args.model):
-        evaluation = api.evaluate(model, samples)
+        evaluation = model.evaluate(samples)
         if 0 < len(overlap.others) < len(samples):
-            others = api.evaluate(model, samples.select(overlap.others))
+            others = model.evaluate(samples.select(overlap.others))
     if overlap.message:
         console.field("warning", f"{overlap.message}; the scores are optimistic")
     if others is not None:
-        scores = f"micro F1 {others.micro_f1:.3f}, macro F1 {others.macro_f1:.3f}"
-        console.field("others", f"{scores} without them, on {count(others.n_samples, 'sample')}")
+        found = f"{summarize_scores(others)} without them"
+        console.field("others", f"{found}, on {count(others.n_samples, 'sample')}")
     if samples.weights is not None:
         console.field("weights", f"scores are weighted by {args.read.weight}; counts are not")
     show_scores(console, evaluation)
@@ -75,24 +68,12 @@ def evaluate(args: Evaluate) -> None:
 
 
 class _Overlap(NamedTuple):
-    """Samples that were in the training data.
-
-    Parameters
-    ----------
-    is_training_data : bool
-        Whether the data are the training data.
-    n_found : int or None
-        Number of samples whose hashes are in the model file; None if it has no hashes.
-    message : str
-        The finding in words; empty if there is none that chance does not explain.
-    others : intp array
-        Indices of the samples that were not found; empty if there is no finding.
-    """
+    """Samples that were in the training data."""
 
     is_training_data: bool
-    n_found: int | None
-    message: str
-    others: Any
+    n_found: int | None  # None if the model file has no hashes
+    message: str  # empty if there is none that chance does not explain
+    others: Any  # indices of the samples that were not found; empty without a message
 
 
 def _find_overlap(

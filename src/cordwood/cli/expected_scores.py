@@ -1,28 +1,36 @@
 """Printing of the scores that a model is expected to have on new samples."""
 
-from typing import Any
+from dataclasses import replace
 
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.console import Console
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.metrics.evaluation import OOFEvaluation, ScoreInterval, oof_evaluation
-
-_LABELS = {
-    "accuracy": "accuracy",
-    "macro_f1": "macro F1",
-    "log_loss": "log loss",
-    "calibration_error": "ECE",
-}
+from cordwood.metrics.baselines import score_baselines
+from cordwood.metrics.scores import SCORE_NAMES, Evaluation, Score
 
 
-def estimate_scores(console: Console, model: Any, samples: Corpus | FeatureMatrix) -> OOFEvaluation:
-    """Estimate the scores from the out-of-fold predictions of the model, and of baselines."""
+def add_baselines(console: Console, model: TextClassifier, samples: Corpus | FeatureMatrix) -> None:
+    """Add the scores of simple classifiers to the evaluation of a model of one label per sample."""
+    if model.oof_ is None or model.evaluation_ is None or model.oof_.is_multilabel:
+        return
     X = samples.texts if isinstance(samples, Corpus) else samples.X
     with console.progress("estimating the scores"):
-        return oof_evaluation(model, X)
+        baselines = score_baselines(X, model.oof_)
+    model.evaluation_ = replace(model.evaluation_, baselines=baselines)
 
 
-def show_expected_scores(console: Console, evaluation: OOFEvaluation) -> None:
-    """Print the scores beside those of the baselines, and the weakest classes."""
+def summarize_scores(evaluation: Evaluation) -> str:
+    """Return accuracy and macro F1, in the words of all commands."""
+    return f"accuracy {evaluation.accuracy}, macro F1 {evaluation.macro_f1}"
+
+
+def show_summary(console: Console, evaluation: Evaluation) -> None:
+    """Print accuracy and macro F1, and how they were obtained."""
+    console.field("scores", f"{summarize_scores(evaluation)}; {evaluation.method}")
+
+
+def show_expected_scores(console: Console, evaluation: Evaluation, *, is_tuned: bool) -> None:
+    """Print all scores beside those of the baselines, and the weakest classes."""
     columns = {"this model": evaluation.scores, **evaluation.baselines}
     console.print()
     console.print(
@@ -32,8 +40,11 @@ def show_expected_scores(console: Console, evaluation: OOFEvaluation) -> None:
     console.table(
         ("", *columns),
         [
-            (label, *(_format(getattr(scores, name)) for scores in columns.values()))
-            for name, label in _LABELS.items()
+            (
+                "ECE" if name == "calibration_error" else SCORE_NAMES[name],
+                *(_format(scores[name]) for scores in columns.values()),
+            )
+            for name in evaluation.scores
         ],
     )
     console.print()
@@ -42,15 +53,19 @@ def show_expected_scores(console: Console, evaluation: OOFEvaluation) -> None:
         [(str(each.label), _format(each.f1), each.support) for each in evaluation.weakest_classes],
     )
     console.print()
-    console.field("scores", evaluation.method)
+    show_summary(console, evaluation)
+    if is_tuned:
+        console.field(
+            "note", "slightly optimistic, because the decision was tuned on the same predictions"
+        )
 
 
-def _format(interval: ScoreInterval) -> str:
-    """Format a score in few characters.
+def _format(score: Score) -> str:
+    """Format a score in few characters, so that three of them fit 80 columns.
 
     Examples
     --------
-    >>> _format(ScoreInterval(0.9124, 0.9051, 0.9188))
+    >>> _format(Score(0.9124, 0.9051, 0.9188))
     '0.912 (0.905-0.919)'
     """
-    return f"{interval.value:.3f} ({interval.low:.3f}-{interval.high:.3f})"
+    return f"{score:.3f} ({score.low:.3f}-{score.high:.3f})"

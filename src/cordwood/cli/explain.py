@@ -8,28 +8,26 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from cordwood import persist
 from cordwood._base import atomic
 from cordwood._base.wording import count
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Explain
 from cordwood.cli.console import Console
 from cordwood.cli.errors import one_line
 from cordwood.cli.inputs import Source, iter_batches
+from cordwood.cli.models import load_model, match_source
 from cordwood.cli.outputs import check_target
-from cordwood.cli.table_columns import card_roles
-from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.explain import (
     ClassWord,
     ClassWords,
-    Explainer,
     Explanation,
     Explanations,
     MemberExplanation,
-    explain_classes,
 )
 from cordwood.explain.html import render_page
+from cordwood.persist import ModelCard
 
 _BATCH_SIZE = 100
 _MAX_NEIGHBORS = 3
@@ -50,20 +48,19 @@ def explain(args: Explain) -> None:
     if args.out_of_fold and (not args.by_class or args.data is None):
         raise typer.BadParameter("--out-of-fold needs --by-class and the training texts, DATA")
     console = Console(as_json=args.json)
-    model, card = persist.load_with_card(args.model)
+    model, card = load_model(args.model)
     labels = _find_labels(model, args.label)
     if args.by_class or (args.data is None and not args.read.text):
         _explain_classes(args, console, model, card, labels)
         return
-    roles = card_roles(card.columns)
     texts: Sequence[str] | Corpus
-    if roles is not None:
-        texts = _read_rows(args, console, card, roles)
+    if model.columns_ is not None:
+        texts = _read_rows(args, console, model, card)
     elif args.data is None:
         texts = list(args.read.text or ())
     else:
-        texts = _read(args, console, card, args.limit)
-    explainer = Explainer(model)
+        texts = _read(args, console, model, card, args.limit)
+    explainer = model.make_explainer()
     with console.progress("explaining") as progress:
         found = []
         for explanation in explainer.explain_each(texts):
@@ -80,7 +77,7 @@ def explain(args: Explain) -> None:
     console.print_json({"model": str(args.model), "explanations": explanations.to_dict()})
 
 
-def _find_labels(model: Any, given: Sequence[str] | None) -> list[Any]:
+def _find_labels(model: TextClassifier, given: Sequence[str] | None) -> list[Any]:
     """Return the labels of the model that are spelled as on the command line."""
     known = {str(label): label for label in model.classes_.tolist()}
     for label in given or ():
@@ -90,14 +87,16 @@ def _find_labels(model: Any, given: Sequence[str] | None) -> list[Any]:
     return [known[label] for label in given or ()]
 
 
-def _make_source(args: Explain, card: Any) -> Source:
+def _make_source(args: Explain, model: TextClassifier, card: ModelCard) -> Source:
     source = Source(data=str(args.data), options=args.read, data_dir=args.data_dir)
-    return source.with_columns(card.columns)
+    return match_source(source, model, card)
 
 
-def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list[str]:
+def _read(
+    args: Explain, console: Console, model: TextClassifier, card: ModelCard, limit: int | None
+) -> list[str]:
     """Read the first texts of DATA."""
-    source = _make_source(args, card)
+    source = _make_source(args, model, card)
     texts: list[str] = []
     with console.progress(f"reading {args.data}") as progress:
         for batch in iter_batches(source.open(progress), _BATCH_SIZE):
@@ -109,19 +108,21 @@ def _read(args: Explain, console: Console, card: Any, limit: int | None) -> list
     return list(islice(texts, limit))
 
 
-def _read_labelled(args: Explain, console: Console, card: Any) -> Corpus:
+def _read_labelled(
+    args: Explain, console: Console, model: TextClassifier, card: ModelCard
+) -> Corpus:
     """Read all texts of DATA and their labels."""
-    samples = _make_source(args, card).read(console, two_classes=True)
+    samples = _make_source(args, model, card).read(console, two_classes=True)
     if not isinstance(samples, Corpus) or samples.multilabel:
         raise DataError(f"{args.data}: --out-of-fold needs texts with one label each")
     return samples
 
 
-def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -> Corpus:
+def _read_rows(args: Explain, console: Console, model: TextClassifier, card: ModelCard) -> Corpus:
     """Read the first rows of a table."""
     if args.data is None:
         raise typer.BadParameter("the model needs the columns of a table; give DATA")
-    source = _make_source(args, card).with_table(roles.names)
+    source = _make_source(args, model, card)
     with console.progress(f"reading {args.data}") as progress:
         samples = source.open(progress)
         batch = next(iter_batches(samples, args.limit or _BATCH_SIZE))
@@ -131,17 +132,17 @@ def _read_rows(args: Explain, console: Console, card: Any, roles: ColumnRoles) -
 
 
 def _explain_classes(
-    args: Explain, console: Console, model: Any, card: Any, labels: list[Any]
+    args: Explain, console: Console, model: TextClassifier, card: ModelCard, labels: list[Any]
 ) -> None:
     texts: Any = None
     true_labels = None
     if args.out_of_fold:
-        texts = _read_labelled(args, console, card)
+        texts = _read_labelled(args, console, model, card)
         true_labels = texts.labels
     elif args.data is not None:
-        texts = _read(args, console, card, None)
+        texts = _read(args, console, model, card, None)
     with console.progress("explaining") as progress:
-        found = explain_classes(model, texts, true_labels, n_words=args.top, progress=progress)
+        found = model.explain_classes(texts, true_labels, n_words=args.top, progress=progress)
     console.print(found.note)
     for label in labels or found.classes.tolist():
         console.print()

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 import typer
 from joblib import parallel_config
 
-from cordwood import api
 from cordwood._base.wording import count
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
 from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
-from cordwood.cli.models import load_model, model_errors
+from cordwood.cli.models import load_model, match_source, model_errors
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
-from cordwood.cli.table_columns import card_roles
-from cordwood.confidence.decision_rule import DecisionRule
+from cordwood.confidence.rule import ConfidenceRule
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.rows import RowStream
+from cordwood.metrics.predictions import Predictions
 
 BATCH_SIZE = 1000
 DECIMALS = 6
@@ -56,9 +56,7 @@ def predict(args: Predict) -> None:
             samples = _make_corpus(args.read.text or ())
         else:
             extra: Any = "all" if args.keep_columns else ()
-            source = source.with_columns(card.columns)
-            if (roles := card_roles(card.columns)) is not None:
-                source = source.with_table(roles.names)
+            source = match_source(source, model, card)
             samples = source.open(progress, extra_columns=extra)
         counts, n_samples = _write_predictions(args, model, rule, samples, target)
     seconds = time.perf_counter() - start
@@ -101,8 +99,8 @@ class _Prediction(NamedTuple):
 
 def _write_predictions(
     args: Predict,
-    model: Any,
-    rule: DecisionRule,
+    model: TextClassifier,
+    rule: ConfidenceRule,
     samples: RowStream | Corpus | FeatureMatrix,
     target: Path | None,
 ) -> tuple[Counter[str], int]:
@@ -148,8 +146,8 @@ def _to_cell(value: Any, *, is_json: bool) -> Any:
 
 def _iter_predictions(
     args: Predict,
-    model: Any,
-    rule: DecisionRule,
+    model: TextClassifier,
+    rule: ConfidenceRule,
     samples: RowStream | Corpus | FeatureMatrix,
     *,
     is_json: bool,
@@ -157,10 +155,10 @@ def _iter_predictions(
     """Yield the predictions of batches."""
     for batch in iter_batches(samples, BATCH_SIZE):
         with model_errors(args.model):
-            predictions = api.predict_by_rule(model, batch, rule)
+            predictions = model.apply_rule(batch, rule)
             labels, confidence = _format_labels(predictions)
             sets = set_cells(predictions, is_json=is_json)
-            probabilities = predictions.probabilities.round(DECIMALS).tolist()
+            probabilities = predictions.proba.round(DECIMALS).tolist()
         columns = batch.columns if args.keep_columns and batch.columns else {"id": batch.ids}
         rows = zip(*columns.values(), strict=True)
         yield [
@@ -175,15 +173,14 @@ def _iter_predictions(
         ]
 
 
-def _format_labels(
-    predictions: api.Predictions | api.MultiLabelPredictions,
-) -> tuple[list[Any], list[Any]]:
+def _format_labels(predictions: Predictions) -> tuple[list[Any], list[Any]]:
     """Return the label of each sample and its probability, or tuples of them."""
-    if isinstance(predictions, api.Predictions):
-        labels = [str(label) for label in predictions.decided_labels()]
+    labels: list[Any] = [
+        tuple(map(str, each)) if isinstance(each, tuple) else str(each)
+        for each in predictions.decided_labels()
+    ]
+    if predictions.indicators is None:
         return labels, predictions.confidence.round(DECIMALS).tolist()
-    column = {label: i for i, label in enumerate(predictions.classes.tolist())}
-    return [tuple(map(str, each)) for each in predictions.labels], [
-        tuple(proba[[column[label] for label in each]].round(DECIMALS).tolist())
-        for each, proba in zip(predictions.labels, predictions.probabilities, strict=True)
+    return labels, [
+        tuple(round(value, DECIMALS) for value in each) for each in predictions.confidence
     ]

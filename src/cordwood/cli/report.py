@@ -6,23 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from joblib import parallel_config
 
 from cordwood._base import atomic
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import MakeReport
 from cordwood.cli.console import Console
+from cordwood.cli.curve import estimate_curve
+from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
-from cordwood.cli.models import load_model, model_errors
+from cordwood.cli.models import load_model, model_errors, read_labelled
 from cordwood.cli.outputs import check_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.exceptions import CordwoodError
-from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
 from cordwood.reports import Report, dataset_report, model_report
 from cordwood.reports.dataset_summary import DatasetSummary
 from cordwood.reports.hub_card import to_hub_card
 from cordwood.reports.model_records import ModelSummary
+from cordwood.reports.model_summary import Provenance
 from cordwood.reports.report import check_format
 
 MODEL_SUFFIX = ".cordwood"
@@ -47,15 +48,7 @@ def report(args: MakeReport) -> None:
 
 
 def check_report_target(path: Path, *, inputs: Sequence[str | Path] = ()) -> None:
-    """Raise before a long computation if a report could not be written.
-
-    Parameters
-    ----------
-    path : Path
-        File to write.
-    inputs : sequence of str or Path, default=()
-        Files that are read, which must not be overwritten.
-    """
+    """Raise before a long computation if a report could not be written."""
     check_format(path)
     check_target(path, inputs=inputs)
 
@@ -74,32 +67,21 @@ def _is_model(source: str) -> bool:
 
 def write_model_report(
     console: Console,
-    model: Any,
+    model: TextClassifier,
     samples: Corpus | FeatureMatrix | None,
     path: Path,
     target: Path,
     **facts: Any,
 ) -> Report[ModelSummary]:
-    """Make the report of a model with progress bars, and write it.
+    """Make the report of a model in the file `path` with progress bars, and write it to `target`.
 
-    Parameters
-    ----------
-    console : Console
-    model : fitted classifier
-    samples : Corpus, FeatureMatrix or None
-        Labelled samples.
-    path : Path
-        Model file, for the title.
-    target : Path
-        File to write.
-    **facts
-        Further arguments of `cordwood.reports.model_report`.
+    `facts` are further fields of `Provenance`.
     """
     # Model files do not contain n_jobs.
     all_cores = parallel_config("threading", n_jobs=-1)
     with console.bars() as bars, all_cores, model_errors(path):
         progress = None if bars is None else bars.update
-        made = model_report(model, samples, name=path.stem, progress=progress, **facts)
+        made = model_report(model, samples, Provenance(name=path.stem, **facts), progress)
     made.save(target)
     show_written(console, target)
     return made
@@ -111,35 +93,25 @@ def show_written(console: Console, path: Path) -> None:
     console.field("wrote", f"{path} ({path.stat().st_size / 1e3:,.0f} kB){hint}")
 
 
-def _show_scores(console: Console, summary: ModelSummary) -> None:
-    if summary.scores is not None:
-        scores = summary.scores.scores
-        shown = [
-            f"{name} {score.value:.3f} ({score.low:.3f} to {score.high:.3f})"
-            for name, score in (("accuracy", scores.accuracy), ("macro F1", scores.macro_f1))
-        ]
-        console.field("scores", ", ".join(shown))
-
-
 def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
     path = Path(args.model)
     model, card = load_model(path)
-    samples, curve = None, None
+    samples, is_training, curve = None, False, None
     if args.data is not None:
         source = Source(
             data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset
-        ).with_columns(card.columns)
-        samples = source.read(console, two_classes=False)
-        source.show(console, samples)
-    is_training = samples is not None and samples.fingerprint() == card.fingerprint
+        )
+        samples = read_labelled(console, source, model, card)
+        names = () if model.columns_ is None else model.columns_.names
+        is_training = samples.fingerprint(names) == card.fingerprint
     if is_training:
-        has_oof = any(getattr(model, name, None) is not None for name in ("oof_", "evaluation_"))
-        how = "out-of-fold" if has_oof else "too good"
+        how = "too good" if model.evaluation_ is None else "out-of-fold"
         console.field("data", f"the training data; the scores are {how}")
     if args.curve:
         if samples is None or not is_training:
             raise typer.BadParameter("--curve requires the training data as DATA")
-        curve = _estimate_curve(console, model, samples)
+        groups = samples.groups if args.read.group else None
+        curve = estimate_curve(console, model, samples, groups=groups)
     made = write_model_report(
         console,
         model,
@@ -147,24 +119,16 @@ def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
         path,
         args.output,
         card=card,
-        data_name=args.data,
+        data=args.data,
         curve=curve,
     )
-    _show_scores(console, made.summary)
+    evaluation = model.evaluation_
+    if samples is not None and not (is_training and evaluation is not None):
+        with model_errors(path):
+            evaluation = model.evaluate(samples)
+    if evaluation is not None:
+        show_summary(console, evaluation)
     return made
-
-
-def _estimate_curve(
-    console: Console, model: Any, samples: Corpus | FeatureMatrix
-) -> LearningCurveEstimate:
-    X = samples.texts if isinstance(samples, Corpus) else samples.X
-    with console.progress("training on shares of the samples") as progress:
-        try:
-            return estimate_learning_curve(
-                model, X, np.asarray(samples.labels), groups=samples.groups, progress=progress
-            )
-        except ValueError as error:
-            raise CordwoodError(f"learning curve: {error}") from error
 
 
 def _report_data(console: Console, args: MakeReport) -> Report[DatasetSummary]:

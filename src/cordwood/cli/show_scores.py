@@ -1,60 +1,62 @@
-"""Printing of an evaluation: F1 scores, scores of the classes, and the confusion matrix."""
+"""Printing of an evaluation: scores, those of the classes, and the confusion matrix."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from cordwood._base.wording import count
 from cordwood.cli.console import Console
-from cordwood.metrics.scoring import ClassScores, Evaluation, MultiLabelEvaluation
+from cordwood.metrics.scores import SCORE_NAMES, Evaluation
 
 MAX_CLASSES = 20
 MAX_PAIRS = 10
 
 
-def show_scores(console: Console, evaluation: Evaluation | MultiLabelEvaluation) -> None:
+def show_scores(console: Console, evaluation: Evaluation) -> None:
     """Print the scores of an evaluation and, with one label per sample, the confusion matrix."""
-    if isinstance(evaluation, MultiLabelEvaluation):
-        _show_multilabel_scores(console, evaluation)
-        return
-    n_correct = int(evaluation.confusion.trace())
-    n_samples = evaluation.n_samples
-    console.field("micro F1", f"{evaluation.micro_f1:.3f} ({n_correct:,} of {n_samples:,} correct)")
-    classes = count(len(evaluation.classes), "class", "classes")
-    console.field("macro F1", f"{evaluation.macro_f1:.3f} (mean of {classes})")
-    if evaluation.unseen_labels:
-        console.field("unseen", _unseen_message(evaluation.unseen_labels))
+    remarks = _make_remarks(evaluation)
     console.print()
-    _show_classes(console, "class", evaluation.classes)
-    console.print()
-    _show_confusion(console, evaluation)
-
-
-def _show_multilabel_scores(console: Console, evaluation: MultiLabelEvaluation) -> None:
-    samples = count(evaluation.n_samples, "sample")
-    labels = count(len(evaluation.classes), "label")
-    console.field("micro F1", f"{evaluation.micro_f1:.3f} (of all labels of {samples})")
-    console.field("macro F1", f"{evaluation.macro_f1:.3f} (mean of {labels})")
-    console.field("sample F1", f"{evaluation.samples_f1:.3f} (mean of {samples})")
-    console.field("exact", f"{evaluation.subset_accuracy:.3f} (share of samples without error)")
-    console.field(
-        "ranking", f"{evaluation.ranking_precision:.3f} (label ranking average precision)"
-    )
-    if evaluation.unseen_labels:
-        console.field("unseen", _unseen_message(evaluation.unseen_labels))
-    console.print()
-    _show_classes(console, "label", evaluation.classes)
-
-
-def _show_classes(console: Console, name: str, classes: Sequence[ClassScores]) -> None:
     console.table(
-        (name, "precision", "recall", "F1", "samples"),
+        ("score", f"value ({evaluation.confidence_level:.0%} interval)", "meaning"),
         [
-            (str(scores.label), scores.precision, scores.recall, scores.f1, scores.support)
-            for scores in classes
+            (SCORE_NAMES[name], str(score), remarks[name])
+            for name, score in evaluation.scores.items()
         ],
     )
+    if evaluation.unseen_labels:
+        console.print()
+        console.field("unseen", _unseen_message(evaluation.unseen_labels))
+    console.print()
+    console.table(
+        ("label" if evaluation.is_multilabel else "class", "precision", "recall", "F1", "samples"),
+        [
+            (str(each.label), each.precision, each.recall, str(each.f1), each.support)
+            for each in evaluation.classes
+        ],
+    )
+    if evaluation.confusion is not None:
+        console.print()
+        _show_confusion(console, evaluation)
 
 
-def _unseen_message(unseen_labels: dict[object, int]) -> str:
+def _make_remarks(evaluation: Evaluation) -> dict[str, str]:
+    samples = count(evaluation.n_samples, "sample")
+    if evaluation.confusion is None:
+        classes = count(len(evaluation.classes), "label")
+        correct = "share of samples without error"
+    else:
+        classes = count(len(evaluation.classes), "class", "classes")
+        correct = f"{int(evaluation.confusion.trace()):,} of {evaluation.n_samples:,} correct"
+    return {
+        "accuracy": correct,
+        "micro_f1": f"of all labels of {samples}",
+        "macro_f1": f"mean of {classes}",
+        "samples_f1": f"mean of {samples}",
+        "ranking_precision": "label ranking average precision",
+        "log_loss": "of the probability of the true label; 0 is best",
+        "calibration_error": "mean difference of probabilities and frequencies; 0 is best",
+    }
+
+
+def _unseen_message(unseen_labels: Mapping[object, int]) -> str:
     samples = count(sum(unseen_labels.values()), "sample")
     shown = ", ".join(f"{label} ({n:,})" for label, n in list(unseen_labels.items())[:MAX_PAIRS])
     more = f" and {len(unseen_labels) - MAX_PAIRS} more" if len(unseen_labels) > MAX_PAIRS else ""
@@ -62,12 +64,13 @@ def _unseen_message(unseen_labels: dict[object, int]) -> str:
 
 
 def _show_confusion(console: Console, evaluation: Evaluation) -> None:
-    numbers = [str(position) for position in range(1, len(evaluation.labels) + 1)]
+    assert evaluation.confusion is not None
+    numbers = [str(position) for position in range(1, len(evaluation.classes) + 1)]
     columns = ("", "true class", *numbers)
     rows = [
-        (number, str(label), *counts)
-        for number, label, counts in zip(
-            numbers, evaluation.labels, evaluation.confusion.tolist(), strict=True
+        (number, str(each.label), *counts)
+        for number, each, counts in zip(
+            numbers, evaluation.classes, evaluation.confusion.tolist(), strict=True
         )
     ]
     if len(numbers) <= MAX_CLASSES and console.fits(columns, rows):

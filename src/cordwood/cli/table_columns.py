@@ -70,14 +70,6 @@ def _check_present(source: Source, samples: Corpus, roles: ColumnRoles) -> None:
             )
 
 
-def card_roles(columns: Mapping[str, Any]) -> ColumnRoles | None:
-    """Return the roles in a model card; None if the model is not one of a table."""
-    found = {role: columns[role] for role in ROLES if role in columns}
-    if not any(role in found for role in ROLES[1:]):
-        return None
-    return check_columns(found)
-
-
 def join_texts(samples: Corpus, roles: ColumnRoles) -> Corpus:
     """Return the samples with the joined texts of the text columns, and no other columns."""
     columns = {name: samples.columns[name] for name in roles.names if name in samples.columns}

@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from cordwood._base import sklearn_private
 from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.dataframe import is_dataframe, open_dataframe
 from cordwood.datasets.rows import list_names
@@ -60,6 +64,18 @@ def count_rows(table: Any) -> int:
         return len(table)
     names = list_columns(table)
     return len(read_columns(table, (names[0],))[names[0]]) if names else 0
+
+
+def take_rows(table: Any, indices: NDArray[np.intp]) -> Any:
+    """Return a table of the same kind with only these rows."""
+    if isinstance(table, Corpus):
+        return table.select(indices)
+    if isinstance(table, Mapping):
+        columns = read_columns(table, tuple(list_columns(table)))
+        return {name: [values[i] for i in indices] for name, values in columns.items()}
+    if hasattr(table, "column_names"):  # of pyarrow, which not every scikit-learn can index
+        return table.take(indices)
+    return sklearn_private.take_rows(table, indices)
 
 
 def take_label_column(table: Any, name: str) -> list[Any]:

@@ -73,7 +73,7 @@ def make_rule(
         if value is not None:
             raise DataError(
                 f"{name} requires one label per sample; of several labels, each has a threshold of "
-                "its own, see decision_"
+                "its own"
             )
     calibration = threshold = None
     if coverage is not None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from cordwood._base.sklearn_private import take_rows
+from cordwood._base import sklearn_private
+from cordwood.columns.frames import is_table, take_rows
 from cordwood.metrics._power_law import PRIOR_MEAN, PRIOR_SD, PowerLaws, fit_power_laws
 from cordwood.metrics._sums import sum_one_label
 from cordwood.metrics.scores import Score
@@ -151,8 +152,9 @@ def estimate_learning_curve(
     ----------
     model : classifier or Pipeline
         Clones of it are fitted.
-    X : array-like, sparse matrix, data frame or sequence of texts of length n_samples
-        Samples.
+    X : array-like, sparse matrix, dataframe, Corpus or sequence of texts of length n_samples
+        Samples. A dataframe is one of pandas or polars, a table of pyarrow, or a mapping of names
+        to columns.
     y : array-like of shape (n_samples,)
         Labels.
     groups : array-like of shape (n_samples,), default=None
@@ -201,6 +203,8 @@ def estimate_learning_curve(
     >>> curve.sizes
     (143, 258, 459, 804, 1437)
     """
+    if any(isinstance(each, set | frozenset) or np.ndim(each) for each in cast(Any, y)):
+        raise ValueError("A learning curve requires one label per sample.")
     labels = np.asarray(y)
     if scoring not in SCORINGS:
         raise ValueError(f"scoring must be one of {', '.join(SCORINGS)}; got {scoring!r}.")
@@ -216,7 +220,7 @@ def estimate_learning_curve(
             f"A learning curve needs at least {_MIN_SIZES} sizes of {_MIN_SIZE} samples; the "
             f"training part of {n_train} samples is too small."
         )
-    fresh = _without_leakage_check(model)
+    fresh = _without_records(model, has_groups=groups is not None)
     scores = np.empty((len(folds), len(sizes)))
     resampled = np.empty((len(folds), len(sizes), _N_RESAMPLES))
     for repeat, (train, test) in enumerate(folds):
@@ -228,8 +232,8 @@ def estimate_learning_curve(
             if progress is not None:
                 progress(repeat * len(sizes) + position, len(folds) * len(sizes))
             subset = np.sort(order[:size])
-            proba = _fit_predict(fresh, X, labels, group_codes, subset, test, classes)
-            sums = sum_one_label(proba, codes[test])
+            predictions = _fit_predict(fresh, X, labels, group_codes, subset, test, classes)
+            sums = sum_one_label(predictions[0], codes[test], predictions[1])
             scores[repeat, position] = sums.compute()[scoring][0]
             # The same seed for all sizes: differences between sizes are paired.
             rng = np.random.default_rng([random_state, repeat])
@@ -265,11 +269,21 @@ def _to_score(values: NDArray[np.float64], scoring: str) -> NDArray[np.float64]:
     return values if scoring == "log_loss" else 1 - values
 
 
-def _without_leakage_check(model: Any) -> Any:
-    """Clone a model; the leakage check of stacks takes time and does not affect predictions."""
+def _without_records(model: Any, *, has_groups: bool) -> Any:
+    """Clone a model, without what takes time and does not affect predictions."""
     fresh = clone(model)
-    checks = [name for name in fresh.get_params() if name.split("__")[-1] == "check_leakage"]
-    return fresh.set_params(**dict.fromkeys(checks, False))
+    params = fresh.get_params()
+    changed: dict[str, Any] = {
+        name: False for name in params if name.split("__")[-1] == "check_leakage"
+    }
+    # Without out-of-fold predictions, a `TextClassifier` rejects groups that it does not use.
+    if "oof" in params and not has_groups:
+        changed["oof"] = False
+    return fresh.set_params(**changed)
+
+
+def _take(X: Any, indices: NDArray[np.intp]) -> Any:
+    return take_rows(X, indices) if is_table(X) else sklearn_private.take_rows(X, indices)
 
 
 def _fit_predict(
@@ -280,13 +294,19 @@ def _fit_predict(
     train: NDArray[np.intp],
     test: NDArray[np.intp],
     classes: NDArray[Any],
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
+    """Return the probabilities of the test samples, and the classes that a decision chooses."""
     if len(known := np.unique(labels[train])) == 1:  # Many classifiers reject a single class.
-        return align_columns(np.ones((len(test), 1)), known, classes)
+        return align_columns(np.ones((len(test), 1)), known, classes), None
     params = {} if groups is None else select_fit_params(model, {"groups": groups[train]})
     with ignore_few_groups():
-        fitted = clone(model).fit(take_rows(X, train), labels[train], **params)
-    return predict_proba(fitted, take_rows(X, test), classes)
+        fitted = clone(model).fit(_take(X, train), labels[train], **params)
+    samples = _take(X, test)
+    if not hasattr(fitted, "decision_"):
+        return predict_proba(fitted, samples, classes), None
+    proba = fitted.predict_proba(samples)
+    decided = fitted.classes_[fitted.decision_.apply(proba)]
+    return align_columns(proba, fitted.classes_, classes), np.searchsorted(classes, decided)
 
 
 def _order_nested(
