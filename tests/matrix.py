@@ -124,7 +124,7 @@ LIMITS = {
     **{(way, "report"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
     **{(way, "report of data"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
     **{(way, "audit"): "audit one label at a time" for way in WAYS if WAYS[way].is_multilabel},
-    **{(way, "learning curve"): "one label per sample" for way in WAYS if WAYS[way].is_multilabel},
+    **{(way, "learning curve"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
     **{
         ("svm without scores", use): _NO_OOF
         for use in ("prediction sets", "undecided samples", "unknown samples")
