@@ -3,7 +3,7 @@
 python dev.py demo     train and evaluate on text that every Python installation has
 python dev.py test     run all tests
 python dev.py lint     run ruff, mypy and the import contracts
-python dev.py docs     regenerate docs/cli.md from the commands
+python dev.py docs     regenerate docs/cli.md, docs/limits.md and the layers in CONTRIBUTING.md
 python dev.py results  regenerate docs/results.md and docs/claims.md from plans and ledgers
 python dev.py bench    run a benchmark by name, such as: python dev.py bench vectorizer_speed
 python dev.py build    build the distributions in dist/ and check them
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
         return max(call(*check) for check in checks)
     if command == "docs":
         prepare("-e", ".")
-        generators = ("generate_cli.py", "generate_layers.py")
+        generators = ("generate_cli.py", "generate_layers.py", "generate_limits.py")
         return max(call(PYTHON, ROOT / "docs" / name, *rest) for name in generators)
     if command == "results":
         prepare("-e", ".")

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cordwood import train
+from cordwood import TextClassifier
 from cordwood.audit import audit_dataset, find_near_duplicates
 from cordwood.audit.near_duplicates import THRESHOLD, normalize_text
 from cordwood.datasets.corpus import Corpus
@@ -79,7 +79,7 @@ def time_steps(corpus: Corpus, recipe: str) -> None:
             current[0] = (step, time.process_time())
 
     start = time.process_time()
-    model = train(corpus, recipe=recipe, n_jobs=1, oof=True)
+    model = TextClassifier(recipe, oof=True, n_jobs=1).fit(corpus)
     progress("comparing texts", 0, None)
     found = audit_dataset(corpus, model=model, progress=progress)
     steps[current[0][0]] = time.process_time() - current[0][1]
@@ -93,7 +93,7 @@ def main(n_texts: int, n_compared: int, recipe: str, n_repeats: int) -> None:
     print_run()
     corpus = make_corpus(n_texts)
     few = corpus.select(range(500))
-    audit_dataset(few, model=train(few, recipe=recipe, oof=True))
+    audit_dataset(few, model=TextClassifier(recipe, oof=True).fit(few))
     print(f"{len(corpus):,} texts, recipe {recipe}{load()}")
     time_steps(corpus, recipe)
     texts = corpus.texts[:n_compared]

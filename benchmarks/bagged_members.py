@@ -22,7 +22,6 @@ from sklearn.ensemble import BaggingClassifier
 from threadpoolctl import threadpool_limits
 
 from cordwood import recipes
-from cordwood.api import score
 from cordwood.oof.proba import align_columns, impute_prior
 from options import at_least
 from reproduction.figure_files import add_figures
@@ -34,6 +33,7 @@ from reproduction.member_fits import (
     load_split,
     make_members,
 )
+from reproduction.subsets import score_labels
 from stopwatch import measure, print_head, print_row, print_run
 
 BAGGED = ("svm", "nb", "knn")
@@ -135,21 +135,18 @@ def score_fold(fits: SplitFits, bagged: dict[str, Probas], seed: int) -> dict[st
     classes = np.unique(fits.y_train)
     scores: dict[str, Scores] = {}
 
-    def score_labels(predicted: NDArray[Any]) -> Scores:
-        found = score(fits.y_test.tolist(), predicted.tolist(), classes=classes.tolist())
-        return found.micro_f1, found.macro_f1
-
     variants = (usual, {**usual, **bagged}, {**usual, "et": bagged["et"]})
     for suffix, members in zip(SUFFIXES, variants, strict=True):
         for member in BOOTSTRAPPED:
             predicted = classes[members[member][1].argmax(axis=1)]
-            scores[member + suffix] = score_labels(predicted)
+            scores[member + suffix] = score_labels(fits.y_test, predicted)
         for title, names in (("three", BAGGED), ("nine", tuple(usual))):
             train, test = (np.hstack([members[name][part] for name in names]) for part in (0, 1))
             for combiner in COMBINERS:
                 stack = recipes.make("stack_sigir17", combiner=combiner, random_state=seed)
                 estimator = stack["classifier"].final_estimator.fit(train, fits.y_train)
-                scores[f"{title}, {combiner}{suffix}"] = score_labels(estimator.predict(test))
+                predicted = estimator.predict(test)
+                scores[f"{title}, {combiner}{suffix}"] = score_labels(fits.y_test, predicted)
     return scores
 
 

@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import corpora
 from cordwood.ensemble import _boosting_loop as boosting_loop
-from cordwood.ensemble.tree_engine.grower import grow_forest
 from cordwood.ensemble.boosted_forest import BoostedForestClassifier
+from cordwood.ensemble.tree_engine.grower import grow_forest
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
 

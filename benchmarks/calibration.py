@@ -21,7 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cordwood import recipes
 from cordwood.datasets.corpus import Corpus
-from cordwood.metrics.resampled_scores import compute_scores
+from cordwood.metrics.evaluation import evaluate_predictions
+from cordwood.metrics.predictions import Predictions
 from corpora import load_single_label
 from options import at_least
 from stopwatch import measure, print_head, print_row, print_run
@@ -82,14 +83,16 @@ def compare(
             spent, _ = measure(model.fit, X, y, clock=time.process_time)
         seconds.append(spent)
         proba = model.predict_proba(X_test)
-        scores.append((proba, compute_scores(proba, np.searchsorted(model.classes_, y_test))))
+        labels = model.classes_[proba.argmax(axis=1)]
+        found = Predictions(labels=labels, proba=proba, classes=model.classes_)
+        scores.append((labels, evaluate_predictions(y_test.tolist(), found, n_resamples=0)))
     (before, plain), (after, calibrated) = scores
-    n_changed = int((before.argmax(axis=1) != after.argmax(axis=1)).sum())
+    n_changed = int((before != after).sum())
     if n_changed and not is_noisy:  # without any signal, the temperature may be infinite
         raise SystemExit(f"calibration of {name} changed {n_changed} labels")
-    pairs = [(each.log_loss[0], 100 * each.calibration_error[0]) for each in (plain, calibrated)]
+    pairs = [(each.log_loss, 100 * each.calibration_error) for each in (plain, calibrated)]
     return (
-        f"{100 * plain.accuracy[0]:.1f}",
+        f"{100 * plain.accuracy:.1f}",
         *(f"{pair[0]:.3f}" for pair in pairs),
         *(f"{pair[1]:.1f}" for pair in pairs),
         *(f"{each:.1f}" for each in seconds),

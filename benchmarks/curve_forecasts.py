@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from cordwood import recipes
 from cordwood._base.sklearn_private import take_rows
 from cordwood.datasets.corpus import Corpus
-from cordwood.metrics import ScoreInterval, estimate_learning_curve
+from cordwood.metrics import Score, estimate_learning_curve
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -43,10 +43,10 @@ def is_correct(
     return np.asarray(fitted.predict(take_rows(X, test)) == y[test], np.float64)
 
 
-def is_covered(forecast: ScoreInterval, truth: NDArray[np.float64]) -> bool:
+def is_covered(forecast: Score, truth: NDArray[np.float64]) -> bool:
     """Return whether a forecast differs from the mean of test samples by chance only."""
     variance = ((forecast.high - forecast.low) / 3.92) ** 2 + truth.var() / len(truth)
-    return bool(abs(forecast.value - truth.mean()) <= 1.96 * np.sqrt(variance))
+    return bool(abs(forecast - truth.mean()) <= 1.96 * np.sqrt(variance))
 
 
 def main(names: Sequence[str], recipe: str, limit: int, seeds: Sequence[int]) -> None:
@@ -73,17 +73,17 @@ def main(names: Sequence[str], recipe: str, limit: int, seeds: Sequence[int]) ->
         )
         now, doubled = (is_correct(model, X, y, rest[:size], test) for size in (n, 2 * n))
         forecast, gain = curve.forecast(2 * n), curve.gain(2 * n)
-        levels.append((forecast.value - doubled.mean(), is_covered(forecast, doubled)))
+        levels.append((forecast - doubled.mean(), is_covered(forecast, doubled)))
         change = (doubled - now).mean()
-        gains.append((gain.value - change, change, is_covered(gain, doubled - now)))
+        gains.append((gain - change, change, is_covered(gain, doubled - now)))
         print_row(
             name,
             f"{n:,}",
             f"{now.mean():.3f}",
-            f"{forecast.value:.3f} ({forecast.low:.3f} to {forecast.high:.3f})",
+            f"{forecast:.3f} ({forecast.low:.3f} to {forecast.high:.3f})",
             f"{doubled.mean():.3f}",
             "yes" if levels[-1][1] else "no",
-            f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})",
+            f"{gain:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})",
             f"{change:+.3f}",
             "yes" if gains[-1][2] else "no",
         )

@@ -1,4 +1,4 @@
-"""Are the words that `cordwood.explain` names those that the prediction depends on?
+"""Are the words that `TextClassifier.explain` names those that the prediction depends on?
 
     pip install lime shap
     python dev.py bench explanation_faithfulness [--sets tweets yelp 20ng] [--n-texts 30]
@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood import recipes
-from cordwood.explain import Explainer
+from cordwood import TextClassifier
 from corpora import load_single_label
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
@@ -68,7 +67,7 @@ class Text:
 
 
 def explain_with_cordwood(model: Any) -> Callable[[list[Text], list[int]], list[Scores]]:
-    explainer = Explainer(model)
+    explainer = model.make_explainer()
 
     def convert(text: Text, column: int, found: Any) -> Scores:
         scores = dict.fromkeys(text.words, 0.0)
@@ -184,7 +183,7 @@ def evaluate(name: str, n_texts: int, methods: list[str]) -> float:
     order = np.random.default_rng(SEED).permutation(len(corpus))
     n_train = min(MAX_TRAIN, len(corpus) - n_texts)
     train, test = corpus.select(order[:n_train]), corpus.select(order[n_train:][:n_texts])
-    model = recipes.make("quick", random_state=SEED, n_jobs=1).fit(train.texts, train.labels)
+    model = TextClassifier(encoder=None, oof=False, random_state=SEED, n_jobs=1).fit(train)
     texts = [text for text in map(Text, test.texts) if len(text.words) > 1]
     columns = model.predict_proba([text.text for text in texts]).argmax(axis=1).tolist()
     print(f"\n{name}: {n_train:,} training texts, {len(texts)} explained texts{load()}")

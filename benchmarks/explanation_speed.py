@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cordwood import recipes
-from cordwood.explain import Explainer
+from cordwood import TextClassifier
 from cordwood.explain._occlusion import occlude
 from cordwood.explain._word_folding import Words
 from corpora import load_single_label
@@ -33,10 +32,9 @@ def evaluate(name: str, n_texts: int, n_repeats: int) -> float:
     order = np.random.default_rng(SEED).permutation(len(corpus))
     n_train = min(MAX_TRAIN, len(corpus) - n_texts)
     train, test = corpus.select(order[:n_train]), corpus.select(order[n_train:][:n_texts])
-    model = recipes.make("quick", random_state=SEED, n_jobs=1).fit(train.texts, train.labels)
-    explainer = Explainer(model)
+    model = TextClassifier(encoder=None, oof=False, random_state=SEED, n_jobs=1).fit(train)
     functions: dict[str, Any] = {
-        "explanation": explainer.explain,
+        "explanation": model.make_explainer().explain,
         "occlusion": lambda text: occlude(model, text, Words(text)),
         "prediction": lambda text: model.predict_proba([text]),
     }

@@ -22,9 +22,9 @@ from sklearn.ensemble import RandomForestClassifier as SklearnForest
 
 import corpora
 from cordwood._base.csr import csc_arrays, to_csc
+from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.ensemble.tree_engine.binning import bin_matrix
 from cordwood.ensemble.tree_engine.grower import allocate_grow_workspace
-from cordwood.ensemble.forests import RandomForestClassifier
 from options import at_least
 from stopwatch import print_head, print_row, print_run
 

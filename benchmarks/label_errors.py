@@ -34,7 +34,8 @@ from sklearn.pipeline import make_pipeline
 from cordwood import recipes
 from cordwood.audit import find_label_errors
 from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE
-from cordwood.oof import OOFPredictions, compute_oof
+from cordwood.oof.fit import fit_with_oof
+from cordwood.oof.records import OOFPredictions
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -108,7 +109,7 @@ def main(python: str, names: list[str], max_samples: int, n_seeds: int) -> None:
             )
             row = []
             for model in (recipes.make("quick", random_state=0), baseline):
-                oof = compute_oof(model, texts, y)
+                _, oof = fit_with_oof(model, texts, y)
                 found = find_label_errors(oof)
                 order = np.argsort(found.self_confidence, kind="stable")
                 row.append(share_at_k(order, is_wrong))

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cordwood.api import score
 from cordwood.stacking.diversity import normalized_disagreement
 from reproduction.figure_files import add_figures
 from reproduction.member_fits import DEFAULT_FOLDER, fit_members
 from reproduction.published import PAPER_NAMES
 from reproduction.published_sigir17 import DISAGREEMENT
+from reproduction.subsets import score_labels
 from stopwatch import print_head, print_row, print_run
 
 PAPER = ("boosted_et", "boosted_rf", "lazy_rf", "svm", "nb", "knn")
@@ -40,11 +40,10 @@ def main(name: str, number: int, extra: list[str], folder: Path) -> None:
         }
         for i, first in enumerate(names)
     }
-    classes = sorted(set(fits.y_train.tolist()))
     scores = {}
     for member, predicted in zip(names, predictions.values(), strict=True):
-        found = score(fits.y_test.tolist(), predicted.tolist(), classes=classes)
-        scores[member] = f"{100 * found.micro_f1:.1f} / {100 * found.macro_f1:.1f}"
+        found = score_labels(fits.y_test, predicted)
+        scores[member] = " / ".join(f"{100 * score:.1f}" for score in found)
     print_head("", *names[1:])
     for i, first in enumerate(names[:-1]):
         print_row(first, *(f"{matrix[i, j]:.2f}" if j > i else "" for j in range(1, len(names))))

@@ -33,7 +33,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from cordwood.api import predict, train
+from cordwood import TextClassifier
 from cordwood.datasets.corpus import Corpus
 from corpora import load_multilabel
 from stopwatch import measure, print_head, print_row, print_run
@@ -100,7 +100,8 @@ def main(recipe_names: list[str], libmultilabel: str | None, methods: Sequence[s
         others = chain(others, iter_libmultilabel(libmultilabel, methods, training, test))
     print_head("classifier", "micro F1", "macro F1", "CPU time, s")
     other_results = [print_result(name, result) for name, result in others]
-    train(training.select(range(_WARMUP_SAMPLES)), recipe="quick", encoder=None)  # loads kernels
+    # Loads kernels.
+    TextClassifier(encoder=None).fit(training.select(range(_WARMUP_SAMPLES)))
     results = {}
     for name in recipe_names:
         result = run_recipe(name, training, test, topics, Y_test)
@@ -121,10 +122,9 @@ def print_result(name: str, result: Result) -> Result:
 def run_recipe(
     name: str, training: Corpus, test: Corpus, topics: list[str], Y_test: NDArray[np.int64]
 ) -> Result:
-    fit_seconds, model = measure(
-        lambda: train(training, recipe=name, encoder=None), clock=time.process_time
-    )
-    seconds, predictions = measure(predict, model, test, clock=time.process_time)
+    model = TextClassifier(name, encoder=None)
+    fit_seconds, _ = measure(model.fit, training, clock=time.process_time)
+    seconds, predictions = measure(model.classify, test, clock=time.process_time)
     assert predictions.classes.tolist() == topics
     return score(Y_test, predictions.indicators, fit_seconds + seconds)
 

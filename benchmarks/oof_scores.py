@@ -3,7 +3,7 @@
     python dev.py bench oof_scores [--sets youtube webkb] [--recipe quick] [--cv 3 10]
 
 A random sample of each data set is split into folds. A model is trained on all folds but one; its
-scores are estimated as by `cordwood.metrics.oof_evaluation`, and measured on the remaining fold.
+scores are estimated as in `evaluation_` of a `TextClassifier`, and measured on the remaining fold.
 The difference of both has two sources of noise, the training samples and the test samples: a fold
 is covered if the difference is at most 1.96 times the square root of the sum of the two bootstrap
 variances, which happens in 95 % of the folds if the estimate is unbiased and its variance is right.
@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from cordwood import api, recipes
+from cordwood import recipes
 from cordwood.datasets.corpus import Corpus
-from cordwood.metrics.resampled_scores import compute_scores, resample_scores
+from cordwood.metrics._sums import sum_one_label
 from cordwood.oof.fit import fit_with_oof
 from corpora import load_single_label
 from options import at_least
@@ -71,23 +71,20 @@ def measure_fold(
     )
     X = training_set.texts if is_text else training_set.X
     start = time.process_time()
-    oof = fit_with_oof(model, X, np.asarray(training_set.labels), groups=training_set.groups)
+    labels = np.asarray(training_set.labels)
+    model, oof = fit_with_oof(model, X, labels, groups=training_set.groups)
     seconds = time.process_time() - start
     codes = np.searchsorted(oof.classes, np.asarray(test_set.labels))
-    groups = training_set.groups and np.unique(training_set.groups, return_inverse=True)[1]
-    parts = {
-        "oof": (oof.proba, oof.y, groups),
-        "test": (api.predict(model, test_set).probabilities, codes, None),
-    }
+    test_proba = model.predict_proba(test_set.texts if is_text else test_set.X)
+    parts = {"oof": (oof.proba, oof.y, oof.groups), "test": (test_proba, codes, None)}
     record: Record = {"seconds": seconds}
     for part, (proba, y_true, part_groups) in parts.items():
-        point = compute_scores(proba, y_true)
-        resampled = resample_scores(
-            proba, y_true, part_groups, N_RESAMPLES, np.random.default_rng(0)
-        )
+        sums = sum_one_label(proba, y_true)
+        point = sums.compute()
+        resampled = sums.resample(part_groups, N_RESAMPLES, np.random.default_rng(0))
         for name in SCORES:
-            record[f"{part} {name}"] = float(getattr(point, name)[0])
-            record[f"{part} {name} sd"] = float(getattr(resampled, name).std())
+            record[f"{part} {name}"] = float(point[name][0])
+            record[f"{part} {name} sd"] = float(resampled[name].std())
     return record
 
 

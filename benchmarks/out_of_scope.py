@@ -5,8 +5,8 @@
 A quarter of the classes, drawn at random, is left out; the recipe `quick` is trained on random
 samples of the others. Up to 1,000 texts of known classes and 1,000 of the left-out classes are
 scored. Prints the area under the ROC curve (%) of one minus the maximum probability, of the entropy
-of the probabilities, and of the combined score of `cordwood.inspection`; then the share (%) of
-texts of known classes that `predict` with ``unknown=0.05`` loses, and the share of the others that
+of the probabilities, and of the combined score of `cordwood.confidence`; then the share (%) of
+texts of known classes that `classify` with ``unknown=0.05`` loses, and the share of the others that
 it finds. In the rows "other texts", the texts of another data set replace those of left-out
 classes. The last column is the difference of the combined score to the maximum probability.
 """
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import entr
 from sklearn.metrics import roc_auc_score
 
-from cordwood import recipes
-from cordwood.confidence import fit_scope, out_of_scope_score, scope_p_values
+from cordwood import TextClassifier
+from cordwood.confidence.scope import out_of_scope_score, scope_p_values
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -69,21 +69,19 @@ def run(name: str, seed: int, n_samples: int) -> list[list[float]]:
     texts = [corpus.select(part).texts for part in (train, test, outside)]
     other = load_single_label(_OTHER[name]).texts
     texts.append([other[i] for i in random.permutation(len(other))[:_N_TEST]])
-    model = recipes.make("quick", random_state=0).set_params(classifier__check_leakage=False)
-    model.fit(texts[0], labels[train])
-    model.scope_ = fit_scope(model, texts[0], model[-1].oof_proba_)
+    model = TextClassifier(encoder=None).fit(texts[0], labels[train])
     scored = [score(model, each) for each in texts[1:]]
     return [compare(scored[0], each) for each in scored[1:]]
 
 
-def score(model: Any, texts: Sequence[str]) -> list[NDArray[Any]]:
+def score(model: TextClassifier, texts: Sequence[str]) -> list[NDArray[Any]]:
     """Return one minus the maximum probability, the entropy, the score and the p-value."""
     proba = model.predict_proba(texts)
     return [
         1 - proba.max(axis=1),
         entr(proba).sum(axis=1),
-        out_of_scope_score(model, texts, proba),
-        scope_p_values(model, texts, proba),
+        out_of_scope_score(model.scope_, model.view, texts, proba),
+        scope_p_values(model.scope_, model.view, texts, proba),
     ]
 
 

@@ -7,11 +7,11 @@ is trained on all texts. Prints the share of the ids among the first 10 and 50 w
 class, and the median of their ranks:
 
 - alone: words of the vocabulary as texts of their own, by their contribution;
-- shrunk: the same, ranked as by `explain_classes(model)`, by contribution times n / (n + 10);
+- shrunk: the same, ranked as by `explain_classes()`, by contribution times n / (n + 10);
 - training: mean contribution over the training texts, by the model that was trained on them;
-- sum: the sum instead of the mean, as by `explain_classes(model, texts)`;
+- sum: the sum instead of the mean, as by `explain_classes(texts)`;
 - out of fold: the sum over texts that are explained by models that were not trained on them, as by
-  `explain_classes(model, texts, labels)`.
+  `explain_classes(texts, labels)`.
 """
 
 import argparse
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood import recipes
-from cordwood.explain import ClassWords, explain_classes
+from cordwood import TextClassifier
+from cordwood.explain import ClassWords
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -66,10 +66,10 @@ def evaluate(name: str, n_samples: int) -> None:
     kept = np.sort(np.random.default_rng(0).permutation(len(corpus))[:n_samples])
     texts, labels = list(corpus.select(kept).texts), np.asarray(corpus.select(kept).labels)
     ids = plant(texts, labels)
-    model = recipes.make("quick", random_state=0, check_leakage=False).fit(texts, labels)
-    vocabulary = explain_classes(model, n_words=ALL)
-    training = explain_classes(model, texts, n_words=ALL)
-    out_of_fold = explain_classes(model, texts, labels, n_words=ALL)
+    model = TextClassifier(encoder=None, oof=False).fit(texts, labels)
+    vocabulary = model.explain_classes(n_words=ALL)
+    training = model.explain_classes(texts, n_words=ALL)
+    out_of_fold = model.explain_classes(texts, labels, n_words=ALL)
     found = {
         "alone": find_ranks(vocabulary, ids, "mean"),
         "shrunk": find_ranks(vocabulary, ids, "given"),

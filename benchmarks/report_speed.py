@@ -16,8 +16,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from cordwood import Corpus, train
-from cordwood.reports import model_report
+from cordwood import Corpus, TextClassifier
 from corpora import load_single_label
 from options import at_least
 from stopwatch import load, measure, print_head, print_row, print_run
@@ -49,10 +48,11 @@ def main() -> None:
     print_run("jinja2")
     corpus = load_texts(arguments.n_samples)
     small = corpus.select(range(300))
-    model_report(train(small, n_jobs=1, encoder=None), small).to_html()
+    model = TextClassifier(encoder=None, n_jobs=1)
+    model.fit(small).report(None, small).to_html()
     clock = time.process_time
-    seconds, model = measure(lambda: train(corpus, n_jobs=1, encoder=None), clock=clock)
-    summarized, report = measure(lambda: model_report(model, corpus), clock=clock)
+    seconds, _ = measure(model.fit, corpus, clock=clock)
+    summarized, report = measure(model.report, None, corpus, clock=clock)
     with TemporaryDirectory() as folder:
         path = Path(folder, "report.html")
         written, _ = measure(lambda: report.save(path), clock=clock)

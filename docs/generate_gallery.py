@@ -9,6 +9,7 @@ import base64
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,13 +17,14 @@ from typing import Any
 import numpy as np
 from selenium import webdriver
 
-from cordwood import train
-from cordwood.audit import audit_dataset
+from cordwood import TextClassifier, audit_dataset, dataset_report
 from cordwood.compare import comparison_report
 from cordwood.compare.stats.comparison import compare
 from cordwood.datasets.registry import load_dataset
-from cordwood.metrics import estimate_learning_curve, oof_evaluation
-from cordwood.reports import Report, dataset_report, model_report
+from cordwood.metrics import estimate_learning_curve
+from cordwood.metrics.baselines import score_baselines
+from cordwood.reports.model_summary import Provenance
+from cordwood.reports.report import Report, model_report
 
 ROOT = Path(__file__).resolve().parent.parent
 GALLERY = ROOT / "docs" / "gallery"
@@ -54,8 +56,9 @@ def main() -> None:
 def make_reports() -> Mapping[str, Report[Any]]:
     """Return one report of each kind."""
     training = load_dataset("docstrings").subset("train")
-    model: Any = train(training, encoder=None, n_jobs=-1)
-    model.evaluation_ = oof_evaluation(model, training.texts)
+    model: Any = TextClassifier(encoder=None, n_jobs=-1).fit(training)
+    baselines = score_baselines(training.texts, model.oof_)
+    model.evaluation_ = replace(model.evaluation_, baselines=baselines)
     curve = estimate_learning_curve(model, training.texts, np.array(training.labels), n_repeats=2)
     records = [
         record
@@ -64,9 +67,10 @@ def make_reports() -> Mapping[str, Report[Any]]:
         if (record := json.loads(line))["trial"]["learner"] in LEARNERS
     ]
     audit = audit_dataset(training, model=model)
-    data_name = "dataset:docstrings, subset train"
+    data = "dataset:docstrings, subset train"
+    provenance = Provenance(name="docstrings", data=data, curve=curve)
     return {
-        "model": model_report(model, training, name="docstrings", data_name=data_name, curve=curve),
+        "model": model_report(model, training, provenance),
         "comparison": comparison_report(compare(records), name="of SIGIR 2017"),
         "dataset": dataset_report(training, name="docstrings", audit=audit),
     }

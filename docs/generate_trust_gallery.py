@@ -13,12 +13,10 @@ import numpy as np
 from matplotlib import pyplot as plt
 from numpy.typing import NDArray
 
-from cordwood import train
-from cordwood.audit import audit_dataset
+from cordwood import TextClassifier, audit_dataset
 from cordwood.confidence import calibrate_sets
 from cordwood.datasets.corpus import Corpus
 from cordwood.datasets.registry import load_dataset
-from cordwood.explain import explain, explain_classes
 from cordwood.explain.html import render_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +33,7 @@ N_BINS = 10
 
 def main() -> None:
     training, test = load()
-    model = train(training, encoder=None, n_jobs=-1)
+    model = TextClassifier(encoder=None, n_jobs=-1).fit(training)
     proba = model.predict_proba(test.texts)
     y_test = np.searchsorted(model.classes_, np.asarray(test.labels))
     parts = [
@@ -68,8 +66,8 @@ def explain_texts(model: Any, test: Corpus, proba: NDArray[np.float64]) -> str:
     """Write the page of explanations; return a section with a link to it."""
     rng = np.random.default_rng(1)
     chosen = rng.choice(len(test), N_EXPLAINED, replace=False).tolist()
-    explanations = explain(model, [test.texts[i] for i in chosen])
-    words = explain_classes(model, test.texts[:300], n_words=5)
+    explanations = model.explain([test.texts[i] for i in chosen])
+    words = model.explain_classes(test.texts[:300], n_words=5)
     fragment = explanations._repr_html_() + words._repr_html_()
     page = render_page(fragment, "cordwood explain: docstrings")
     (GALLERY / "explanation.html").write_text(page, encoding="utf-8")
@@ -102,7 +100,7 @@ def audit(training: Corpus) -> str:
     for i in flipped.tolist():
         changed[i] = rng.choice(np.setdiff1d(labels, [labels[i]]))
     data = replace(training, labels=tuple(changed.tolist()))
-    found = audit_dataset(data, model=train(data, oof=True, n_jobs=-1))
+    found = audit_dataset(data, model=TextClassifier(encoder=None, n_jobs=-1).fit(data))
     suspects = [each for each in found.suspects if each.kind == "label error"]
     hits = sum(each.index in set(flipped.tolist()) for each in suspects)
     rows = [

@@ -90,26 +90,48 @@ WAYS = {
     "numeric": Way({"estimator": "quick"}, NUMBERS, LABELS),
 }
 
+# Things to do, as a user writes them.
+CALLS = {
+    "predict": "model.predict(X)",
+    "probabilities": "model.predict_proba(X)",
+    "prediction sets": "model.classify(X, coverage=0.9)",
+    "undecided samples": "model.classify(X, max_error=0.3)",
+    "least confidence": "model.classify(X, min_confidence=0.7)",
+    "unknown samples": "model.classify(X, unknown=0.05)",
+    "evaluate": "model.evaluate(X, y)",
+    "explain": "model.explain(X)",
+    "words of classes": "model.explain_classes()",
+    "report": 'model.report("model.html")',
+    "report of data": 'model.report("model.html", X, y)',
+    "save and load": 'model.save("model.cordwood")',
+    "clone": "sklearn.base.clone(model)",
+    "pickle": "pickle.dumps(model)",
+    "out of fold": "model.oof_",
+    "expected scores": "model.evaluation_",
+    "audit": "audit_dataset(data, model=model)",
+    "learning curve": "estimate_learning_curve(model, X, y)",
+}
+
 _NUMERIC = "only models of texts can be explained"
 _ONE_LABEL = "requires one label per sample"
 _NO_OOF = "train it with oof=True"
 
-# Cells that raise an error, with a part of its sentence.
+# Cells that raise an error, with a part of its sentence; an empty one if the value is None.
 LIMITS = {
     **{(way, "prediction sets"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
     **{(way, "undecided samples"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
     **{(way, "least confidence"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
-    **{(way, "report"): "one label per sample" for way in WAYS if WAYS[way].is_multilabel},
-    **{(way, "report of data"): "one label per sample" for way in WAYS if WAYS[way].is_multilabel},
-    **{(way, "audit"): "several labels each" for way in WAYS if WAYS[way].is_multilabel},
-    **{(way, "learning curve"): "one label per sample" for way in WAYS if WAYS[way].is_multilabel},
+    **{(way, "report"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
+    **{(way, "report of data"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
+    **{(way, "audit"): "audit one label at a time" for way in WAYS if WAYS[way].is_multilabel},
+    **{(way, "learning curve"): _ONE_LABEL for way in WAYS if WAYS[way].is_multilabel},
     **{
         ("svm without scores", use): _NO_OOF
         for use in ("prediction sets", "undecided samples", "unknown samples")
     },
     ("svm without scores", "out of fold"): "",
     ("svm without scores", "expected scores"): "",
-    ("svm without scores", "audit"): "out-of-fold predictions",
+    ("svm without scores", "audit"): "train it on them with TextClassifier(oof=True)",
     ("numeric", "explain"): _NUMERIC,
     ("numeric", "words of classes"): _NUMERIC,
     ("table", "words of classes"): "only models of texts have words of classes",

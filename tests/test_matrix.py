@@ -15,7 +15,7 @@ from sklearn.base import clone
 import cordwood
 from cordwood import CordwoodError, Corpus, FeatureMatrix, TextClassifier, audit_dataset
 from cordwood.metrics import estimate_learning_curve
-from matrix import LABELS, LIMITS, WAYS
+from matrix import CALLS, LABELS, LIMITS, WAYS
 
 _fitted = {}
 
@@ -264,13 +264,18 @@ def test_cell(way, use, tmp_path):
 
 def test_limits_name_existing_cells():
     assert {way for way, _ in LIMITS} <= set(WAYS)
-    assert {use for _, use in LIMITS} <= set(USES)
+    assert {use for _, use in LIMITS} <= set(USES) == set(CALLS)
 
 
 def test_documentation_states_the_limits():
     page = Path(__file__).parents[1] / "docs" / "limits.md"
-    if not page.exists():
-        pytest.skip("the documentation is not part of this copy")
-    text = page.read_text(encoding="utf-8")
-    for way, use in LIMITS:
-        assert way in text and use in text
+    rows = [line.split(" | ") for line in page.read_text(encoding="utf-8").splitlines()]
+    stated = {
+        (way, row[0].removeprefix("| ").partition(":")[0]): row[2]
+        for row in rows
+        if len(row) == 3
+        for way in row[1].split("; ")
+    }
+    assert {cell: sentence for cell, sentence in LIMITS.items() if cell not in stated} == {}
+    assert all(sentence in stated[cell] for cell, sentence in LIMITS.items())
+    assert len(stated) == len(LIMITS) + 2  # the header and the line below it

@@ -21,12 +21,11 @@ REQUIRED = {"LICENSE", "README.md", "pyproject.toml", "CHANGELOG.md", "tests/con
 LEDGERS = "benchmarks/reproduction/ledgers/"
 
 USE = """
-import cordwood
-corpus = cordwood.datasets.load_dataset("docstrings")
-model = cordwood.train(corpus.subset("train"), recipe="rf")
-cordwood.save(model, "model.cordwood")
-evaluation = cordwood.evaluate(cordwood.load("model.cordwood"), corpus.subset("test"))
-print(f"micro-F1 {evaluation.micro_f1:.2f}")
+from cordwood import TextClassifier, datasets, load
+corpus = datasets.load_dataset("docstrings")
+TextClassifier("rf").fit(corpus.subset("train")).save("model.cordwood")
+evaluation = load("model.cordwood").evaluate(corpus.subset("test"))
+print(f"accuracy {evaluation.accuracy:.2f}")
 """
 FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec('cordwood') is not None)"
 

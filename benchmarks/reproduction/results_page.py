@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from cordwood._base.wording import format_seconds
 from cordwood.compare.config.plan import Plan, load_plan
 from cordwood.compare.config.protocol import read_toml
 from cordwood.compare.report.comparison_figures import draw_curves, draw_rounds
@@ -37,7 +38,6 @@ from cordwood.compare.stats.comparison import (
 )
 from cordwood.exceptions import CordwoodError
 from cordwood.reports.markdown_page import escape_markdown
-from cordwood.reports.wording import format_seconds
 from reproduction.effects import check_design, estimate_effects
 from reproduction.explanations import Explanation, find_explanations, load_explanations
 from reproduction.factorial import Effect

@@ -43,8 +43,7 @@ def find_label_errors(oof: OOFPredictions) -> LabelErrors:
     Parameters
     ----------
     oof : OOFPredictions
-        Out-of-fold predictions, such as `model.oof_` of a model from `cordwood.train`, or the
-        result of `compute_oof`.
+        Out-of-fold predictions, such as `oof_` of a `TextClassifier`.
 
     Returns
     -------

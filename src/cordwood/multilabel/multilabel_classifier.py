@@ -84,7 +84,7 @@ class MultiLabelClassifier(BaseMultiLabelClassifier):
 
     See Also
     --------
-    cordwood.train : Train a recipe on a corpus with several labels per sample.
+    cordwood.TextClassifier : The model of a recipe, which takes lists of labels as well.
     sklearn.multioutput.MultiOutputClassifier : Independent classifiers without thresholds.
 
     Notes

@@ -78,7 +78,7 @@ def _usage(summary: ModelSummary) -> str:
     return (
         "```python\nimport cordwood\n\n"
         f"model = cordwood.load({summary.name + '.cordwood'!r})\n"
-        'cordwood.predict(model, ["a new text"])\n```'
+        'model.predict(["a new text"])\n```'
     )
 
 

@@ -186,7 +186,7 @@ class OOBStackingClassifier(
         the final estimator is cross-fitted on the out-of-fold probabilities of the others, in two
         folds of at most 2,000 samples. Computed when it is first read. Empty with `passthrough`,
         or if there is only one base estimator. A stack that was loaded from a model file has it if
-        it was computed before, as by `cordwood.train`.
+        it was computed before, as by `TextClassifier`.
     fit_times_ : dict of str to float
         Wall time in seconds that the fits of each base estimator took, pruned ones included: on all
         samples and in the folds, with the out-of-fold predictions, but without shared transformers.
