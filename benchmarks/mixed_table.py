@@ -44,8 +44,8 @@ from sklearn.preprocessing import (
 )
 
 from cordwood import recipes
-from cordwood.columns import ColumnRoles, TableConverter
-from cordwood.columns.converter import list_outputs
+from cordwood.columns import ColumnRoles
+from cordwood.columns.converter import TableConverter, list_outputs
 from options import at_least
 from stopwatch import print_head, print_row, print_run
 

@@ -9,7 +9,7 @@ import pytest
 from cordwood import load, persist
 from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
-from cordwood.persist import _files, _objects
+from cordwood.persist import _objects
 from cordwood.persist._arrays import MemoryBudget
 
 

@@ -36,12 +36,15 @@ from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
 from .linear_model.linear_svm import LinearSVMClassifier
+from .multilabel.multilabel_classifier import MultiLabelClassifier
+from .naive_bayes.classifier import NaiveBayesClassifier
 from .neighbors.k_neighbors import NeighborsClassifier
 from .persist import save
 from .reports.report import dataset_report
 from .rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from .stacking.oob_stacking import OOBStackingClassifier
 from .text.embedding import EmbeddingVectorizer
+from .text.lexicon import LexiconVectorizer
 from .text.vectorizer import TextVectorizer
 
 __version__: str
@@ -59,8 +62,11 @@ __all__ = [
     "FeatureMatrix",
     "LPUBoostClassifier",
     "LazyForestClassifier",
+    "LexiconVectorizer",
     "LinearSVMClassifier",
     "ModelFileError",
+    "MultiLabelClassifier",
+    "NaiveBayesClassifier",
     "NeighborsClassifier",
     "OOBStackingClassifier",
     "RandomForestClassifier",
@@ -68,8 +74,8 @@ __all__ = [
     "TextVectorizer",
     "audit",
     "audit_dataset",
-    "classifier",
     "check_dataset",
+    "classifier",
     "columns",
     "compare",
     "confidence",
@@ -79,13 +85,13 @@ __all__ = [
     "ensemble",
     "exceptions",
     "explain",
-    "metrics",
-    "multilabel",
-    "oof",
     "linear_model",
     "load",
+    "metrics",
+    "multilabel",
     "naive_bayes",
     "neighbors",
+    "oof",
     "persist",
     "read_dataset",
     "recipes",

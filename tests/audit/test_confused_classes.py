@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
-from cordwood.audit._confused_classes import find_confused_classes
+from cordwood.audit.confused_classes import find_confused_classes
 from cordwood.oof import OOFPredictions
 
 

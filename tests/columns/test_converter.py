@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
 from cordwood import Corpus
-from cordwood.columns import TableConverter
+from cordwood.columns.converter import TableConverter
 from cordwood.exceptions import CordwoodError, DataError
 
 TABLE = {

@@ -16,7 +16,9 @@ from sklearn.preprocessing import OneHotEncoder
 import cordwood
 from cordwood import Corpus, TextClassifier, recipes
 from cordwood._view import view_model
-from cordwood.columns import ColumnRoles, NumericEncoder, TableConverter
+from cordwood.columns import ColumnRoles
+from cordwood.columns.converter import TableConverter
+from cordwood.columns.numeric import NumericEncoder
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.explain.explainer import Explainer
 from cordwood.text.vectorizer import TextVectorizer

@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as arrays
 from sklearn.preprocessing import QuantileTransformer, SplineTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cordwood.columns import NumericEncoder
+from cordwood.columns.numeric import NumericEncoder
 
 
 @parametrize_with_checks([NumericEncoder(), NumericEncoder(n_knots=4)])

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from cordwood import Corpus
-from cordwood.columns import ColumnRoles, check_columns, detect_columns
+from cordwood.columns import ColumnRoles, detect_columns
+from cordwood.columns.roles import check_columns
 from cordwood.exceptions import CordwoodError, DataError
 
 

@@ -19,8 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cordwood.datasets import _arrow, detect_format, read_dataset, stream_dataset
+from cordwood.datasets import _arrow, read_dataset, stream_dataset
 from cordwood.datasets._arrow import is_huggingface_folder
+from cordwood.datasets.file_source import detect_format
 from cordwood.exceptions import CordwoodError, DataError
 
 COLUMNS = ("id", "text", "label", "split", "group")

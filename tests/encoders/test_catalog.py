@@ -5,14 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cordwood.encoders import (
-    catalog,
-    choose_encoder,
-    find_encoder,
-    list_encoders,
-    load_encoder,
-)
+from cordwood.encoders import catalog, list_encoders, load_encoder
 from cordwood.encoders import universal_sentence as use
+from cordwood.encoders.catalog import find_encoder
+from cordwood.encoders.choice import choose_encoder
 from cordwood.encoders.distillation import distill
 from cordwood.encoders.object_encoder import ObjectEncoder
 from cordwood.encoders.static import StaticEncoder

@@ -8,7 +8,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from cordwood import RandomForestClassifier
-from cordwood.multilabel import BinaryRelevance, LabelPowerset, MultiLabelClassifier
+from cordwood.multilabel import MultiLabelClassifier
+from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
 
 
 class OneLabel:

@@ -6,8 +6,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from cordwood import LinearSVMClassifier, NeighborsClassifier, RandomForestClassifier
-from cordwood.multilabel import BinaryRelevance, LabelPowerset
 from cordwood.multilabel.members import make_multilabel, predict_label_proba
+from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
 
 X, Y = make_multilabel_classification(150, n_features=12, n_classes=4, random_state=1)
 NEW, _ = make_multilabel_classification(40, n_features=12, n_classes=4, random_state=2)

@@ -32,7 +32,7 @@ from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
 from cordwood.persist import save
-from cordwood.persist._registry import BY_CLASS, BY_NAME, interface_of
+from cordwood.persist.registry import BY_CLASS, BY_NAME, interface_of
 from cordwood.rules.estimators import AdaUBoostClassifier
 from cordwood.stacking.combiners import SCANN, LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier

@@ -19,15 +19,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from cordwood.exceptions import ModelFileError
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
-from cordwood.persist import (
-    PROTOCOL,
-    ModelCard,
-    TrainingRecord,
-    load,
-    load_with_card,
-    read_model_card,
-    save,
-)
+from cordwood.persist import ModelCard, load, read_model_card, save
+from cordwood.persist.files import load_with_card
+from cordwood.persist.model_card import PROTOCOL, TrainingRecord
 from cordwood.text.vectorizer import TextVectorizer
 from model_files import load_error, members_of, rewrite
 

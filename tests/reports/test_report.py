@@ -12,13 +12,16 @@ from cordwood import Decision, FeatureMatrix, TextClassifier, load, save
 from cordwood.audit import audit_dataset, check_dataset, find_label_errors
 from cordwood.compare import comparison_report
 from cordwood.exceptions import CordwoodError, DataError
-from cordwood.explain import ClassWord, ClassWords
+from cordwood.explain import ClassWords
+from cordwood.explain.class_words import ClassWord
 from cordwood.metrics.baselines import score_baselines
 from cordwood.oof import schema as oof_schema
-from cordwood.persist import TrainingRecord, read_model_card
-from cordwood.reports import Report, dataset_report, model_report
+from cordwood.persist import read_model_card
+from cordwood.persist.model_card import TrainingRecord
+from cordwood.reports import Report, dataset_report
 from cordwood.reports.hub_card import to_hub_card
 from cordwood.reports.model_summary import Provenance
+from cordwood.reports.report import model_report
 
 
 class Page(HTMLParser):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from cordwood._base.labels import check_n_classes
-from cordwood.audit._confused_classes import ConfusedClasses, find_confused_classes
 from cordwood.audit._outliers import MIN_SAMPLES, score_outliers
 from cordwood.audit._revealing_words import RevealingWord, find_revealing_words
 from cordwood.audit._word_features import WordFeatures, index_words
+from cordwood.audit.confused_classes import ConfusedClasses, find_confused_classes
 from cordwood.audit.dataset_audit import KINDS, DatasetAudit
 from cordwood.audit.dataset_check import check_labels
 from cordwood.audit.label_errors import find_label_errors

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 from cordwood._base.display import html_table, import_pandas
-from cordwood.audit._confused_classes import ConfusedClasses
 from cordwood.audit._revealing_words import RevealingWord
+from cordwood.audit.confused_classes import ConfusedClasses
 from cordwood.audit.dataset_check import Finding
 from cordwood.audit.suspects import Suspect
 from cordwood.exceptions import CordwoodError

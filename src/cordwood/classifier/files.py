@@ -1,7 +1,9 @@
 """Model files of `TextClassifier`, whose schema `persist` gets from here."""
 
 from cordwood.classifier.schema import SCHEMAS
-from cordwood.persist import load, load_with_card, register
+from cordwood.persist import load
+from cordwood.persist.files import load_with_card
+from cordwood.persist.registry import register
 
 __all__ = ["load", "load_with_card"]
 

@@ -8,9 +8,9 @@ import typer
 
 from cordwood import recipes
 from cordwood._base.wording import count, shorten_line
-from cordwood.audit import DatasetAudit, Suspect, audit_dataset
+from cordwood.audit import DatasetAudit, audit_dataset
 from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
-from cordwood.audit.suspects import DEFINITIONS
+from cordwood.audit.suspects import DEFINITIONS, Suspect
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Audit
 from cordwood.cli.console import Console

@@ -19,13 +19,9 @@ from cordwood.cli.models import load_model, match_source
 from cordwood.cli.outputs import check_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
-from cordwood.explain import (
-    ClassWord,
-    ClassWords,
-    Explanation,
-    Explanations,
-    MemberExplanation,
-)
+from cordwood.explain import ClassWords, Explanation, Explanations
+from cordwood.explain.class_words import ClassWord
+from cordwood.explain.explanation import MemberExplanation
 from cordwood.explain.html import render_page
 from cordwood.persist import ModelCard
 

@@ -19,12 +19,12 @@ from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors, read_labelled
 from cordwood.cli.outputs import check_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
-from cordwood.reports import Report, dataset_report, model_report
+from cordwood.reports import Report, dataset_report
 from cordwood.reports.dataset_summary import DatasetSummary
 from cordwood.reports.hub_card import to_hub_card
 from cordwood.reports.model_records import ModelSummary
 from cordwood.reports.model_summary import Provenance
-from cordwood.reports.report import check_format
+from cordwood.reports.report import check_format, model_report
 
 MODEL_SUFFIX = ".cordwood"
 

@@ -9,7 +9,9 @@ import typer
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console
 from cordwood.cli.inputs import Source
-from cordwood.columns import ROLES, ColumnRoles, TableConverter, check_columns, detect_columns
+from cordwood.columns import ColumnRoles, detect_columns
+from cordwood.columns.converter import TableConverter
+from cordwood.columns.roles import ROLES, check_columns
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 

@@ -35,6 +35,7 @@ from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.encoders.bundle import read_files
 from cordwood.encoders.catalog import load_encoder
 from cordwood.exceptions import CordwoodError
+from cordwood.persist.model_card import TrainingRecord
 from cordwood.persist.sample_hashes import SampleHashes
 from cordwood.text.languages import check_language
 from cordwood.text.lexicon import read_lexicon
@@ -167,7 +168,7 @@ def _fit(
 
 def _save(args: Train, model: TextClassifier, data: _Data, cost: _Cost, target: Path) -> None:
     samples, roles = data.samples, data.roles
-    record = persist.TrainingRecord(
+    record = TrainingRecord(
         fingerprint=samples.fingerprint(roles.names if roles is not None else ()),
         recipe=args.recipe,
         columns={**data.source.columns, **(roles.to_dict() if roles is not None else {})},

@@ -4,17 +4,7 @@
 available. `cordwood.text.EmbeddingVectorizer` is the scikit-learn transformer that uses them.
 """
 
-from cordwood.encoders.catalog import EncoderInfo, find_encoder, list_encoders, load_encoder
-from cordwood.encoders.choice import EncoderChoice, choose_encoder
-from cordwood.encoders.encoder import EncodedTexts, Encoder
+from cordwood.encoders.catalog import list_encoders, load_encoder
+from cordwood.encoders.encoder import Encoder
 
-__all__ = [
-    "EncodedTexts",
-    "Encoder",
-    "EncoderChoice",
-    "EncoderInfo",
-    "choose_encoder",
-    "find_encoder",
-    "list_encoders",
-    "load_encoder",
-]
+__all__ = ["Encoder", "list_encoders", "load_encoder"]

@@ -12,17 +12,7 @@ of these only the attributes that predictions need, whose types, shapes, ranges 
 checked. `save` runs the same checks: a file that `load` would reject is not written.
 """
 
-from cordwood.persist._files import load, load_with_card, read_model_card, save
-from cordwood.persist._registry import register
-from cordwood.persist.model_card import PROTOCOL, ModelCard, TrainingRecord
+from cordwood.persist.files import load, read_model_card, save
+from cordwood.persist.model_card import ModelCard
 
-__all__ = [
-    "PROTOCOL",
-    "ModelCard",
-    "TrainingRecord",
-    "load",
-    "load_with_card",
-    "read_model_card",
-    "register",
-    "save",
-]
+__all__ = ["ModelCard", "load", "read_model_card", "save"]

@@ -11,7 +11,7 @@ from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._arrays import ArrayReader, ArrayWriter
 from cordwood.persist._plain_values import ValueDecoder, ValueEncoder
-from cordwood.persist._registry import BY_CLASS, BY_NAME, interface_of
+from cordwood.persist.registry import BY_CLASS, BY_NAME, interface_of
 
 Trusted = Mapping[str, type]
 

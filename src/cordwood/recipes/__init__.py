@@ -12,22 +12,15 @@ from sklearn.pipeline import Pipeline
 from cordwood.columns.roles import ColumnRoles, check_columns
 from cordwood.exceptions import CordwoodError
 from cordwood.recipes._column_features import TableSettings
-from cordwood.recipes._names import find, nearest, resolve
-from cordwood.recipes._pipelines import InputType, Settings, make_pipeline, set_params
+from cordwood.recipes._names import find as find
+from cordwood.recipes._names import nearest as nearest
+from cordwood.recipes._names import resolve
+from cordwood.recipes._pipelines import InputType as InputType
+from cordwood.recipes._pipelines import Settings, make_pipeline, set_params
 from cordwood.recipes._stacks import STACK_PARAMS, make_calibrated, make_stack
 from cordwood.recipes._table import RECIPES
 
-__all__ = [
-    "DEFAULT",
-    "InputType",
-    "describe",
-    "find",
-    "full_name",
-    "grid",
-    "make",
-    "names",
-    "nearest",
-]
+__all__ = ["describe", "grid", "make", "names"]
 
 DEFAULT = "quick"
 

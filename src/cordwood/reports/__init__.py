@@ -4,6 +4,6 @@ A report is made in three steps: summarize (a record to a summary), lay out (a s
 figures and sentences), and render (a page to HTML or Markdown).
 """
 
-from cordwood.reports.report import Report, dataset_report, model_report
+from cordwood.reports.report import Report, dataset_report
 
-__all__ = ["Report", "dataset_report", "model_report"]
+__all__ = ["Report", "dataset_report"]

@@ -9,8 +9,11 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.audit import ConfusedClasses, DatasetAudit, Finding, Suspect, check_dataset
+from cordwood.audit import DatasetAudit, check_dataset
+from cordwood.audit.confused_classes import ConfusedClasses
 from cordwood.audit.dataset_audit import describe_word
+from cordwood.audit.dataset_check import Finding
+from cordwood.audit.suspects import Suspect
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.text.languages import LANGUAGES, detect_language, sample_texts
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cordwood.explain import ClassWord
+from cordwood.explain.class_words import ClassWord
 from cordwood.reports.charts import Estimate, ReliabilityBin
 from cordwood.reports.dataset_summary import AuditSummary, FindingSummary
 

@@ -1,6 +1,6 @@
 """Blocks of a report: suspicious labels, explained predictions, words of classes."""
 
-from cordwood.explain import ClassWord
+from cordwood.explain.class_words import ClassWord
 from cordwood.reports.blocks import (
     Block,
     Prose,

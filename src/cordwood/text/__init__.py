@@ -8,14 +8,6 @@ of `TextVectorizer` and `cordwood.text.stop_words` its stop word lists.
 
 from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.lexicon import LexiconVectorizer
-from cordwood.text.presets import PRESETS
-from cordwood.text.stop_words import get_stop_words
 from cordwood.text.vectorizer import TextVectorizer
 
-__all__ = [
-    "PRESETS",
-    "EmbeddingVectorizer",
-    "LexiconVectorizer",
-    "TextVectorizer",
-    "get_stop_words",
-]
+__all__ = ["EmbeddingVectorizer", "LexiconVectorizer", "TextVectorizer"]

@@ -26,7 +26,6 @@ from cordwood.persist._archive import (
 )
 from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
 from cordwood.persist._objects import ModelDecoder, ModelEncoder, Trusted, resolve_trusted
-from cordwood.persist._registry import interface_of
 from cordwood.persist.model_card import (
     ModelCard,
     TrainingRecord,
@@ -35,6 +34,7 @@ from cordwood.persist.model_card import (
     make_card,
     parse_card,
 )
+from cordwood.persist.registry import interface_of
 
 _T = TypeVar("_T")
 
