@@ -9,7 +9,7 @@ import pytest
 from cordwood import load, persist
 from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
-from cordwood.persist import _objects
+from cordwood.persist import _objects, files
 from cordwood.persist._arrays import MemoryBudget
 
 
@@ -57,7 +57,7 @@ def forge(model, target, **options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Schema, "check_fitted", lambda *arguments: None)
         patch.setattr(_objects, "_check_params", lambda *arguments: None)
-        patch.setattr(_files, "_check_input", lambda *arguments: None)
+        patch.setattr(files, "_check_input", lambda *arguments: None)
         patch.setattr(MemoryBudget, "check", lambda *arguments: None)
         return persist.save(model, target, **options)
 
