@@ -284,7 +284,10 @@ def _tune_labels(decision: Decision, oof: OOFPredictions, weights: Floats) -> Tu
     min_labels = decision.min_labels
     if min_labels is None:
         min_labels = int(Y.any(axis=1).all())
-    return TunedDecision("f1", thresholds=thresholds, min_labels=min(int(min_labels), n_labels))
+    objective = "f1" if decision.threshold is None else None
+    return TunedDecision(
+        objective, thresholds=thresholds, min_labels=min(int(min_labels), n_labels)
+    )
 
 
 def _check_costs(decision: Decision, n_classes: int) -> Floats:

@@ -12,19 +12,26 @@ from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Predict, Train
 from cordwood.cli.console import Console
 from cordwood.cli.cost_file import read_cost_matrix
+from cordwood.cli.options import parse_settings
 from cordwood.confidence.rule import ConfidenceRule
 from cordwood.exceptions import CordwoodError
 from cordwood.metrics.predictions import SET_SEPARATOR, Predictions
 
+DECISION_SETTINGS = ("threshold", "min_labels")
+"""Names of --set that are fields of a decision."""
+
 
 def make_decision(args: Train, classes: Iterable[str]) -> Decision | None:
-    """Return the decision of --optimize, --cost and --positive; None without them."""
+    """Return the decision of the options, and of names of --set; None without them."""
     check_decision(args)
+    settings = parse_settings(args.set)
+    fixed = {name: settings[name] for name in DECISION_SETTINGS if name in settings}
     if args.optimize is None:
-        return None
+        return Decision(**fixed) if fixed else None
     name, _, value = args.optimize.partition("=")
     return Decision(
         name,
+        **fixed,
         precision=float(value) if value else None,
         cost_matrix=None if args.cost is None else read_cost_matrix(args.cost, classes),
         pos_label=args.positive,

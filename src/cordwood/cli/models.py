@@ -10,6 +10,7 @@ from cordwood.classifier.files import load_with_card
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Audit, Curve, Train
 from cordwood.cli.console import Console
+from cordwood.cli.decisions import DECISION_SETTINGS
 from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.inputs import Source
 from cordwood.cli.options import parse_settings
@@ -38,6 +39,8 @@ def make_model(
     `params` are further parameters, of options that only one command has.
     """
     settings = parse_settings(args.set)
+    for name in DECISION_SETTINGS if "decision" in params else ():
+        settings.pop(name, None)
     given = {
         "encoder": args.encoder,
         "language": args.language,

@@ -243,7 +243,7 @@ def _keyword(name: str, annotation: Any, default: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-# Arguments of `cordwood.train` and `recipes.make` that are not parameters of a recipe.
+# Arguments of `TextClassifier` and `recipes.make` that have options of their own, or none.
 _RESERVED = (
     *("columns", "data", "groups", "input", "labels", "name", "oof", "recipe", "sample_weight"),
     "vectorizer_params",

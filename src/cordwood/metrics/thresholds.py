@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood.exceptions import DataError
+
 Float64Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
@@ -62,7 +64,7 @@ def find_precision_threshold(
     found = (true_positives + _PRIOR_SAMPLES * prior) / (predicted + _PRIOR_SAMPLES)
     sufficient = np.flatnonzero(found >= precision)
     if not len(sufficient):
-        raise ValueError(
+        raise DataError(
             f"no threshold has an out-of-fold precision of {precision:g}; the highest is "
             f"{found.max():.3f}, so require a lower precision"
         )
