@@ -262,6 +262,19 @@ def test_members_without_steps_are_rejected(tmp_path):
     assert "has a pipeline without estimators" in load_error(forge(model, tmp_path / "model"))
 
 
+@pytest.mark.parametrize("value", [None, "passthrough"])
+def test_parameters_of_a_stack_are_estimators(value, tmp_path):
+    TextClassifier("nb").fit(TEXTS, LABELS).save(tmp_path / "model")
+
+    def change(tree):
+        for node in objects_in(tree):
+            if node["class"] == "cordwood.OOBStackingClassifier":
+                node["nested"]["estimators"][0][1] = value
+
+    file = rewrite(tmp_path / "model", tmp_path / "changed", tree=change)
+    assert "estimators must be a list of names and estimators" in load_error(file)
+
+
 def test_members_without_their_vectorizer_are_rejected(tmp_path):
     model = TextClassifier("nb").fit(TEXTS, LABELS)
     model.save(tmp_path / "model")

@@ -5,7 +5,7 @@ from typing import Any
 from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import expect_list
 
-# Steps of a pipeline and members of a stack that are not estimators.
+# Steps of a pipeline and transformers of a union that are not estimators.
 _KEYWORDS = ("passthrough", "drop", None)
 
 
@@ -43,9 +43,12 @@ class EstimatorList(Field):
 class NamedEstimators(Field):
     """A list of pairs of a name and an estimator, or a keyword such as "passthrough"."""
 
-    def __init__(self, *, is_chain: bool = False) -> None:
+    def __init__(
+        self, *, is_chain: bool = False, keywords: tuple[str | None, ...] = _KEYWORDS
+    ) -> None:
         # Whether each estimator is applied to the output of the one before it.
         self._is_chain = is_chain
+        self._keywords = keywords
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         outer_norm, nodes = encoder.input_norm, []
@@ -72,7 +75,7 @@ class NamedEstimators(Field):
             return "a list of names and estimators with distinct names"
         for _, each in value:
             if not hasattr(each, "fit") and not any(
-                each is word or each == word for word in _KEYWORDS
+                each is word or each == word for word in self._keywords
             ):
                 return "a list of names and estimators"
         return None

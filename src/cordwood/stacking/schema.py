@@ -314,7 +314,10 @@ SCHEMAS = (
             "estimators_": _Members(),
             "final_estimator_": Estimator(),
         },
-        nested={"estimators": NamedEstimators(), "final_estimator": Estimator(nullable=True)},
+        nested={
+            "estimators": NamedEstimators(keywords=("drop",)),
+            "final_estimator": Estimator(nullable=True),
+        },
         storable={"cv": _to_storable_cv, "use_oob": _to_storable_names},
         check=_check_stack,
         interface=_stack_interface,
