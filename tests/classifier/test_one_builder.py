@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matrix import COLUMNS, ENCODER, LABELS, LISTS, NUMBERS, TABLE, TEXTS
 
 import cordwood
 from cordwood import Corpus, FeatureMatrix, TextClassifier
@@ -11,6 +10,7 @@ from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.runner.cv_splits import Split
 from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run_trial import run_trial
+from matrix import COLUMNS, ENCODER, LABELS, LISTS, NUMBERS, TABLE, TEXTS
 
 IDS = tuple(map(str, range(len(TEXTS))))
 SPLIT = Split(np.arange(60), np.arange(60, len(TEXTS)))
@@ -46,11 +46,13 @@ def user_dirs(monkeypatch, tmp_path):
     ],
     ids=["quick", "quick with an encoder", "calibrated nb", "svm", "several labels", "numeric"],
 )
-def test_a_comparison_fits_the_model(learner, params, data):
+def test_a_comparison_fits_the_model(learner, params, data, tmp_path):
     kind = "numeric" if isinstance(data, FeatureMatrix) else "text"
-    # The data set of the plan is not read: the trial gets the data.
-    dataset = {"name": "data", "path": "data.csv", "kind": kind}
-    plan = parse_plan({"datasets": [dataset], "learners": [learner]}, folder=".")
+    # The file of the plan is not read: the trial gets the data.
+    file = "data.svmlight" if kind == "numeric" else "data.csv"
+    (tmp_path / file).touch()
+    dataset = {"name": "data", "path": file, "kind": kind}
+    plan = parse_plan({"datasets": [dataset], "learners": [learner]}, folder=tmp_path)
     result = run_trial(list_trials(plan)[0], data, SPLIT, seed=7)
     assert "error" not in result.outcome, result.outcome
     model = TextClassifier(**params, random_state=7).fit(data.select(SPLIT.train))

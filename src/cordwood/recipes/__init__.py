@@ -234,7 +234,8 @@ def full_name(name: str, param: str, *, members: Sequence[str] | None = None) ->
     'classifier__svm__classifier__C'
     """
     recipe = find(name)
-    if recipe.members and param in STACK_PARAMS:
+    # Arguments of `make`.
+    if param in (STACK_PARAMS if recipe.members else ("calibrate",)):
         return param
     stack_params: dict[str, Any] = {} if members is None else {"members": members}
     return resolve(name, param, make(name, **stack_params), prefer_classifier=True)
