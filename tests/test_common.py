@@ -231,7 +231,13 @@ def test_every_public_estimator_is_listed():
     estimators = {
         item for item in public if isinstance(item, type) and issubclass(item, BaseEstimator)
     }
-    assert estimators - listed == {cordwood.EmbeddingVectorizer, cordwood.TextVectorizer}
+    # Vectorizers take texts; tests/multilabel has the checks of classifiers of several labels.
+    assert {each.__name__ for each in estimators - listed} == {
+        "EmbeddingVectorizer",
+        "LexiconVectorizer",
+        "MultiLabelClassifier",
+        "TextVectorizer",
+    }
 
 
 @parametrize_with_checks(

@@ -106,7 +106,9 @@ def make_estimators():
     public = [getattr(cordwood, name) for name in cordwood.__all__]
     classes = {cls for cls in public if isinstance(cls, type) and issubclass(cls, BaseEstimator)}
     classes |= {NaiveBayesClassifier}
-    classes -= {cordwood.EmbeddingVectorizer, cordwood.TextVectorizer}
+    # Vectorizers take texts, and classifiers of several labels other targets.
+    classes -= {cordwood.EmbeddingVectorizer, cordwood.LexiconVectorizer, cordwood.TextVectorizer}
+    classes -= {cordwood.MultiLabelClassifier}
     return {cls.__name__: cls(**PARAMS.get(cls.__name__, {})) for cls in classes}
 
 

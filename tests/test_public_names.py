@@ -35,7 +35,7 @@ PACKAGES = {
     "naive_bayes": "",
     "neighbors": "",
     "oof": "OOFPredictions",
-    "persist": "ModelCard read_model_card",
+    "persist": "ModelCard TrainingRecord read_model_card",
     "recipes": "describe grid make names",
     "reports": "Report",
     "rules": "",

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cordwood import api, persist
+from cordwood import TextClassifier, load
 from cordwood._base.empty_features import EmptyFeatureRemover
 from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.runner.ledger import Ledger
@@ -52,15 +52,15 @@ def test_huge_feature_indices_are_learned(recipe, tmp_path):
     hashed = read_dataset(write(tmp_path / "hashed.svm", HASHED))
     # Without column 0, which is empty in a file that counts from 1.
     plain = read_dataset(write(tmp_path / "plain.svm", (0, 1, 2)))
-    model = api.train(hashed, recipe=recipe)
-    expected = api.predict(api.train(plain, recipe=recipe), plain)
-    np.testing.assert_array_equal(api.predict(model, hashed).probabilities, expected.probabilities)
-    persist.save(model, tmp_path / "model.cordwood")
-    loaded = persist.load(tmp_path / "model.cordwood")
+    model = TextClassifier(recipe).fit(hashed)
+    expected = TextClassifier(recipe).fit(plain).predict_proba(plain)
+    np.testing.assert_array_equal(model.predict_proba(hashed), expected)
+    model.save(tmp_path / "model.cordwood")
+    loaded = load(tmp_path / "model.cordwood")
     narrow = read_dataset(write(tmp_path / "narrow.svm", (7, 8, 9)))
     np.testing.assert_allclose(
-        api.predict(loaded, narrow).probabilities,
-        api.predict(model, narrow).probabilities,
+        loaded.predict_proba(narrow),
+        model.predict_proba(narrow),
         atol=1e-3,  # of compact files
     )
 

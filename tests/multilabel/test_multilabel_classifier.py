@@ -220,8 +220,8 @@ def test_weights_count_in_calibration_and_thresholds():
 
 
 def test_members_without_weights_are_named():
-    with pytest.raises(ValueError, match="sample_weight is not supported by 'knn'"):
-        make().fit(X[TRAIN], Y[TRAIN], sample_weight=np.ones(200))
+    with pytest.raises(ValueError, match="sample_weight is not supported by 'classifier'"):
+        make("lazy_rf").fit(X[TRAIN], Y[TRAIN], sample_weight=np.ones(200))
 
 
 @pytest.mark.parametrize("name", ["svm", "knn", "rf", "boosted_rf"])

@@ -65,8 +65,8 @@ class Decision:
     >>> texts = ["cheap pills", "cheap offer", "lunch at noon", "a cheap lunch"] * 10
     >>> labels = ["spam", "spam", "ham", "ham"] * 10
     >>> model = TextClassifier("nb", decision=Decision("precision", precision=0.9))
-    >>> model.fit(texts, labels).decision_.describe()[:34]
-    'spam from a probability of 0.499 on'
+    >>> model.fit(texts, labels).decision_.describe()
+    'spam from a probability of 0.501 on; out-of-fold recall 1.000'
     """
 
     optimize: str | None = None

@@ -13,6 +13,6 @@ checked. `save` runs the same checks: a file that `load` would reject is not wri
 """
 
 from cordwood.persist.files import load, read_model_card, save
-from cordwood.persist.model_card import ModelCard
+from cordwood.persist.model_card import ModelCard, TrainingRecord
 
-__all__ = ["ModelCard", "load", "read_model_card", "save"]
+__all__ = ["ModelCard", "TrainingRecord", "load", "read_model_card", "save"]
