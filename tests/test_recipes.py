@@ -580,3 +580,9 @@ def test_members_with_the_same_preset_share_a_vectorizer():
     assert automatic == ["linear", "neighbors"]
     given = recipes.make("svm", vectorizer_params={"auto_for": "trees"})["vectorizer"]
     assert given.auto_for == "trees"
+
+
+@pytest.mark.parametrize("encoder", ["none", ["use", "none"]])
+def test_no_encoder_is_none_not_a_name(encoder):
+    with pytest.raises(CordwoodError, match="no encoder is None in Python, not 'none'"):
+        recipes.make("quick", encoder=encoder)

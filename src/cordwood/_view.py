@@ -46,6 +46,7 @@ class MemberRecord(NamedTuple):
     fit_seconds: float | None = None
     accuracy_change: float | None = None  # of the stack, if the member is removed
     log_loss_change: float | None = None
+    is_exact: bool | None = None  # whether explanations of it are exact
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     scope_ : ScopeReference or None
         How unusual the training samples are, as a reference for new samples.
     members_ : list of MemberRecord
-        Name, weight, scores and fit time of each member of a stack; empty if it is none.
+        Name, weight, scores and fit time of each member of a stack, and whether explanations of it
+        are exact; empty if the model is none.
     input_kind_ : {"text", "table", "numeric"}
         Kind of the training samples.
     target_kind_ : {"label", "lists", "indicators"}
@@ -699,8 +700,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     @property
     def members_(self) -> list[MemberRecord]:
         """Name, weight, scores and fit time of each member of a stack."""
-        check_is_fitted(self)
-        return self.view.member_records()
+        records = self.view.member_records()
+        if not records or self.input_kind_ == "numeric":
+            return records
+        is_exact = self.make_explainer().is_exact
+        return [record._replace(is_exact=is_exact.get(record.name)) for record in records]
 
     @property
     def view(self) -> ModelView:

@@ -77,6 +77,11 @@ class Explainer:
         self._locators: dict[int, TermLocator | ColumnLocator] = {}
         self._members = [self._make_member(member) for member in view.explained_members]
 
+    @property
+    def is_exact(self) -> dict[str, bool]:
+        """Whether the contributions of terms to the scores of each member are exact, by name."""
+        return {member.name: member.is_exact for member in self._members}
+
     def explain(self, text: str) -> Explanation:
         """Explain the prediction of one text."""
         [explanation] = self.explain_each([text])

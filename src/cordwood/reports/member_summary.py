@@ -15,7 +15,11 @@ def summarize_members(view: ModelView, texts: Sequence[str] | None) -> StackSumm
     stack = view.stack
     if stack is None:
         return None
-    rows = [MemberSummary(**record._asdict()) for record in view.member_records()]
+    records = [record._asdict() for record in view.member_records()]
+    rows = [
+        MemberSummary(**{name: each for name, each in record.items() if name != "is_exact"})
+        for record in records
+    ]
     if texts and view.final_estimator is not None and view.converter is None:
         sample = list(texts[:: max(1, len(texts) // _N_TIMED)])[:_N_TIMED]
         for i, member in enumerate(view.members):
