@@ -72,7 +72,7 @@ def explain_texts(model: Any, test: Corpus, proba: NDArray[np.float64]) -> str:
     page = render_page(fragment, "cordwood explain: docstrings")
     (GALLERY / "explanation.html").write_text(page, encoding="utf-8")
     rows = [
-        f"| {each.prediction} | {each.probabilities.max():.2f} | "
+        f"| {each.prediction} | {each.proba.max():.2f} | "
         + ", ".join(f"{escape(word)} ({value:+.2f})" for word, value in each.top_words(n=6))
         + " |"
         for each in explanations

@@ -117,7 +117,7 @@ def use_explain(way, model, tmp_path):
     explanations = model.explain(few)
     proba, predicted = model.predict_proba(few), model.predict(few)
     for explanation, expected, label in zip(explanations, proba, predicted, strict=True):
-        np.testing.assert_allclose(explanation.probabilities, expected, atol=1e-4)
+        np.testing.assert_allclose(explanation.proba, expected, atol=1e-4)
         assert explanation.prediction == label
         total = explanation.baseline + sum(each.contributions for each in explanation.members)
         np.testing.assert_allclose(total, explanation.values, atol=1e-6)

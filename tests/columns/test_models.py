@@ -291,7 +291,7 @@ def check_explanation(model, row):
     """Check all sums of an explanation against the predictions of the model."""
     [explanation] = Explainer(view_model(model)).explain_each(row)
     proba = model.predict_proba(row)[0]
-    np.testing.assert_allclose(explanation.probabilities, proba, atol=1e-6)
+    np.testing.assert_allclose(explanation.proba, proba, atol=1e-6)
     expected = logit(proba) if explanation.output == "log_odds" else proba
     np.testing.assert_allclose(explanation.values, expected, atol=1e-6)
     change = explanation.values - explanation.baseline

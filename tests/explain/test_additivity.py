@@ -49,7 +49,7 @@ def check_explanation(model, text):
     """Check all sums of an explanation against the predictions of the model."""
     explanation = Explainer(view_model(model)).explain(text)
     proba, baseline = model.predict_proba([text, ""])
-    np.testing.assert_allclose(explanation.probabilities, proba, atol=TOLERANCE)
+    np.testing.assert_allclose(explanation.proba, proba, atol=TOLERANCE)
     if explanation.output == "log_odds":
         proba, baseline = logit(proba), logit(baseline)
     finite = np.abs(proba) < 15  # beyond, the probability itself is rounded

@@ -173,7 +173,7 @@ def _show(console: Console, explanation: Explanation, label: Any, top: int) -> N
     """Print the explanation of one class."""
     column = explanation.class_index(label)
     name = explanation.output.replace("_", "-")
-    summary = f"probability {explanation.probabilities[column]:.3f}"
+    summary = f"probability {explanation.proba[column]:.3f}"
     if explanation.output == "log_odds":
         summary += f", log-odds {explanation.values[column]:+.3f}"
     console.field("class", f"{label}: {summary}")

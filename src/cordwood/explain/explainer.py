@@ -164,7 +164,7 @@ class Explainer:
             classes=self.classes,
             prediction=self._find_prediction(probabilities),
             output=output,
-            probabilities=probabilities,
+            proba=probabilities,
             baseline=combination.start,
             values=combination.end,
             words=tuple(text[start:end] for start, end in words.spans),

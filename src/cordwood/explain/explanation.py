@@ -109,7 +109,7 @@ class Explanation:
         The predicted label, or a tuple of several labels.
     output : {"log_odds", "probability"}
         Quantity that contributions add up to.
-    probabilities : ndarray of shape (n_classes,)
+    proba : ndarray of shape (n_classes,)
         Class probabilities.
     baseline : ndarray of shape (n_classes,)
         Output for the empty text.
@@ -137,7 +137,7 @@ class Explanation:
     classes: NDArray[Any]
     prediction: Any
     output: str
-    probabilities: Floats
+    proba: Floats
     baseline: Floats
     values: Floats
     words: tuple[str, ...]
@@ -162,7 +162,7 @@ class Explanation:
         int
         """
         if label is None and isinstance(self.prediction, tuple):
-            return int(np.argmax(self.probabilities))
+            return int(np.argmax(self.proba))
         return find_class(self.classes, self.prediction if label is None else label)
 
     def top_classes(self, n: int = 3) -> list[Any]:
@@ -177,7 +177,7 @@ class Explanation:
         -------
         list
         """
-        order = np.argsort(-self.probabilities, kind="stable")[:n]
+        order = np.argsort(-self.proba, kind="stable")[:n]
         return [self.classes.tolist()[i] for i in order]
 
     def top_words(self, label: Any = None, n: int = 10) -> list[tuple[str, float]]:
@@ -236,7 +236,7 @@ class Explanation:
             "classes": self.classes.tolist(),
             "output": self.output,
             "prediction": self.prediction,
-            "probabilities": self.probabilities.tolist(),
+            "probabilities": self.proba.tolist(),
             "baseline": self.baseline.tolist(),
             "values": self.values.tolist(),
             "members": [_member_to_dict(member) for member in self.members],
@@ -264,7 +264,7 @@ class Explanation:
         index = self.class_index()
         name = self.output.replace("_", "-")
         head = (
-            f"{self.classes[index]}: probability {self.probabilities[index]:.3f}, {name} "
+            f"{self.classes[index]}: probability {self.proba[index]:.3f}, {name} "
             f"{self.values[index]:+.3f}, of which baseline {self.baseline[index]:+.3f}"
         )
         found = [*self.top_words(), *self.top_columns()]

@@ -99,7 +99,7 @@ def _head(explanation: Explanation, shown: list[Any], columns: list[int]) -> str
         cells = "".join(f'<td class="n">{number(values[column])}</td>' for column in columns)
         rows.append(f'<tr><td>{name}</td>{cells}<td class="note">{escape(note)}</td></tr>')
 
-    add("probability", explanation.probabilities, lambda value: f"{value:.3f}")
+    add("probability", explanation.proba, lambda value: f"{value:.3f}")
     if explanation.output == "log_odds":
         add("log-odds", explanation.values)
     add("baseline", explanation.baseline, note="prediction for the empty text")
