@@ -87,8 +87,7 @@ def _count_table(audit: AuditSummary, links: Mapping[str, str]) -> DataTable:
         [
             Entry(kind, href=links.get(kind, "")),
             Entry(f"{n:,}", float(n), n / max(audit.counts.values())),
-            Entry(DEFINITIONS.get(kind, "")),
-            Entry(_CONSEQUENCES.get(kind, "")),
+            Entry(_describe_kind(kind)),
             Entry(_describe_first(audit.suspects.get(kind, []))),
         ]
         for kind, n in audit.counts.items()
@@ -96,11 +95,18 @@ def _count_table(audit: AuditSummary, links: Mapping[str, str]) -> DataTable:
     columns = [
         TableColumn("problem"),
         TableColumn("samples", "bar"),
-        TableColumn("rule", "prose"),
-        TableColumn("why it matters", "prose"),
+        TableColumn("what it is, and why it matters", "prose"),
         TableColumn("first of them", "prose"),
     ]
     return DataTable(caption="Suspicious samples", columns=columns, rows=rows)
+
+
+def _describe_kind(kind: str) -> str:
+    """Return the definition of a problem, if it has one, and its consequence."""
+    definition, consequence = DEFINITIONS.get(kind), _CONSEQUENCES.get(kind, "")
+    if definition is None:
+        return consequence
+    return f"{definition[0].upper()}{definition[1:]}. {consequence}"
 
 
 def _describe_first(suspects: Sequence[Suspect]) -> str:
