@@ -488,3 +488,11 @@ def test_members_of_a_stack_without_weights_are_left_out(caplog):
 def test_recipes_without_weights_raise():
     with pytest.raises(CordwoodError, match="recipe 'lazy_rf' cannot use sample weights"):
         TextClassifier("lazy_rf", class_weight="balanced").fit(TEXTS, LABELS)
+
+
+def test_weights_that_balance_the_classes_do_not_change_the_score_of_a_decision():
+    model = TextClassifier("svm", class_weight="balanced", decision="f1").fit(TEXTS, LABELS)
+    decided = model.decision_.apply(model.oof_.proba)
+    positive = model.classes_.tolist().index(model.decision_.positive)
+    expected = f1_score(model.oof_.y == positive, decided == positive)
+    assert model.decision_.score == pytest.approx(expected)

@@ -42,7 +42,12 @@ from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain.class_words import ClassWords, explain_classes
 from cordwood.explain.explainer import Explainer
 from cordwood.explain.explanation import Explanations
-from cordwood.metrics.evaluation import N_RESAMPLES, evaluate_oof, evaluate_predictions
+from cordwood.metrics.evaluation import (
+    N_RESAMPLES,
+    check_weights,
+    evaluate_oof,
+    evaluate_predictions,
+)
 from cordwood.metrics.learning_curve import LearningCurveEstimate
 from cordwood.metrics.predictions import Predictions, rank_labels
 from cordwood.metrics.scores import Evaluation
@@ -248,13 +253,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             # Metadata of the inner pipeline is passed by name, whatever is routed to this one.
             with config_context(enable_metadata_routing=False):
                 self._fit(built, samples, groups, has_oof=has_oof)
-        except (DataError, CordwoodError):
+        except CordwoodError:
             raise
         except ValueError as error:
             raise CordwoodError(f"training of {self._settings().name} failed: {error}") from error
         self.decision_ = TunedDecision()
         if self.oof_ is not None:
-            self.decision_ = tune_decision(decision, self.oof_, built.sample_weight)
+            # Weights that balance the classes are for training only: the score that a decision
+            # optimizes is that of the classes as frequent as they are.
+            given = samples.weights if sample_weight is None else sample_weight
+            weights = None if given is None else check_weights(given)
+            self.decision_ = tune_decision(decision, self.oof_, weights)
             self.evaluation_ = evaluate_oof(self.oof_, self.decision_.apply(self.oof_.proba))
         self._report_truncation()
         return self
@@ -766,8 +775,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
         if not count_samples(X):
             return np.empty((0, len(self.classes_)))
-        proba = np.asarray(self.estimator_.predict_proba(X))
-        return proba
+        return np.asarray(self.estimator_.predict_proba(X))
 
     def _to_label_sequences(self, labels: Any) -> Any:
         """Return true labels as `evaluate_predictions` takes them."""
