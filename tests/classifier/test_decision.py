@@ -460,7 +460,7 @@ def test_balanced_class_weights_of_a_stack_leave_out_members_without_weights(cap
     plain = TextClassifier(**members).fit(TEXTS, LABELS)
     balanced = TextClassifier(**members, class_weight="balanced").fit(TEXTS, LABELS)
     assert [each.name for each in balanced.members_] == ["svm", "rf"]
-    assert "lazy_rf cannot use sample weights and are left out" in caplog.text
+    assert "is fitted without lazy_rf, which cannot use sample weights" in caplog.text
     means = [each.predict_proba(TEXTS)[:, 1].mean() for each in (plain, balanced)]
     assert means[1] > means[0]
 

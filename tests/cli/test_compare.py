@@ -86,9 +86,7 @@ def test_plots_are_written_or_listed_as_omitted(folder, capsys):
     wrote, omitted = capsys.readouterr().out.splitlines()[-2:]
     assert wrote.split(maxsplit=1) == ["wrote", f"2 figures to {folder / 'plots'}"]
     assert omitted.startswith("omitted   critical difference: needs at least 3 learners")
-    assert omitted.endswith(
-        "; learning curves: the plan sets neither train_fractions nor max_positives"
-    )
+    assert omitted.endswith("; learning curves: the plan sets no train_fractions")
 
 
 def test_show_does_not_require_the_data(folder, capsys):

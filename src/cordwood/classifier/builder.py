@@ -194,9 +194,9 @@ def _prepare_for_weights(settings: Settings, pipeline: Pipeline) -> None:
         if able:
             last.estimators = able
             if left_out:
+                names = ", ".join(left_out)
                 logger.warning(
-                    f"{settings.name}: {', '.join(left_out)} cannot use sample weights and are "
-                    "left out"
+                    f"{settings.name} is fitted without {names}, which cannot use sample weights"
                 )
             return
     elif accepts_weights(last):

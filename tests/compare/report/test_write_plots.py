@@ -60,7 +60,7 @@ def test_skipped_critical_difference_has_a_reason(tmp_path, options, drawn, reas
     differences, curves = skipped
     assert differences.startswith("critical difference: needs at least 3 learners")
     assert differences.endswith(reason)
-    assert curves == "learning curves: the plan sets neither train_fractions nor max_positives"
+    assert curves == "learning curves: the plan sets no train_fractions"
 
 
 def test_learner_without_results_is_not_ranked(tmp_path):

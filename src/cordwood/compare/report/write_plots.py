@@ -88,7 +88,7 @@ def _explain_missing(
             f"data sets; got {len(n_datasets)} learners and {max(n_datasets, default=0)} data sets"
         )
     if all(len(curve.points) < 2 for curve in curves.values()):
-        yield "learning curves: the plan sets neither train_fractions nor max_positives"
+        yield "learning curves: the plan sets no train_fractions"
     elif not any(name.startswith("learning_curves_") for name in figures):
         yield "learning curves: no trial has finished"
 
