@@ -478,7 +478,7 @@ def test_members_of_a_stack_without_weights_are_left_out(caplog):
     stack = OOBStackingClassifier(members, random_state=0)
     model = TextClassifier(stack, class_weight="balanced").fit(X[TRAIN], y[TRAIN])
     assert [each.name for each in model.members_] == ["logistic"]
-    assert "knn cannot use sample weights and are left out" in caplog.text
+    assert "is fitted without knn, which cannot use sample weights" in caplog.text
     assert [name for name, _ in stack.estimators] == ["knn", "logistic"]
     only = OOBStackingClassifier(members[:1])
     with pytest.raises(CordwoodError, match="cannot use sample weights or class_weight; choose"):
