@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cordwood.exceptions import CordwoodError
 from cordwood.metrics.thresholds import (
+    apply_label_thresholds,
     choose_label_thresholds,
     find_class_weights,
     find_f1_threshold,
@@ -150,12 +151,7 @@ class TunedDecision:
         if self.thresholds is None:
             scores = proba if self.matrix is None else proba @ self.matrix
             return np.asarray(scores.argmax(axis=1))
-        predicted = proba >= self.thresholds
-        if self.min_labels:
-            most_probable = np.argsort(-proba, axis=1, kind="stable")[:, : self.min_labels]
-            too_few = np.flatnonzero(predicted.sum(axis=1) < self.min_labels)
-            predicted[too_few[:, None], most_probable[too_few]] = True
-        return predicted
+        return apply_label_thresholds(proba, self.thresholds, self.min_labels)
 
     def describe(self) -> str:
         """Return the decision and its score as a phrase.

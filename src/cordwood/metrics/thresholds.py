@@ -108,6 +108,18 @@ def choose_label_thresholds(
     return np.asarray(np.where(n_positive > 0, _GRID[_middle_of_best(f1)], 1.0))
 
 
+def apply_label_thresholds(
+    proba: Float64Array, thresholds: Float64Array, min_labels: int
+) -> BoolArray:
+    """Return which labels reach their threshold; the most probable ones if these are too few."""
+    predicted = proba >= thresholds
+    if min_labels:
+        most_probable = np.argsort(-proba, axis=1, kind="stable")[:, :min_labels]
+        too_few = np.flatnonzero(predicted.sum(axis=1) < min_labels)
+        predicted[too_few[:, None], most_probable[too_few]] = True
+    return np.asarray(predicted)
+
+
 def _list_midpoints(proba: Float64Array) -> Float64Array:
     """Return all distinct thresholds in ascending order: middles of successive probabilities."""
     ranked = np.unique(proba)

@@ -17,7 +17,7 @@ from cordwood._base.param_validation import (
     real,
 )
 from cordwood._base.sklearn_private import check_sample_weight
-from cordwood.metrics.thresholds import choose_label_thresholds
+from cordwood.metrics.thresholds import apply_label_thresholds, choose_label_thresholds
 from cordwood.multilabel._base import BaseMultiLabelClassifier
 from cordwood.multilabel._label_pool import LabelPool, fit_label_pool
 from cordwood.multilabel.indicators import BoolArray, assign_label_folds
@@ -268,12 +268,8 @@ class MultiLabelClassifier(BaseMultiLabelClassifier):
             Label indicators.
         """
         check_is_fitted(self)
-        proba = np.asarray(proba, np.float64)
-        predicted = proba >= self.thresholds_
-        if self.min_labels_:
-            most_probable = np.argsort(-proba, axis=1, kind="stable")[:, : self.min_labels_]
-            too_few = np.flatnonzero(predicted.sum(axis=1) < self.min_labels_)
-            predicted[too_few[:, None], most_probable[too_few]] = True
+        array = np.asarray(proba, np.float64)
+        predicted = apply_label_thresholds(array, self.thresholds_, self.min_labels_)
         return predicted.astype(np.int64)
 
     def iter_members(self) -> Iterator[tuple[str, tuple[Any, ...], Any]]:
