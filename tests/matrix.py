@@ -110,6 +110,7 @@ CALLS = {
     "expected scores": "model.evaluation_",
     "audit": "audit_dataset(data, model=model)",
     "learning curve": "estimate_learning_curve(model, X, y)",
+    "compare": "cordwood compare PLAN",
 }
 
 _NUMERIC = "only models of texts can be explained"
@@ -137,4 +138,10 @@ LIMITS = {
     ("table", "words of classes"): "only models of texts have words of classes",
     ("table with a decision", "words of classes"): "only models of texts have words of classes",
     ("several labels, table", "words of classes"): "only models of texts have words of classes",
+    **{
+        (way, "compare"): f"a comparison has no {param}"
+        for way in WAYS
+        for param in ("columns", "decision", "class_weight")
+        if WAYS[way].params.get(param) is not None
+    },
 }

@@ -14,6 +14,10 @@ from sklearn.base import clone
 
 import cordwood
 from cordwood import CordwoodError, Corpus, FeatureMatrix, TextClassifier, audit_dataset
+from cordwood.compare.config.plan import parse_plan
+from cordwood.compare.runner.cv_splits import Split
+from cordwood.compare.runner.procedure import list_trials
+from cordwood.compare.runner.run_trial import run_trial
 from cordwood.metrics import estimate_learning_curve
 from matrix import CALLS, LABELS, LIMITS, WAYS
 
@@ -222,6 +226,27 @@ def use_curve(way, model, tmp_path):
     assert len(curve.sizes) == 3
 
 
+def use_compare(way, model, tmp_path):
+    params = {"calibrate": True} if way == "calibrated rf" else {}
+    params |= WAYS[way].params.get("recipe_params", {})
+    names = ("encoder", "decision", "class_weight", "columns")
+    params |= {name: WAYS[way].params[name] for name in names if WAYS[way].params.get(name)}
+    data = to_dataset(way)
+    is_numeric = isinstance(data, FeatureMatrix)
+    # The file of the plan is not read: the trial gets the data.
+    file = tmp_path / ("data.svmlight" if is_numeric else "data.csv")
+    file.touch()
+    dataset = {"path": file.name, "kind": "numeric" if is_numeric else "text"}
+    # TOML has no records.
+    params |= {"decision": "f1"} if "decision" in params else {}
+    learner = {"recipe": WAYS[way].params.get("estimator", "quick"), "params": params}
+    plan = parse_plan({"datasets": [dataset], "learners": [learner]}, folder=tmp_path)
+    everything = np.arange(len(LABELS))
+    result = run_trial(list_trials(plan)[0], data, Split(everything, everything), seed=0)
+    proba = model.predict_proba(WAYS[way].X)
+    np.testing.assert_array_equal(result.predictions["proba"], proba.astype(np.float32))
+
+
 USES = {
     "predict": use_predict,
     "probabilities": use_probabilities,
@@ -241,6 +266,7 @@ USES = {
     "expected scores": use_expected_scores,
     "audit": use_audit,
     "learning curve": use_curve,
+    "compare": use_compare,
 }
 
 

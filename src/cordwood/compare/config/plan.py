@@ -276,6 +276,14 @@ def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
         yield f"vectorizer: {error}"
 
 
+# Parameters of `TextClassifier` that plans do not have, and what to do instead.
+_NOT_COMPARED = {
+    "decision": "it scores the most probable classes, so evaluate the decision of a trained model",
+    "class_weight": "name a column of sample weights by the key weight of the data set",
+    "columns": "it reads texts or numbers, so evaluate the model of a table by cross_val_score",
+}
+
+
 def _resolve_learner(learner: LearnerConfig, where: str, context: _Context) -> LearnerConfig:
     """Expand the names of a learner's parameters and fill in the protocol's."""
     grid, numeric_grid = learner.grid, learner.numeric_grid
@@ -290,6 +298,9 @@ def _resolve_learner(learner: LearnerConfig, where: str, context: _Context) -> L
             expand = _estimator_names(update["estimator"], folder)
         else:
             recipe = recipes.find(str(learner.recipe))
+            for param, advice in _NOT_COMPARED.items():
+                if param in learner.params:
+                    raise CordwoodError(f"a comparison has no {param}; {advice}")
             if "default" in grid:
                 numeric_grid = {**recipe.numeric_grid, **numeric_grid}
                 grid = defaults.grid if defaults and defaults.grid else dict(recipe.grid)
