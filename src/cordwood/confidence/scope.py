@@ -162,7 +162,7 @@ def _known_without_one(
 ) -> NDArray[np.bool_]:
     """Return which terms would be in the vocabulary without one of the texts that contain them."""
     if neighbors is not None and list(neighbors[0]) == [vectorizer]:
-        samples = neighbors[1]._training_samples()  # saves another transformation of all texts
+        samples = neighbors[1].get_training_samples()  # saves another transformation of all texts
     else:
         samples = vectorizer.transform(X)
     frequency = np.bincount(samples.indices, minlength=samples.shape[1])

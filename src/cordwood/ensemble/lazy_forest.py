@@ -208,7 +208,7 @@ class LazyForestClassifier(BaseNeighborsClassifier):
 
     def _prepare(self) -> None:
         super()._prepare()
-        X = self._number_columns(self._training_samples())
+        X = self._number_columns(self.get_training_samples())
         self._rows = label_rows(csr_arrays(X), self._codes)
 
     def _make_vote_function(

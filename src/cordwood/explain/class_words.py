@@ -321,7 +321,7 @@ def _count_training_texts(view: ModelView) -> dict[str, int]:
         parts = member.vectorizers
         if len(parts) == 1 and isinstance(member.classifier, BaseNeighborsClassifier):
             n_texts = np.bincount(
-                member.classifier._training_samples().indices,
+                member.classifier.get_training_samples().indices,
                 minlength=member.classifier.n_features_in_,
             )
             return {

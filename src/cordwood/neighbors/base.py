@@ -77,7 +77,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         check_is_fitted(self)
         excluded = None
         if X is None:
-            X, excluded = self._training_samples(), np.arange(len(self._codes))
+            X, excluded = self.get_training_samples(), np.arange(len(self._codes))
         else:
             X = to_csr(
                 validate_data(
@@ -125,7 +125,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             Probabilities, with columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        X = self._training_samples()
+        X = self.get_training_samples()
         group_codes = np.arange(X.shape[0])
         if groups is not None:
             check_consistent_length(X, groups)
@@ -155,7 +155,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
     def _prepare(self) -> None:
         """Build the data structures that model files do not contain."""
-        X = self._training_samples()
+        X = self.get_training_samples()
         self._columns = np.unique(X.indices) if X.shape[1] > MAX_DENSE_FEATURES else None
         self._index = build_index(self._number_columns(X), self.metric_)
 
@@ -166,7 +166,14 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         """
         return X if self._columns is None else number_columns(X, self._columns)
 
-    def _training_samples(self) -> sp.csr_matrix:
+    def get_training_samples(self) -> sp.csr_matrix:
+        """Return the training samples, which the classifier keeps.
+
+        Returns
+        -------
+        CSR matrix of float32 of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
         arrays = (self._data, self._indices, self._indptr)
         X = sp.csr_matrix(arrays, shape=(len(self._codes), self.n_features_in_))
         X.has_canonical_format = True
