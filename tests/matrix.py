@@ -141,7 +141,12 @@ LIMITS = {
     **{
         (way, "compare"): f"a comparison has no {param}"
         for way in WAYS
-        for param in ("columns", "decision", "class_weight")
+        for param in ("columns", "decision")
         if WAYS[way].params.get(param) is not None
     },
+    # Those of single recipes do.
+    (
+        "class weights",
+        "compare",
+    ): "recipe 'quick' has no parameter 'class_weight', but its members have",
 }

@@ -279,7 +279,6 @@ def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
 # Parameters of `TextClassifier` that plans do not have, and what to do instead.
 _NOT_COMPARED = {
     "decision": "it scores the most probable classes, so evaluate the decision of a trained model",
-    "class_weight": "name a column of sample weights by the key weight of the data set",
     "columns": "it reads texts or numbers, so evaluate the model of a table by cross_val_score",
 }
 
