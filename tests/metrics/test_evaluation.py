@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.datasets import make_classification
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -149,28 +150,45 @@ def test_resamples_match_a_loop(grouped):
 def test_limits_are_percentiles_of_resamples(seed):
     """The limits of 50 samples are those of a loop over 1,000 resamples with numpy."""
     oof = make_oof(50, seed=seed)
-    found = evaluate_oof(oof)
+    predictions = Predictions(labels=oof.y_pred, proba=oof.proba, classes=oof.classes)
+    found = evaluate_predictions(oof.y_true.tolist(), predictions)
     rng = np.random.default_rng(0)
     blocks = [rng.integers(0, 50, size=(n, 50)) for n in [64] * 15 + [40]]
-    scores = {"accuracy": [], "log_loss": [], "macro_f1": []}
+    scores = {"log_loss": [], "macro_f1": []}
     point = f1_score(oof.y, oof.proba.argmax(axis=1), average=None)
     for taken in np.vstack(blocks):
         y, proba = oof.y[taken], oof.proba[taken]
         predicted = proba.argmax(axis=1)
-        scores["accuracy"].append(np.mean(y == predicted))
         scores["log_loss"].append(log_loss(y, proba, labels=[0, 1, 2]))
         f1 = f1_score(y, predicted, average=None, labels=[0, 1, 2], zero_division=np.nan)
         scores["macro_f1"].append(np.where(np.isnan(f1), point, f1).mean())
     for name, values in scores.items():
         low, high = np.percentile(values, [2.5, 97.5])
         assert (found.scores[name].low, found.scores[name].high) == pytest.approx((low, high)), name
+    n_correct = int((oof.y == oof.proba.argmax(axis=1)).sum())
+    limits = stats.binomtest(n_correct, 50).proportion_ci(method="wilson")
+    assert (found.accuracy.low, found.accuracy.high) == pytest.approx(limits)
+
+
+def test_limits_of_out_of_fold_predictions_are_wider():
+    oof = make_oof(50)
+    predictions = Predictions(labels=oof.y_pred, proba=oof.proba, classes=oof.classes)
+    found, of_others = evaluate_oof(oof), evaluate_predictions(oof.y_true.tolist(), predictions)
+    limits = stats.binomtest(round(0.7 * 50 * found.accuracy), 35).proportion_ci(method="wilson")
+    assert (found.accuracy.low, found.accuracy.high) == pytest.approx(limits, abs=0.02)
+    wide, narrow = found.log_loss, of_others.log_loss
+    assert wide.high - wide.low == pytest.approx((narrow.high - narrow.low) / np.sqrt(0.7))
 
 
 def test_intervals_cover_the_true_accuracy():
     # The accuracy on 100,000 samples is nearly that of the population.
     population = make_oof(100_000, seed=1000)
     truth = sum_one_label(population.proba, population.y).compute()
-    found = [evaluate_oof(make_oof(300, seed=seed)) for seed in range(200)]
+    found = []
+    for seed in range(200):
+        oof = make_oof(300, seed=seed)
+        predictions = Predictions(labels=oof.y_pred, proba=oof.proba, classes=oof.classes)
+        found.append(evaluate_predictions(oof.y_true.tolist(), predictions))
     for name in ("accuracy", "macro_f1", "log_loss"):
         intervals = [each.scores[name] for each in found]
         covered = np.mean([each.low <= truth[name][0] <= each.high for each in intervals])
@@ -255,7 +273,9 @@ def test_groups_of_predictions_are_those_of_out_of_fold_predictions():
     named = [f"group {i:02}" for i in groups]
     evaluation = evaluate_predictions(oof.y_true.tolist(), found, groups=named)
     assert evaluation.n_groups == 50
-    assert str(evaluation.accuracy) == str(evaluate_oof(oof).accuracy)
+    found, expected = evaluation.accuracy, evaluate_oof(oof).accuracy
+    assert float(found) == float(expected)
+    assert found.high - found.low == pytest.approx(np.sqrt(0.7) * (expected.high - expected.low))
 
 
 def test_perfect_predictions_have_an_interval():
@@ -263,11 +283,14 @@ def test_perfect_predictions_have_an_interval():
     proba = np.where(y[:, None] == [0, 1], 0.9, 0.1)
     oof = OOFPredictions(proba=proba, y=y, classes=np.array(["a", "b"]), sources={"rf": "oob"})
     evaluation = evaluate_oof(oof)
-    # All of 20 correct: the limit of Clopper and Pearson is 0.025 ** (1 / 20).
-    assert evaluation.accuracy.low == pytest.approx(0.8316, abs=1e-4)
+    # All of 20 correct, which count as 14.
+    wilson = stats.binomtest(14, 14).proportion_ci(method="wilson")
+    assert evaluation.accuracy.low == pytest.approx(wilson.low)
     assert evaluation.accuracy.high == 1
-    assert evaluation.macro_f1.low == pytest.approx(0.025**0.1)
-    assert evaluation.classes[0].f1.low == pytest.approx(0.025**0.1)
+    # The limit of Clopper and Pearson for each class.
+    clopper_pearson = stats.binomtest(7, 7).proportion_ci(method="exact")
+    assert evaluation.macro_f1.low == pytest.approx(clopper_pearson.low)
+    assert evaluation.classes[0].f1.low == pytest.approx(clopper_pearson.low)
 
 
 def test_class_that_is_always_wrong_has_an_interval():
@@ -276,8 +299,8 @@ def test_class_that_is_always_wrong_has_an_interval():
     oof = OOFPredictions(proba=proba, y=y, classes=np.array(list("abc")), sources={"rf": "oob"})
     weakest = evaluate_oof(oof).weakest_classes[0]
     assert weakest.label == "c"
-    # None of 3 correct: the limit of Clopper and Pearson is 1 - 0.025 ** (1 / 3).
-    assert (weakest.f1.low, weakest.f1.high) == (0, pytest.approx(0.7076, abs=1e-4))
+    # None of 3 correct, which count as 2.1: the limit of Clopper and Pearson.
+    assert (weakest.f1.low, weakest.f1.high) == (0, pytest.approx(1 - 0.025 ** (1 / 2.1)))
 
 
 def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch):
@@ -419,8 +442,7 @@ def test_result_is_text_and_json():
     assert set(record["baselines"]) == {TFIDF_SVM, MAJORITY}
     assert {each["label"] for each in record["classes"]} == {"+", "-"}
     assert evaluation.method.startswith(
-        "out-of-fold predictions of 40 training samples (cross-validation of nbsvm, nb, "
-        "leave-one-out of knn, out-of-bag of rf)"
+        "out-of-fold predictions of 40 training samples (cross-validation of nbsvm, nb, knn, rf)"
     )
     assert str(evaluation).count("\n") == 7
 

@@ -13,9 +13,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from cordwood import recipes
 from cordwood._base.empty_features import EmptyFeatureRemover, is_mostly_empty
+from cordwood.classifier.class_names import use_class_names
 from cordwood.classifier.samples import TrainingSamples
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
+from cordwood.linear_model.embedding_classifier import EmbeddingClassifier
 from cordwood.metrics.evaluation import check_weights
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.oof.routing import select_fit_params
@@ -106,7 +108,21 @@ def _make_recipe(settings: Settings, samples: TrainingSamples) -> Pipeline:
     stack = pipeline.steps[-1][1]
     if isinstance(stack, OOBStackingClassifier) and not settings.check_leakage:
         stack.check_leakage = False
+    for member in _find_embedding_members(pipeline):
+        if samples.is_multilabel:
+            # Labels are combined one by one, without intercepts of classes.
+            member.steps[-1][1].class_weight = None
+        else:
+            use_class_names(member, samples)
     return pipeline
+
+
+def _find_embedding_members(pipeline: Pipeline) -> list[Pipeline]:
+    """Return the pipeline, or the members of its stack, that classify embeddings of texts."""
+    last = pipeline.steps[-1][1]
+    is_stack = isinstance(last, OOBStackingClassifier)
+    members = [member for _, member in last.estimators] if is_stack else [pipeline]
+    return [member for member in members if isinstance(member[-1], EmbeddingClassifier)]
 
 
 def _find_pretrained(settings: Settings, samples: TrainingSamples) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from cordwood._schema.interface import Interface, InterfaceOf
 from cordwood._schema.matrices import Coefficients
 from cordwood._schema.nested import Estimator, EstimatorList
 from cordwood._schema.schema import Schema, check_label_indices
+from cordwood.linear_model.embedding_classifier import EmbeddingClassifier
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 
 # Rounding coefficients to multiples of a step changes a margin by a sum of independent errors, with
@@ -59,6 +60,15 @@ def _check_one_vs_rest(model: Any, interface_of: InterfaceOf) -> None:
             raise Rejected("has a OneVsRestClassifier with estimators that are not binary")
 
 
+_LOGISTIC = {
+    **classifier_fields(),
+    "coef_": Coefficients(
+        "n_problems", "n_features", find_step=lambda model, norm: _RELATIVE_STEP / norm
+    ),
+    "intercept_": Array(FLOATS, "n_problems"),
+    "n_iter_": Array("int32", "n_fits", low=0),
+}
+
 SCHEMAS = (
     Schema(
         cls=LinearSVMClassifier,
@@ -76,16 +86,12 @@ SCHEMAS = (
         },
         check=_check_rows,
     ),
+    Schema(cls=LogisticRegression, fitted=_LOGISTIC, check=_check_rows),
     Schema(
-        cls=LogisticRegression,
-        fitted={
-            **classifier_fields(),
-            "coef_": Coefficients(
-                "n_problems", "n_features", find_step=lambda model, norm: _RELATIVE_STEP / norm
-            ),
-            "intercept_": Array(FLOATS, "n_problems"),
-            "n_iter_": Array("int32", "n_fits", low=0),
-        },
+        cls=EmbeddingClassifier,
+        fitted=_LOGISTIC,
+        # Only training needs them.
+        storable={"class_vectors": lambda class_vectors: None},
         check=_check_rows,
     ),
     Schema(

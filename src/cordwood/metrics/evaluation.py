@@ -1,4 +1,4 @@
-"""Evaluation of predictions: scores with intervals by bootstrap."""
+"""Evaluation of predictions: scores with intervals."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 
 from cordwood.exceptions import DataError
 from cordwood.metrics._sums import ScoreSums, sum_one_label, sum_several_labels
@@ -15,6 +16,10 @@ from cordwood.oof.records import OOFPredictions
 
 N_RESAMPLES = 1000
 CONFIDENCE_LEVEL = 0.95
+
+# Out-of-fold predictions of n samples vary as much as predictions of this share of n new samples:
+# the models of the folds depend on the samples, too. See docs/scores.md.
+_EFFECTIVE_SHARE = 0.7
 
 # Accuracy and F1 are shares; of others, all hits are not a limit.
 _SHARES = ("accuracy", "micro_f1", "macro_f1", "samples_f1", "ranking_precision")
@@ -27,7 +32,9 @@ def evaluate_oof(oof: OOFPredictions, predicted: NDArray[Any] | None = None) -> 
     class.
     """
     sums, support = _sum(oof.proba, oof.y, predicted, None), _count(oof.y, len(oof.classes))
-    scores, classes = _find_scores(sums, support, oof.classes.tolist(), oof.groups)
+    scores, classes = _find_scores(
+        sums, support, oof.classes.tolist(), oof.groups, effective_share=_EFFECTIVE_SHARE
+    )
     codes = oof.proba.argmax(axis=1) if predicted is None else predicted
     return Evaluation(
         scores=scores,
@@ -80,7 +87,9 @@ def evaluate_predictions(
     weights = None if sample_weight is None else check_weights(sample_weight)
     codes = None if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
     sums, support = _sum(proba, y, predicted, weights), _count(y, len(labels))
-    scores, classes = _find_scores(sums, support, labels, codes, n_resamples)
+    scores, classes = _find_scores(
+        sums, support, labels, codes, n_resamples, is_weighted=weights is not None
+    )
     return Evaluation(
         scores=scores,
         classes=classes,
@@ -103,7 +112,13 @@ def check_weights(sample_weight: ArrayLike) -> NDArray[np.float64]:
 def score_proba(oof: OOFPredictions, proba: NDArray[np.float64]) -> dict[str, Score]:
     """Return the scores that other probabilities have on the samples of `oof`."""
     support = _count(oof.y, len(oof.classes))
-    return _find_scores(sum_one_label(proba, oof.y), support, oof.classes.tolist(), oof.groups)[0]
+    return _find_scores(
+        sum_one_label(proba, oof.y),
+        support,
+        oof.classes.tolist(),
+        oof.groups,
+        effective_share=_EFFECTIVE_SHARE,
+    )[0]
 
 
 def _sum(
@@ -143,28 +158,38 @@ def _find_scores(
     labels: Sequence[Any],
     groups: NDArray[np.intp] | None,
     n_resamples: int = N_RESAMPLES,
+    *,
+    is_weighted: bool = False,
+    effective_share: float = 1.0,
 ) -> tuple[dict[str, Score], tuple[ClassScores, ...]]:
-    """Return scores with intervals, and those of the classes that occur."""
+    """Return scores with intervals, and those of the classes that occur.
+
+    The intervals are those of a share of the samples.
+    """
     point = {name: values[..., 0] for name, values in sums.compute().items()}
     names = [name for name in point if not name.startswith("class_")]
     n_units = int(sums.matrix.shape[1]) if groups is None else int(groups.max()) + 1
+    n_effective = effective_share * n_units
     limits: dict[str, Any] = {}
     if n_resamples:
         resampled = sums.resample(groups, n_resamples, np.random.default_rng(0))
-        tail = (1 - CONFIDENCE_LEVEL) / 2
+        tail, spread = (1 - CONFIDENCE_LEVEL) / 2, effective_share**-0.5
         limits = {
-            name: np.quantile(values, (tail, 1 - tail), axis=-1)
+            name: point[name] + spread * (np.quantile(values, (tail, 1 - tail), axis=-1) - point[name])
             for name, values in resampled.items()
         }
         # The error of resamples is larger than that of the samples, because of their noise.
         bias = resampled["calibration_error"].mean() - point["calibration_error"]
         limits["calibration_error"] = np.maximum(limits["calibration_error"] - bias, 0.0)
+        if groups is None and not is_weighted:
+            # Few resamples of few samples are different from each other.
+            limits["accuracy"] = np.array(_wilson_limits(float(point["accuracy"]), n_effective))
     scores = {}
     for name in names:
-        scores[name] = _make_score(float(point[name]), limits.get(name))
+        scores[name] = _make_score(name, float(point[name]), limits.get(name))
         # If all predictions are correct, all resamples are equal: the limit of Clopper and Pearson.
-        if limits and name in _SHARES and point[name] == 1:
-            scores[name] = Score(1.0, _perfect_limit(n_units), 1.0)
+        if limits and name in _SHARES[1:] and point[name] == 1:
+            scores[name] = Score(1.0, _perfect_limit(n_effective), 1.0)
     classes = []
     for i in np.flatnonzero(~np.isnan(point["class_f1"])).tolist():
         value = float(point["class_f1"][i])
@@ -172,10 +197,10 @@ def _find_scores(
         if limits:
             low, high = limits["class_f1"][:, i].tolist()
             # F1 of 0 or 1 has no variance in the bootstrap either.
-            perfect = _perfect_limit(min(int(support[i]), n_units))
+            perfect = _perfect_limit(min(effective_share * int(support[i]), n_effective))
             low = min(low, perfect) if value == 1 else low
             high = max(high, 1 - perfect) if value == 0 else high
-            f1 = Score(value, min(low, value), max(high, value))
+            f1 = _make_score("macro_f1", value, np.array([low, high]))
         classes.append(
             ClassScores(
                 label=labels[i],
@@ -190,13 +215,29 @@ def _find_scores(
     return scores, tuple(classes)
 
 
-def _make_score(value: float, limits: NDArray[np.float64] | None) -> Score:
+def _make_score(name: str, value: float, limits: NDArray[np.float64] | None) -> Score:
     if limits is None:
         return Score(value)
+    low, high = np.clip(limits, 0.0, 1.0 if name in _SHARES else None).tolist()
     # Percentiles of few distinct resamples may exclude the estimate itself.
-    return Score(value, min(float(limits[0]), value), max(float(limits[1]), value))
+    return Score(value, min(low, value), max(high, value))
 
 
-def _perfect_limit(n: int) -> float:
+def _perfect_limit(n: float) -> float:
     """Return the lower limit of a share of which all of `n` observations are hits."""
-    return float(((1 - CONFIDENCE_LEVEL) / 2) ** (1 / max(n, 1)))
+    return float(((1 - CONFIDENCE_LEVEL) / 2) ** (1 / max(n, 1.0)))
+
+
+def _wilson_limits(share: float, n: float) -> tuple[float, float]:
+    """Return the limits of a share of `n` observations, by the method of Wilson (1927).
+
+    Examples
+    --------
+    >>> low, high = _wilson_limits(0.9, 100)
+    >>> round(low, 3), round(high, 3)
+    (0.826, 0.945)
+    """
+    z = norm.ppf((1 + CONFIDENCE_LEVEL) / 2)
+    center = share + z**2 / (2 * n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return float((center - half) / (1 + z**2 / n)), float((center + half) / (1 + z**2 / n))

@@ -21,6 +21,8 @@ SCORE_NAMES: Mapping[str, str] = {
 """Scores and their names for people."""
 
 _N_WEAKEST = 3
+# Interval of the accuracy of which users are told in words.
+_WIDE = 0.15
 _SOURCES = {
     "oob": "out-of-bag",
     "loo": "leave-one-out",
@@ -186,7 +188,7 @@ class Evaluation:
     def method(self) -> str:
         """How the scores were obtained, in one sentence without a period."""
         unit = "samples" if self.n_groups is None else f"{self.n_groups:,} groups"
-        intervals = f"{self.confidence_level:.0%} intervals by bootstrap over {unit}"
+        intervals = f"{self.confidence_level:.0%} intervals by bootstrap over {unit}{self._caution}"
         if not self.sources:
             return f"predictions of {self.n_samples:,} samples; {intervals}"
         names: dict[str, list[str]] = {}
@@ -198,6 +200,17 @@ class Evaluation:
             how = ", ".join(f"{source} of {', '.join(each)}" for source, each in names.items())
         return (
             f"out-of-fold predictions of {self.n_samples:,} training samples ({how}); {intervals}"
+        )
+
+    @property
+    def _caution(self) -> str:
+        """What to say if the accuracy is hardly known; else empty."""
+        low, high = self.accuracy.low, self.accuracy.high
+        if low is None or high is None or high - low <= _WIDE:
+            return ""
+        return (
+            f"; so few samples tell little: the accuracy may be anything from {100 * low:.0f} to "
+            f"{100 * high:.0f} %"
         )
 
     def confused_pairs(self, n: int = 10) -> list[tuple[Any, Any, int]]:

@@ -76,8 +76,8 @@ def list_members(estimator: Any) -> tuple[list[tuple[str, Any]], bool]:
             "the labels of a stack are combined by logistic regressions, so that its "
             "final_estimator and passthrough must have their defaults"
         )
-    if not isinstance(last.use_oob, bool | np.bool_):
-        raise ValueError("use_oob of a stack must be True or False for several labels")
+    if not isinstance(last.use_oob, bool | np.bool_) and last.use_oob != "auto":
+        raise ValueError("use_oob of a stack must be True, False or 'auto' for several labels")
     members = [(name, member) for name, member in last.estimators if member != "drop"]
     if not members:
         raise ValueError("all estimators of the stack are dropped; at least one is required")

@@ -18,7 +18,7 @@ from cordwood.recipes._names import (
     step_params,
 )
 from cordwood.recipes._pipelines import Settings, make_pipeline, set_params
-from cordwood.recipes._table import COMBINERS, Recipe
+from cordwood.recipes._table import COMBINERS, DEFAULT_COMBINER, Recipe
 from cordwood.stacking.combiners import LogarithmicPool
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
@@ -61,7 +61,10 @@ def make_stack(
     encoded = [member for member in member_names if recipe_of(member) == EMBEDDINGS]
     if len(encoded) == 1:
         stack.prune_tol = {encoded[0]: _ENCODER_TOL}
-    if combiner is not None:
+    if combiner in (None, DEFAULT_COMBINER):
+        # What an encoder has learnt from other texts counts most where there are few of one's own.
+        stack.anchor = encoded or None
+    else:
         if not isinstance(combiner, str) or combiner not in COMBINERS:
             suggestion = nearest(str(combiner), COMBINERS)
             raise CordwoodError(f"recipe {name!r}: unknown combiner {combiner!r}; {suggestion}")
@@ -90,7 +93,7 @@ def make_calibrated(name: str, recipe: Recipe, pipeline: Pipeline, settings: Set
         )
     stack = OOBStackingClassifier(
         [(name, pipeline)],
-        LogarithmicPool(alpha=_CALIBRATION_ALPHA),
+        LogarithmicPool(alpha=_CALIBRATION_ALPHA, shrinkage=0.0),
         check_leakage=False,
         n_jobs=settings.n_jobs,
         random_state=settings.random_state,

@@ -15,6 +15,7 @@ from cordwood.ensemble.boosted_forest import BoostedForestClassifier
 from cordwood.ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.exceptions import CordwoodError
+from cordwood.linear_model.embedding_classifier import EmbeddingClassifier
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.naive_bayes import NaiveBayesClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
@@ -151,10 +152,6 @@ _LINEAR_COLUMNS = ColumnParams(n_knots=5, weight=0.5)
 _NEIGHBOR_COLUMNS = ColumnParams(n_knots=5, weight=0.25, weighting="tfidf")
 _COUNT_COLUMNS = ColumnParams(n_knots=5)
 
-# On sentence embeddings, C=3 is best alone; in a stack, C=1, 3 and 10 are within 0.3 points of each
-# other. See docs/embeddings.md.
-_DENSE_LOGISTIC = partial(LogisticRegression, C=3.0, max_iter=300)
-
 # A smaller tolerance doubles the fit time and changes hardly any prediction.
 _COARSE_SVM = partial(LinearSVMClassifier, C=0.5, tol=0.1)
 _SVM_NGRAMS = Recipe(
@@ -267,7 +264,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "best": Recipe(
         "stack of the nine and nbsvm, the most accurate recipe (minutes)",
-        _STACK,
+        partial(_STACK, use_oob="auto"),
         members=(*_SIGIR17, "nbsvm"),
         numeric_members=_SIGIR17,
         auto_encoder=True,
@@ -275,7 +272,7 @@ RECIPES: Mapping[str, Recipe] = {
     "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
         "stack of nbsvm, nb, knn and rf (seconds)",
-        partial(_STACK, cv="auto"),
+        partial(_STACK, cv="auto", use_oob="auto"),
         members=("nbsvm", "nb", "knn", "rf"),
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values
         auto_encoder=True,
@@ -334,13 +331,14 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "embeddings": Recipe(
         "logistic regression on sentence embeddings",
-        _DENSE_LOGISTIC,
+        EmbeddingClassifier,
         vectorizer=EmbeddingVectorizer,
+        in_stacks={"class_weight": "balanced"},  # the combiner restores the share of each class
         columns=_LINEAR_COLUMNS,
     ),
     "lexicon": Recipe(
         "logistic regression on polarity scores of a lexicon",
-        _DENSE_LOGISTIC,
+        partial(LogisticRegression, C=3.0, max_iter=300),
         vectorizer=LexiconVectorizer,
         columns=_LINEAR_COLUMNS,
     ),
@@ -357,8 +355,9 @@ RECIPES: Mapping[str, Recipe] = {
 }
 
 # Final estimators of the stacks.
+DEFAULT_COMBINER = "class_pool"
 COMBINERS: Mapping[str, Callable[[], Any]] = {
-    "class_pool": LogarithmicPool,
+    DEFAULT_COMBINER: LogarithmicPool,
     "pool": partial(LogarithmicPool, class_alpha=None),
     "rf": partial(RandomForestClassifier, 200),
     "least_squares": partial(MultiResponseRegression, "all", nonnegative=False),

@@ -1,6 +1,6 @@
 """Scores of the base estimators of a stack, from their out-of-fold probabilities."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,12 +58,15 @@ def _predict_codes(meta_features: NDArray[np.float64], n_estimators: int) -> NDA
 
 
 def measure_ablation(
-    final_estimator: Any, data: FinalTrainingSet, names: Sequence[str], classes: NDArray[Any]
+    make_final: Callable[[Sequence[str]], Any],
+    data: FinalTrainingSet,
+    names: Sequence[str],
+    classes: NDArray[Any],
 ) -> dict[str, dict[str, float]]:
     """Measure how the scores of a stack change if a base estimator is removed.
 
-    The final estimator is cross-fitted in two folds on the meta-features of all base estimators,
-    and on those of all but one.
+    The final estimator, made for base estimators of given names, is cross-fitted in two folds on
+    the meta-features of all base estimators, and on those of all but one.
     """
     if len(names) == 1:
         return {}
@@ -78,7 +81,7 @@ def measure_ablation(
     def score(kept: list[int]) -> tuple[float, float]:
         features = blocks[:, kept].reshape(len(chosen), -1)
         training = FinalTrainingSet(features, features.shape[1], y, params, folds)
-        proba = cross_fit(final_estimator, training, classes)
+        proba = cross_fit(make_final([names[i] for i in kept]), training, classes)
         true = np.clip(proba[np.arange(len(codes)), codes], _MIN_PROBABILITY, 1)
         return float((proba.argmax(axis=1) == codes).mean()), float(-np.log(true).mean())
 

@@ -1,5 +1,6 @@
 """Attributes of a fitted stack that are computed from the training set of its final estimator."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class OOFRecordsMixin:
     _oof_proba: NDArray[np.float64] | None
     _ablation: dict[str, dict[str, float]] | None
     _final_training_set: FinalTrainingSet | None  # None with `passthrough`
+    _get_final_estimator: Callable[[Sequence[str]], Any]
 
     @property
     def estimator_weights_(self) -> dict[str, float]:
@@ -61,7 +63,7 @@ class OOFRecordsMixin:
             if data is None:
                 raise AttributeError("ablation_ was not computed before the stack was saved.")
             self._ablation = measure_ablation(
-                self.final_estimator_, data, self._names, self.classes_
+                self._get_final_estimator, data, self._names, self.classes_
             )
         return self._ablation
 

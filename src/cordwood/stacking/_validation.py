@@ -10,8 +10,22 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from cordwood._base.csr import check_sparse, has_features
+from cordwood._base.param_validation import Constraint
 from cordwood._base.sklearn_private import check_sample_weight, num_samples
 from cordwood._base.voting_classifier import check_classification_labels
+
+# With fewer samples, out-of-bag and leave-one-out predictions are biased; see docs/scores.md.
+_MIN_SAMPLES_PER_CLASS = 50
+
+ANCHOR = Constraint(
+    "the name of an estimator, a list of names or None",
+    lambda value: (
+        value is None
+        or isinstance(value, str)
+        or (isinstance(value, list | tuple) and all(isinstance(each, str) for each in value))
+    ),
+)
+"""Valid values of the parameter `anchor` of a stack."""
 
 
 def check_estimator_list(estimators: Any) -> None:
@@ -49,15 +63,30 @@ def check_cv_name(cv: Any) -> None:
         )
 
 
-def list_oob_policies(use_oob: Any, names: list[str], all_names: Iterable[str]) -> list[str]:
+def check_known(param: str, given: Iterable[str], all_names: list[str]) -> None:
+    """Raise an error if a parameter has a name that is not one of an estimator."""
+    if unknown := set(given) - set(all_names):
+        raise ValueError(
+            f"{param} has {', '.join(map(repr, sorted(unknown)))}, which is no name of an "
+            f"estimator; names are {', '.join(all_names)}."
+        )
+
+
+def list_oob_policies(
+    use_oob: Any, names: list[str], all_names: Iterable[str], *, samples_per_class: float
+) -> list[str]:
     """Return for each base estimator which of its OOB or LOO predictions are used.
 
     Examples
     --------
-    >>> names = ["rf", "svm"]
-    >>> list_oob_policies(True, names, names), list_oob_policies(["rf"], names, names)
-    (['unbiased', 'unbiased'], ['always', 'never'])
+    >>> def choose(use_oob, samples_per_class=100):
+    ...     names = ["rf", "svm"]
+    ...     return list_oob_policies(use_oob, names, names, samples_per_class=samples_per_class)
+    >>> choose(True), choose(["rf"]), choose("auto", 8)
+    (['unbiased', 'unbiased'], ['always', 'never'], ['never', 'never'])
     """
+    if isinstance(use_oob, str) and use_oob == "auto":
+        use_oob = samples_per_class >= _MIN_SAMPLES_PER_CLASS
     if isinstance(use_oob, bool | np.bool_):
         return ["unbiased" if use_oob else "never"] * len(names)
     is_list = isinstance(use_oob, Iterable) and not isinstance(use_oob, str)
@@ -65,7 +94,7 @@ def list_oob_policies(use_oob: Any, names: list[str], all_names: Iterable[str]) 
     unknown = named - set(all_names)
     if unknown or not is_list:
         raise ValueError(
-            "use_oob must be True, False or a list of names of estimators, which are "
+            "use_oob must be True, False, 'auto' or a list of names of estimators, which are "
             f"{', '.join(names)}; got {', '.join(sorted(map(str, unknown or named)))!r}."
         )
     return ["always" if name in named else "never" for name in names]

@@ -1,6 +1,6 @@
 """Stacked generalization using out-of-bag predictions."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -45,8 +45,10 @@ from cordwood.stacking._member_scores import measure_disagreement, score_members
 from cordwood.stacking._oof_records import OOFRecordsMixin
 from cordwood.stacking._pruning import PRUNE_TOL, choose_estimators, list_tolerances
 from cordwood.stacking._validation import (
+    ANCHOR,
     check_cv_name,
     check_estimator_list,
+    check_known,
     check_samples,
     check_training_data,
     list_oob_policies,
@@ -54,6 +56,10 @@ from cordwood.stacking._validation import (
 )
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.shared_steps import fit_shared_steps, transform_steps
+
+
+# With fewer samples, the out-of-fold log loss is no evidence that an anchor is of no use.
+_MIN_SAMPLES_WITHOUT_ANCHOR = 1000
 
 
 def _final_estimator_has(method: str) -> Callable[[Any], bool]:
@@ -108,11 +114,13 @@ class OOBStackingClassifier(
         - A scikit-learn splitter, or an iterable of (train, test) index arrays.
         - "prefit": the base estimators are fitted already and are not fitted again. Pass other
           samples to `fit` than they were trained on.
-    use_oob : bool or list of str, default=True
+    use_oob : bool, "auto" or list of str, default=True
         Whether out-of-bag and leave-one-out predictions are used:
 
         - True: use them if they are unbiased. Out-of-bag predictions of a
           `BoostedForestClassifier` with ``cross_fit=1`` are not.
+        - "auto": True if there are at least 50 samples per class, else False. Without a sample, its
+          class is rarer, so that such predictions of few samples contradict the labels.
         - False: cross-validate all base estimators, as `sklearn.ensemble.StackingClassifier` does.
           Training takes two to three times as long.
         - list of str: use them for the named base estimators, even if they are biased, and
@@ -128,6 +136,10 @@ class OOBStackingClassifier(
         as this increases the out-of-fold log loss by at most this fraction, e.g. 0.001. Dropped
         base estimators take no time in prediction. 0.0 keeps all of them. A dict has the fractions
         of some base estimators by name, and all others are kept.
+    anchor : str, list of str or None, default=None
+        Base estimators to which the default final estimator shrinks if there are few samples: those
+        that hardly need any, such as one on vectors of a pretrained encoder. They are not pruned
+        with fewer than 1,000 samples. By default it shrinks to equal weights of all.
     memory : str or object with the joblib.Memory interface, default=None
         Cache of fitted base estimators and their predictions. A stack with another final estimator
         or with additional base estimators is then fitted without fitting the others again. By
@@ -259,6 +271,7 @@ class OOBStackingClassifier(
         "passthrough": BOOLEAN,
         "check_leakage": BOOLEAN,
         "prune_tol": PRUNE_TOL,
+        "anchor": ANCHOR,
         "n_jobs": N_JOBS,
         "random_state": RANDOM_STATE,
     }
@@ -269,10 +282,11 @@ class OOBStackingClassifier(
         final_estimator: Any = None,
         *,
         cv: int | str | BaseCrossValidator | Iterable[Fold] = 5,
-        use_oob: bool | Iterable[str] = True,
+        use_oob: bool | str | Iterable[str] = True,
         passthrough: bool = False,
         check_leakage: bool = True,
         prune_tol: float | Mapping[str, float] = 0.0,
+        anchor: str | list[str] | None = None,
         memory: Any = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -284,6 +298,7 @@ class OOBStackingClassifier(
         self.passthrough = passthrough
         self.check_leakage = check_leakage
         self.prune_tol = prune_tol
+        self.anchor = anchor
         self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -394,7 +409,7 @@ class OOBStackingClassifier(
         if self.prune_tol:
             self._prune(class_codes, weights, int(prune_seed))
         self.oof_disagreement_ = measure_disagreement(self._names, self.meta_features_, class_codes)
-        self.final_estimator_ = clone(self._get_final_estimator(int(final_seed)))
+        self.final_estimator_ = clone(self._get_final_estimator(self._names, int(final_seed)))
         with task.subtask("fit-final-estimator"):
             features = self._add_features(self.meta_features_, X)
             self.final_estimator_.fit(features, y, **routed["final_estimator"])
@@ -562,17 +577,20 @@ class OOBStackingClassifier(
         check_cv_name(self.cv)
         check_estimator_list(self.estimators)
         self._validate_names([name for name, _ in self.estimators])
-        if isinstance(self.prune_tol, Mapping) and (
-            unknown := set(self.prune_tol) - {name for name, _ in self.estimators}
-        ):
-            raise ValueError(
-                f"prune_tol has {', '.join(map(repr, sorted(unknown)))}, which is no name of an "
-                f"estimator; names are {', '.join(name for name, _ in self.estimators)}."
-            )
+        all_names = [name for name, _ in self.estimators]
+        if isinstance(self.prune_tol, Mapping):
+            check_known("prune_tol", self.prune_tol, all_names)
+        check_known("anchor", self._anchors, all_names)
+        if self._anchors and self.final_estimator is not None:
+            raise ValueError("anchor requires the default final estimator; omit one of the two.")
         members = select_members(self.estimators)
         if not is_classifier(self._get_final_estimator()):
             raise ValueError(f"final_estimator must be a classifier; got {self.final_estimator!r}.")
         return members
+
+    @property
+    def _anchors(self) -> list[str]:
+        return [self.anchor] if isinstance(self.anchor, str) else list(self.anchor or [])
 
     @property
     def _is_prefit(self) -> bool:
@@ -642,7 +660,10 @@ class OOBStackingClassifier(
             shared.fit_params,
             data,
             oob_policy=list_oob_policies(
-                self.use_oob, self._names, [name for name, _ in self.estimators]
+                self.use_oob,
+                self._names,
+                [name for name, _ in self.estimators],
+                samples_per_class=len(data.y) / len(data.classes),
             ),
             cache=cache,
             n_jobs=self.n_jobs,
@@ -689,6 +710,8 @@ class OOBStackingClassifier(
         shape = len(class_codes), len(self._names), len(self.classes_)
         probas = self.meta_features_.reshape(shape)
         tol = list_tolerances(self.prune_tol, self._names)
+        if len(class_codes) < _MIN_SAMPLES_WITHOUT_ANCHOR:
+            tol[[name in self._anchors for name in self._names]] = -1.0
         kept = choose_estimators(probas, class_codes, weights, tol, seed)
         self.pruned_ = [name for i, name in enumerate(self._names) if i not in kept]
         if not self.pruned_:
@@ -710,13 +733,16 @@ class OOBStackingClassifier(
         self._step_index = step_index
         self.stack_method_ = [find_stack_method(estimator) for estimator in estimators]
 
-    def _get_final_estimator(self, seed: int | None = None) -> Any:
-        """Return `final_estimator` or its default, unfitted."""
+    def _get_final_estimator(self, names: Sequence[str] = (), seed: int | None = None) -> Any:
+        """Return `final_estimator` or its default for base estimators of these names, unfitted."""
         if self.final_estimator is not None:
             return self.final_estimator
         if self.passthrough:
             return LogisticRegression(max_iter=1000, random_state=seed)
-        return LogarithmicPool()
+        anchors = [name for name in names if name in self._anchors]
+        if not anchors:
+            return LogarithmicPool()
+        return LogarithmicPool(target=[(name in anchors) / len(anchors) for name in names])
 
     def _sk_visual_block_(self) -> Any:
         names, estimators = zip(*self.estimators, strict=True)

@@ -37,17 +37,22 @@ def test_class_weights_match_logistic_regression_on_logarithms(simulate):
 
 
 @pytest.mark.parametrize("class_alpha", [None, 2.0])
-def test_weights_minimize_the_penalized_loss(class_alpha, simulate):
+@pytest.mark.parametrize(("shrinkage", "target"), [(0.0, None), (600.0, [0.0, 0.0, 1.0, 0.0, 0.5])])
+def test_weights_minimize_the_penalized_loss(class_alpha, shrinkage, target, simulate):
     X, y = simulate(n=300, n_classes=4, n_members=5)
-    model = LogarithmicPool(alpha=0.5, class_alpha=class_alpha).fit(X, y)
+    params = {"alpha": 0.5, "class_alpha": class_alpha, "shrinkage": shrinkage, "target": target}
+    model = LogarithmicPool(**params).fit(X, y)
+    factor = 1 + shrinkage / 300
+    goal = np.full(5, 0.2) if target is None else np.array(target)
     logs = np.log(np.maximum(X, 1e-3)).reshape(len(X), 5, 4)
 
     def loss(coef, intercept):
         scores = np.exp((logs * coef).sum(axis=1) + intercept)
         likely = np.log(scores[np.arange(len(y)), y] / scores.sum(axis=1))
         means = coef.mean(axis=1)
-        penalty = 0.5 * (((means - 0.2) ** 2).sum() + (intercept**2).sum())
-        return -likely.sum() + penalty + (class_alpha or 0) * ((coef.T - means) ** 2).sum()
+        penalty = 0.5 * (((means - goal) ** 2).sum() + (intercept**2).sum())
+        penalty += (class_alpha or 0) * ((coef.T - means) ** 2).sum()
+        return -likely.sum() + factor * penalty
 
     least = loss(model.coef_, model.intercept_)
     assert least < loss(np.full((5, 4), 0.2), np.zeros(4))
@@ -55,9 +60,7 @@ def test_weights_minimize_the_penalized_loss(class_alpha, simulate):
     n_columns = 1 if class_alpha is None else 4
     for size in (1e-3, 1e-2, 0.1):
         for _ in range(50):
-            coef = model.coef_ + size * rng.normal(size=(5, n_columns))
-            if class_alpha is None:
-                coef = np.maximum(coef, 0)
+            coef = np.maximum(model.coef_ + size * rng.normal(size=(5, n_columns)), 0)
             assert loss(coef, model.intercept_ + size * rng.normal(size=4)) > least - 1e-6
 
 
@@ -68,6 +71,30 @@ def test_large_class_alpha_gives_one_weight_per_base_estimator(simulate):
     np.testing.assert_allclose(held.coef_, one.coef_, rtol=0.01)
     free = LogarithmicPool(class_alpha=1e-3).fit(X, y)
     assert np.ptp(free.coef_, axis=1).min() > 0.01
+
+
+def test_members_that_contradict_the_labels_get_no_weight(simulate):
+    X, y = simulate(n=200, n_classes=2, n_members=2)
+    X[:, 2:] = X[:, 3:1:-1]  # the second one predicts the wrong class
+    model = LogarithmicPool().fit(X, y)
+    assert (model.coef_[0] > 0.5).all()
+    np.testing.assert_array_equal(model.coef_[1], 0)
+
+
+def test_few_samples_leave_the_weights_near_the_target(simulate):
+    X, y = simulate(n=1000, n_classes=2, n_members=3)
+    few, many = (
+        LogarithmicPool(target=[0, 1, 0]).fit(X[:n], y[:n]).coef_.mean(axis=1) for n in (10, 1000)
+    )
+    np.testing.assert_allclose(few, [0, 1, 0], atol=0.1)
+    assert many.min() > 0.3
+
+
+def test_weights_of_samples_count_like_repetitions(simulate):
+    X, y = simulate(n=60, n_classes=3, n_members=2)
+    weighted = LogarithmicPool().fit(X, y, sample_weight=np.full(len(y), 3))
+    repeated = LogarithmicPool().fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
 
 
 def test_overconfident_base_estimator_does_not_dominate():
@@ -102,9 +129,12 @@ def test_duplicate_base_estimators_share_their_weight(simulate):
 
 @pytest.mark.parametrize(
     "params",
-    [{"floor": 0}, {"floor": 1.0}, {"alpha": 0.0}, {"alpha": "a"}, {"class_alpha": 0.0}],
+    [
+        *({"floor": 0}, {"floor": 1.0}, {"alpha": 0.0}, {"alpha": "a"}, {"class_alpha": 0.0}),
+        *({"shrinkage": -1.0}, {"target": [1.0]}, {"target": [1.0, -1.0]}, {"target": 0.5}),
+    ],
 )
 def test_invalid_parameters_raise(params, simulate):
     X, y = simulate(n=50, n_classes=2, n_members=2)
-    with pytest.raises(ValueError, match=f"^{next(iter(params))} must be "):
+    with pytest.raises(ValueError, match=f"^{next(iter(params))} must "):
         LogarithmicPool(**params).fit(X, y)

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
@@ -22,19 +23,25 @@ class LogarithmicPool(BaseCombiner):
     The default final estimator of `OOBStackingClassifier`. Weights are fitted by maximum
     likelihood, which calibrates the base estimators: overconfident ones get weights below,
     underconfident ones above those of calibrated ones. A base estimator may have a different weight
-    for each class.
+    for each class. Weights are not negative, and the fewer samples there are, the more they shrink
+    to a target.
 
     Parameters
     ----------
     floor : float, default=1e-3
         Lower bound of the probabilities, in (0, 1), so that no base estimator can exclude a class.
     alpha : float, default=1.0
-        L2 penalty of the deviation of each base estimator's mean weight from ``1 / n_estimators``,
-        and of the intercepts from zero.
+        L2 penalty of the deviation of each base estimator's mean weight from its target, and of the
+        intercepts from zero.
     class_alpha : float or None, default=10.0
         L2 penalty of the deviation of each base estimator's class weights from their mean. With
-        None, each base estimator has one non-negative weight for all classes. A single base
-        estimator always has one weight and no intercepts, so that its predictions do not change.
+        None, each base estimator has one weight for all classes. A single base estimator always has
+        one weight and no intercepts, so that its predictions do not change.
+    shrinkage : float, default=500.0
+        Number of samples with which the penalties are twice as large as `alpha` and `class_alpha`:
+        with n samples, they are multiplied by ``1 + shrinkage / n``.
+    target : array-like of shape (n_estimators,), default=None
+        Weights to which the weights shrink; by default ``1 / n_estimators`` each.
 
     Attributes
     ----------
@@ -63,13 +70,17 @@ class LogarithmicPool(BaseCombiner):
     .. math:: P(c \mid x) = \frac{\exp(b_c) \prod_m p_{mc}^{w_{mc}}}
               {\sum_k \exp(b_k) \prod_m p_{mk}^{w_{mk}}}
 
-    which is the conditional logit model [2]_ of the logarithms of probabilities. For :math:`M` base
-    estimators, `fit` minimizes the weighted negative log-likelihood plus
+    which is the conditional logit model [2]_ of the logarithms of probabilities. With the target
+    :math:`t_m` of base estimator :math:`m` and samples of total weight :math:`n`, `fit` minimizes
+    the weighted negative log-likelihood plus
 
-    .. math:: \alpha \Bigl(\sum_m (\bar w_m - 1/M)^2 + \sum_c b_c^2\Bigr)
-              + \alpha_{class} \sum_{m,c} (w_{mc} - \bar w_m)^2
+    .. math:: \Bigl(1 + \frac{shrinkage}{n}\Bigr) \Bigl(
+              \alpha \sum_m (\bar w_m - t_m)^2 + \alpha \sum_c b_c^2
+              + \alpha_{class} \sum_{m,c} (w_{mc} - \bar w_m)^2 \Bigr)
 
-    by L-BFGS-B.
+    subject to :math:`w_{mc} \ge 0`, by L-BFGS-B. Out-of-bag and leave-one-out predictions of few
+    samples make negative weights fit best: without a sample, its class is rarer, so that they
+    contradict the labels. See docs/stacking.md.
 
     References
     ----------
@@ -82,12 +93,12 @@ class LogarithmicPool(BaseCombiner):
     --------
     The first base estimator is correct but underconfident; the second is always certain of "b":
 
-    >>> X = [[0.6, 0.4, 0.0, 1.0], [0.4, 0.6, 0.0, 1.0]] * 20
-    >>> model = LogarithmicPool().fit(X, ["a", "b"] * 20)
+    >>> X = [[0.6, 0.4, 0.0, 1.0], [0.4, 0.6, 0.0, 1.0]] * 200
+    >>> model = LogarithmicPool().fit(X, ["a", "b"] * 200)
     >>> model.predict(X[:2])
     array(['a', 'b'], dtype='<U1')
     >>> model.coef_.round(1)
-    array([[2.6, 2.6],
+    array([[4.9, 4.9],
            [0. , 0.1]])
     """
 
@@ -95,25 +106,35 @@ class LogarithmicPool(BaseCombiner):
         "floor": real("()", 0, 1),
         "alpha": POSITIVE,
         "class_alpha": POSITIVE | options(None),
+        "shrinkage": real("[)", 0, np.inf),
     }
 
     def __init__(
-        self, *, floor: float = 1e-3, alpha: float = 1.0, class_alpha: float | None = 10.0
+        self,
+        *,
+        floor: float = 1e-3,
+        alpha: float = 1.0,
+        class_alpha: float | None = 10.0,
+        shrinkage: float = 500.0,
+        target: ArrayLike | None = None,
     ) -> None:
         self.floor = floor
         self.alpha = alpha
         self.class_alpha = class_alpha
+        self.shrinkage = shrinkage
+        self.target = target
 
     def _fit(self, X: Floats, codes: Codes, weights: Floats) -> None:
         logs = self._log_probas(X)
         n_samples, n_estimators, n_classes = logs.shape
         true_class = np.arange(n_samples), codes
-        equal = 1 / n_estimators
+        target = self._check_target(n_estimators)
         is_single = n_estimators == 1
         has_class_weights = self.class_alpha is not None and not is_single
         # One column per class, or one column for all classes.
         shape = (n_estimators, n_classes if has_class_weights else 1)
-        class_alpha = 0.0 if self.class_alpha is None else self.class_alpha
+        factor = 1 + self.shrinkage / weights.sum()
+        alpha, class_alpha = factor * self.alpha, factor * (self.class_alpha or 0.0)
         n_weights = shape[0] * shape[1]
 
         def loss_and_gradient(parameters: Floats) -> tuple[float, Floats]:
@@ -122,23 +143,22 @@ class LogarithmicPool(BaseCombiner):
             scores = np.einsum("nmk,mk->nk", logs, np.broadcast_to(coef, (n_estimators, n_classes)))
             scores += intercept
             means = coef.mean(axis=1, keepdims=True)
-            mean_deviation, class_deviation = means - equal, coef - means
+            mean_deviation, class_deviation = means - target[:, None], coef - means
             loss = weights @ (logsumexp(scores, axis=1) - scores[true_class])
-            loss += self.alpha * ((mean_deviation**2).sum() + intercept @ intercept)
+            loss += alpha * ((mean_deviation**2).sum() + intercept @ intercept)
             loss += class_alpha * (class_deviation**2).sum()
             residuals = softmax(scores, axis=1)
             residuals[true_class] -= 1
             residuals *= weights[:, None]
             gradient = np.einsum("nmk,nk->mk", logs, residuals)
             gradient = gradient.reshape(n_estimators, shape[1], -1).sum(axis=2)
-            gradient += 2 * (self.alpha * mean_deviation / shape[1] + class_alpha * class_deviation)
-            intercept_gradient = residuals.sum(axis=0) + 2 * self.alpha * intercept
+            gradient += 2 * (alpha * mean_deviation / shape[1] + class_alpha * class_deviation)
+            intercept_gradient = residuals.sum(axis=0) + 2 * alpha * intercept
             return loss, np.r_[gradient.ravel(), intercept_gradient]
 
-        start = np.r_[np.full(n_weights, equal), np.zeros(n_classes)]
-        weight_bounds = (None, None) if has_class_weights else (0, None)
+        start = np.r_[np.repeat(target, shape[1]), np.zeros(n_classes)]
         intercept_bounds = (0, 0) if is_single else (None, None)
-        bounds = [weight_bounds] * n_weights + [intercept_bounds] * n_classes
+        bounds = [(0, None)] * n_weights + [intercept_bounds] * n_classes
         # Threads of BLAS take several times as long for the small matrices of the solver.
         with threadpool_limits(1, user_api="blas"):
             result = minimize(loss_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds)
@@ -152,6 +172,18 @@ class LogarithmicPool(BaseCombiner):
         coef = result.x[:n_weights].reshape(shape)
         self.coef_ = np.broadcast_to(coef, (n_estimators, n_classes)).copy()
         self.intercept_ = result.x[n_weights:]
+
+    def _check_target(self, n_estimators: int) -> Floats:
+        """Return the weights to which the weights shrink."""
+        if self.target is None:
+            return np.full(n_estimators, 1 / n_estimators)
+        target = np.asarray(self.target, np.float64)
+        if target.shape != (n_estimators,) or not (np.isfinite(target) & (target >= 0)).all():
+            raise ValueError(
+                f"target must have one non-negative number for each of the {n_estimators} base "
+                f"estimators; got {self.target!r}."
+            )
+        return target
 
     def _class_scores(self, X: Floats) -> Floats:
         self._validate_params()  # `floor` may come from an untrusted model file.
