@@ -71,11 +71,16 @@ def test_encoder_that_does_not_help_is_dropped():
         def encode(self, texts):
             return [[1.0, 1.0] for _ in texts]
 
-    stack = recipes.make("quick", encoder=Constant(), random_state=0).fit(TEXTS, LABELS)[-1]
+    words, labels = ("good", "bad"), ["+", "-"]
+    texts = [f"{words[(i + (i % 7 == 0)) % 2]} film {i % 11}" for i in range(1000)]
+    model = recipes.make("quick", encoder=Constant(), random_state=0, check_leakage=False)
+    stack = model.fit(texts, labels * 500)[-1]
     assert stack.pruned_ == ["embeddings"]
     assert list(stack.named_estimators_) == ["nbsvm", "nb", "knn", "rf"]
-    kept = recipes.make("quick", encoder=Constant(), prune_tol=0.0, random_state=0)
-    assert "embeddings" in kept.fit(TEXTS, LABELS)[-1].named_estimators_
+    # Fewer samples are no evidence.
+    assert model.fit(texts[:-2], labels * 499)[-1].pruned_ == []
+    kept = recipes.make("quick", encoder=Constant(), prune_tol=0.0, check_leakage=False)
+    assert "embeddings" in kept.fit(texts, labels * 500)[-1].named_estimators_
     for encoder in (None, ["use", "minilm"]):
         assert recipes.make("quick", encoder=encoder)[-1].prune_tol == 0.0
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy import stats
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 import cordwood
@@ -85,8 +86,9 @@ def test_a_new_fit_replaces_all_that_was_fitted():
 def test_evaluation_is_json_serializable(model):
     found = model.evaluate(CORPUS)
     record = json.loads(json.dumps(found.to_dict()))
-    # All of 7 correct: the limit of Clopper and Pearson.
-    assert record["accuracy"] == {"value": 1.0, "low": pytest.approx(0.025 ** (1 / 7)), "high": 1.0}
+    # All of 7 correct: the limit of Wilson.
+    low = stats.binomtest(7, 7).proportion_ci(method="wilson").low
+    assert record["accuracy"] == {"value": 1.0, "low": pytest.approx(low), "high": 1.0}
     assert record["confusion"] == [[4, 0], [0, 3]]
     assert record["classes"][0] == {
         "label": "auto",

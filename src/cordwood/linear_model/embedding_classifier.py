@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
@@ -79,6 +80,8 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         "max_iter": integer(1),
     }
 
+    solver = "lbfgs"  # which is no parameter; probabilities are those of a multinomial model
+
     def __init__(
         self,
         *,
@@ -87,7 +90,6 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         class_vectors: Mapping[Any, ArrayLike] | None = None,
         max_iter: int = 300,
     ) -> None:
-        super().__init__()
         self.C = C
         self.class_weight = class_weight
         self.class_vectors = class_vectors
@@ -122,6 +124,24 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         for name in ("classes_", "coef_", "intercept_", "n_iter_"):
             setattr(self, name, getattr(fitted, name))
         return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Vectors.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, with classes in the order of `classes_`.
+        """
+        scores = np.asarray(self.decision_function(X), np.float64)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        return np.asarray(softmax(scores, axis=1))
 
     def _add_class_vectors(
         self, X: Any, y: NDArray[Any], weights: NDArray[np.float64]

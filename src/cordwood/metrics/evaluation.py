@@ -175,7 +175,8 @@ def _find_scores(
         resampled = sums.resample(groups, n_resamples, np.random.default_rng(0))
         tail, spread = (1 - CONFIDENCE_LEVEL) / 2, effective_share**-0.5
         limits = {
-            name: point[name] + spread * (np.quantile(values, (tail, 1 - tail), axis=-1) - point[name])
+            name: point[name]
+            + spread * (np.quantile(values, (tail, 1 - tail), axis=-1) - point[name])
             for name, values in resampled.items()
         }
         # The error of resamples is larger than that of the samples, because of their noise.

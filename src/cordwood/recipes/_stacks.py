@@ -31,6 +31,10 @@ STACK_PARAMS = ("members", "combiner", "encoder", "lexicon")
 # See docs/embeddings.md.
 _ENCODER_TOL = 0.015
 
+# The best member with few texts, unless there is an encoder: what that has learnt from other texts
+# counts most where there are few of one's own. See docs/few-labels.md.
+_ANCHOR = "nbsvm"
+
 # Penalty of the inverse temperature of a calibrated recipe. The default of 1 keeps it near 1, which
 # is too weak a correction for AdaBoost.M2; less than 0.1 is worse with a hundred samples.
 _CALIBRATION_ALPHA = 0.1
@@ -62,8 +66,7 @@ def make_stack(
     if len(encoded) == 1:
         stack.prune_tol = {encoded[0]: _ENCODER_TOL}
     if combiner in (None, DEFAULT_COMBINER):
-        # What an encoder has learnt from other texts counts most where there are few of one's own.
-        stack.anchor = encoded or None
+        stack.anchor = encoded or [name for name in member_names if name == _ANCHOR] or None
     else:
         if not isinstance(combiner, str) or combiner not in COMBINERS:
             suggestion = nearest(str(combiner), COMBINERS)

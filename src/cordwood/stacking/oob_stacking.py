@@ -57,7 +57,6 @@ from cordwood.stacking._validation import (
 from cordwood.stacking.combiners.logarithmic_pool import LogarithmicPool
 from cordwood.stacking.shared_steps import fit_shared_steps, transform_steps
 
-
 # With fewer samples, the out-of-fold log loss is no evidence that an anchor is of no use.
 _MIN_SAMPLES_WITHOUT_ANCHOR = 1000
 

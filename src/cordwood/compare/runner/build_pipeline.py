@@ -17,12 +17,13 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 def build_pipeline(
     trial: Trial, data: Corpus | FeatureMatrix, seed: int, params: Mapping[str, Any]
 ) -> Pipeline:
-    """Build the unfitted pipeline of a trial, for this kind of data and one thread."""
+    """Build the unfitted pipeline of a trial, for these training samples and one thread."""
     given = without_jobs({**trial.params, **params})
     X, kind = read_samples(data)
-    # The labels are those of the split, and validated when it is fitted.
+    # The labels are validated when the pipeline is fitted.
     target: TargetKind = "lists" if data.multilabel else "label"
-    samples = TrainingSamples(X, np.zeros(len(data)), np.empty(0), kind, target, None, None)
+    y = np.zeros(len(data)) if data.multilabel else np.asarray(data.labels)
+    samples = TrainingSamples(X, y, np.unique(y), kind, target, None, None)
     if trial.recipe is not None:
         encoder = given.pop("encoder", None)
         settings = Settings(

@@ -68,7 +68,7 @@ def _run(trial: Trial, data: Corpus | FeatureMatrix, split: Split, seed: int) ->
     train, test = data.select(split.train), data.select(split.test)
     groups = train.groups if is_grouped(trial) else None
     procedure = find_procedure(trial.procedure)
-    make_pipeline = partial(build_pipeline, trial, data, seed)
+    make_pipeline = partial(build_pipeline, trial, train, seed)
     _warm_up(trial.recipe or str(trial.estimator), make_pipeline, train)
     memory = PeakMemory()
     with timer() as tuning:
