@@ -4,9 +4,10 @@
         [--encoders none] [--set yelp] [--repeats 3]
 
 The texts are lines of 40 to 140 characters of the newsgroup posts in 20ng, the labels are the
-groups; or the texts of another data set. `find_near_duplicates` is compared with the best exact alternative, the product of the
-sparse matrix of 4-grams and its transpose in blocks (the counting of the 4-grams by scikit-learn,
-which is slower than our hashing, is not included), on fewer texts. Both find the same clusters.
+groups; or the texts of another data set. `find_near_duplicates` is compared with the best exact
+alternative, the product of the sparse matrix of 4-grams and its transpose in blocks (the counting
+of the 4-grams by scikit-learn, which is slower than our hashing, is not included), on fewer texts.
+Both find the same clusters.
 
 Then follow the CPU seconds of the training of a model, with each encoder, and of each step of
 `audit_dataset`, in one thread, after a warm-up. The cache of the encoder has the vectors of the

@@ -32,7 +32,7 @@ from cordwood.oof.records import OOFPredictions
 
 # Words are computed for at most this many label errors, because each takes a few milliseconds.
 _MAX_EXPLAINED = 200
-# An encoder takes as long to explain one text as for the training on hundreds whose vectors are
+# An encoder takes as long to explain one text as the training takes for hundreds whose vectors are
 # cached: one label error per this many samples is explained with it, and the others without.
 _SAMPLES_PER_OCCLUSION = 500
 _N_NEIGHBORS = 5
