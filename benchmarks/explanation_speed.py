@@ -35,7 +35,7 @@ def evaluate(name: str, n_texts: int, n_repeats: int) -> float:
     model = TextClassifier(encoder=None, oof=False, random_state=SEED, n_jobs=1).fit(train)
     functions: dict[str, Any] = {
         "explanation": model.make_explainer().explain,
-        "occlusion": lambda text: occlude(model, text, Words(text)),
+        "occlusion": lambda text: occlude(model, [text], [Words(text)]),
         "prediction": lambda text: model.predict_proba([text]),
     }
     least = {method: np.full(len(test), np.inf) for method in functions}

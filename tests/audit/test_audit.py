@@ -326,3 +326,34 @@ def test_test_set_of_another_type():
 def test_texts_without_words():
     audit = audit_dataset(corpus(["", "!", "?", "."], ["a", "b", "a", "b"]))
     assert audit.counts == {"empty text": 1, "no letters": 3}
+
+
+class LetterEncoder:
+    """Counts letters, and the texts that it encodes."""
+
+    def __init__(self):
+        self.n_texts = 0
+
+    def encode(self, texts):
+        self.n_texts += len(texts)
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        return np.array([[text.count(letter) for letter in letters] for text in texts], float)
+
+
+def test_most_label_errors_are_explained_without_the_encoder():
+    texts, labels = make_texts(300)
+    for i in range(0, 60, 3):
+        labels[i] = "food"  # of sport
+    data = corpus(texts, labels)
+    encoder = LetterEncoder()
+    params = {"recipe_params": {"members": ["nb"], "prune_tol": 0.0}}
+    model = TextClassifier("quick", encoder=encoder, oof=True, **params).fit(data)
+    assert model.view.stack.pruned_ == []
+    encoder.n_texts = 0
+    first, *others = audit_dataset(data, model=model).select("label error")
+    assert "; words: " in first.reason
+    assert len(others) > 5
+    assert all("; words without embeddings: " in each.reason for each in others if each.words)
+    assert all(set(each.words) & set(WORDS["sport"]) for each in others if each.words)
+    # Each text once, and the words of the first one.
+    assert encoder.n_texts <= len(others) + 2 * 15 + 2

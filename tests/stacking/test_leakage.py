@@ -1,6 +1,7 @@
 """Power and false alarms of the leakage check."""
 
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -9,13 +10,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_circles
-from sklearn.naive_bayes import MultinomialNB
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
 
 from cordwood import recipes
 from cordwood.datasets import load_dataset
 from cordwood.ensemble.forests import RandomForestClassifier
 from cordwood.neighbors import NeighborsClassifier
-from cordwood.stacking._leakage import measure_oof_optimism
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.stacking.related_samples import find_related, merge_partitions
 
@@ -33,8 +35,8 @@ def stack():
 def count_warnings(X, y, seed, model=None):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        measure_oof_optimism(model or stack(), X, y, {}, seed)
-    return sum("out-of-fold" in str(warning.message) for warning in caught)
+        (model or stack()).set_params(random_state=seed).fit(X, y)
+    return sum("out-of-fold predictions more accurate" in str(each.message) for each in caught)
 
 
 def noise(n, seed, *, covered=0.0, change=0):
@@ -60,6 +62,40 @@ def test_no_false_alarms_on_noise(to_input):
     for seed in SEEDS:
         X, y = noise(800, seed)
         assert count_warnings(to_input(X), y, seed) == 0
+
+
+def test_estimates_are_those_of_the_whole_training_set():
+    """One duplicate matters less to a neighborhood vote, the more other samples there are."""
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(60, 20))
+    codes = rng.integers(60, size=6000)
+    X = centers[codes] + 0.75 * rng.normal(size=(6000, 20))
+    X[5700:] = X[:300] + 1e-3
+    codes[5700:] = codes[:300]
+    bayes = OOBStackingClassifier([("bayes", GaussianNB())], cv=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bayes.fit(X, codes)
+    new = rng.integers(60, size=6000)
+    accuracy = bayes.score(centers[new] + 0.75 * rng.normal(size=(6000, 20)), new)
+    assert abs(bayes.oof_scores_["bayes"]["accuracy"] - accuracy) < 0.03
+    assert abs(bayes.oof_optimism_["bayes"]) < 0.02
+
+
+def test_warning_names_a_pair_and_the_effect_on_the_stack():
+    texts = [f"{i} red green blue {i * 7919 % 1000} {i * 104729 % 997}" for i in range(300)]
+    texts[150:] = [f"{text}!" for text in texts[:150]]
+    y = np.tile(np.random.default_rng(0).integers(2, size=150), 2)
+    members = [("words", make_pipeline(CountVectorizer(), MultinomialNB()))]
+    with pytest.warns(UserWarning, match="duplicates or near-duplicates, such as") as caught:
+        model = OOBStackingClassifier(members, MultinomialNB(), random_state=0).fit(texts, y)
+    message = str(caught[0].message)
+    first, second = (int(each) for each in re.findall(r"(\d+) \('", message))
+    assert second == first + 150
+    assert f"{texts[first]!r}" in message and f"{texts[second]!r}" in message
+    amount = 100 * model.oof_optimism_["words"]
+    assert f"those of 'words' by {amount:.1f}. If new" in message and amount > 20
+    assert float(re.search(r"of the stack by ([\d.]+)", message)[1]) > 20
 
 
 def test_no_false_alarms_in_two_dimensions():

@@ -136,9 +136,9 @@ def test_all_estimators_are_kept_by_default():
     assert list(stack.estimator_weights_) == ["forest", "chance", "bayes"]
 
 
-def test_leakage_check_reports_pruned_estimators_too():
+def test_leakage_check_omits_pruned_estimators():
     pruned, *_ = fit_pruned()
-    assert set(pruned.oof_optimism_) == set(pruned.oof_source_) == {"forest", "chance", "bayes"}
+    assert set(pruned.oof_optimism_) == set(pruned.named_estimators_) == {"forest", "bayes"}
 
 
 @pytest.mark.parametrize("final_estimator", [None, Voting()])

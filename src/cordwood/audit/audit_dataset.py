@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cordwood._base.labels import check_n_classes
+from cordwood._base.wording import join_names
 from cordwood.audit._outliers import MIN_SAMPLES, score_outliers
 from cordwood.audit._revealing_words import RevealingWord, find_revealing_words
 from cordwood.audit._word_features import WordFeatures, index_words
@@ -31,6 +32,9 @@ from cordwood.oof.records import OOFPredictions
 
 # Words are computed for at most this many label errors, because each takes a few milliseconds.
 _MAX_EXPLAINED = 200
+# An encoder takes as long to explain one text as the training takes for hundreds whose vectors are
+# cached: one label error per this many samples is explained with it, and the others without.
+_SAMPLES_PER_OCCLUSION = 500
 _N_NEIGHBORS = 5
 # Tokens of these characters are no reasons that help a person; emoticons such as ":)" are.
 _PUNCTUATION = frozenset("'\"`´‘’“”«».,…!?*#/\\|_-–—()[]{}<>")
@@ -220,7 +224,8 @@ def _find_all_label_errors(
             f"{errors.self_confidence[i]:.2f}"
         )
         words: tuple[str, ...] = ()
-        if (explanation := next(explained, None)) is not None:
+        explanation, without = next(explained, (None, ""))
+        if explanation is not None:
             found = explanation.top_words(suggested, 4 * _N_WORDS)
             words = tuple(
                 word for word, value in found if value > 0 and not _PUNCTUATION.issuperset(word)
@@ -232,7 +237,7 @@ def _find_all_label_errors(
             related = tuple(data.ids[j] for j in agreeing)
             reason += f"; {len(agreeing)} of the {len(nearest)} nearest texts are {suggested}"
         if words:
-            reason += f"; words: {', '.join(words)}"
+            reason += f"; words{without}: {', '.join(words)}"
         yield make_suspect(
             data,
             i,
@@ -245,13 +250,23 @@ def _find_all_label_errors(
         )
 
 
-def _explain(data: Corpus | FeatureMatrix, model: Any, samples: list[int]) -> Iterator[Explanation]:
-    """Explain the predictions of some samples; none if the model cannot be explained."""
+def _explain(
+    data: Corpus | FeatureMatrix, model: Any, samples: list[int]
+) -> Iterator[tuple[Explanation, str]]:
+    """Explain the predictions of some samples, and say which members are not explained.
+
+    None if the model cannot be explained.
+    """
     if not isinstance(data, Corpus):
         return
     try:
         explainer = model.make_explainer()
     except DataError:  # a model of numbers that were computed from the texts
         return
-    selected = data.select(samples)
-    yield from explainer.explain_each(selected if explainer.takes_table else selected.texts)
+    n_whole = max(len(data) // _SAMPLES_PER_OCCLUSION, 1) if explainer.occluded else len(samples)
+    for part, occlusion in ((samples[:n_whole], True), (samples[n_whole:], False)):
+        selected = data.select(part)
+        texts = selected if explainer.takes_table else selected.texts
+        without = "" if occlusion else f" without {join_names(explainer.occluded)}"
+        for explanation in explainer.explain_each(texts, occlusion=occlusion) if part else ():
+            yield explanation, without

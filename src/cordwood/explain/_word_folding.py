@@ -27,7 +27,7 @@ class Words:
     """
 
     def __init__(self, text: str, tokens: Iterable[Span] = ()) -> None:
-        self._text = text
+        self.text = text
         spans = [match.span() for match in _WORD.finditer(text)]
         self.spans = _merge_spans(spans, tokens, len(text))
         # One more entry than characters, so that every span can be looked up.
@@ -92,7 +92,7 @@ class Words:
         words = np.arange(len(self))
         occurrences = Occurrences()
         for number, (start, end) in enumerate(self.spans):
-            occurrences.append(number, self._text[start:end], start, end)
+            occurrences.append(number, self.text[start:end], start, end)
         located = words, words, occurrences
         return FoldedTerms(len(self), words, words, np.ones(len(self)), located)
 

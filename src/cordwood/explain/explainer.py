@@ -24,7 +24,7 @@ from cordwood.explain._forest_terms import make_forest_attributor
 from cordwood.explain._lazy_terms import make_lazy_attributor
 from cordwood.explain._linear_terms import make_linear_attributor
 from cordwood.explain._neighbor_terms import make_neighbors_attributor
-from cordwood.explain._occlusion import METHOD, occlude
+from cordwood.explain._occlusion import METHOD, freeze, occlude
 from cordwood.explain._path_integrals import Floats
 from cordwood.explain._table_rows import (
     ColumnLocator,
@@ -82,13 +82,22 @@ class Explainer:
         """Whether the contributions of terms to the scores of each member are exact, by name."""
         return {member.name: member.is_exact for member in self._members}
 
+    @property
+    def occluded(self) -> list[str]:
+        """Names of the members that are explained by occlusion, such as those with an encoder."""
+        return [member.name for member in self._members if member.attributor is None]
+
     def explain(self, text: str) -> Explanation:
         """Explain the prediction of one text."""
         [explanation] = self.explain_each([text])
         return explanation
 
-    def explain_each(self, texts: Any) -> Iterator[Explanation]:
-        """Explain the predictions of texts, or of the rows of a table, one after another."""
+    def explain_each(self, texts: Any, *, occlusion: bool = True) -> Iterator[Explanation]:
+        """Explain the predictions of texts, or of the rows of a table, one after another.
+
+        Without `occlusion`, members that only it explains, such as those with an encoder, are held
+        at their predictions of the text; the others are explained in a fraction of the time.
+        """
         samples: Iterator[Any]
         if self._converter is None:
             samples = iter(texts)
@@ -100,17 +109,30 @@ class Explainer:
             if self._converter is not None:
                 inputs = np.array([row.cells for row in block], dtype=object)
             rows = {key: each.transform(inputs) for key, each in self._locators.items()}
-            for i, sample in enumerate(block):
-                features = {key: to_csr(row[i]) for key, row in rows.items()}
-                if isinstance(sample, TableRow):
-                    yield self._explain(sample.text, features, sample)
-                else:
-                    yield self._explain(sample, features)
+            read = [
+                self._read(
+                    sample.text if isinstance(sample, TableRow) else sample,
+                    {key: to_csr(row[i]) for key, row in rows.items()},
+                    sample if isinstance(sample, TableRow) else None,
+                )
+                for i, sample in enumerate(block)
+            ]
+            occluded = {
+                member.name: self._occlude(member.model, read, occlusion)
+                for member in self._members
+                if member.attributor is None
+            }
+            for i, sample in enumerate(read):
+                attributions = [
+                    occluded[member.name][i]
+                    if member.attributor is None
+                    else member.attributor.attribute(sample.features[member.locator])
+                    for member in self._members
+                ]
+                yield self._explain(sample, attributions)
 
-    def _explain(
-        self, text: str, features: dict[int, Any], row: TableRow | None = None
-    ) -> Explanation:
-        """Explain one text, given its features by the key of their vectorizer."""
+    def _read(self, text: str, features: dict[int, Any], row: TableRow | None) -> "_Sample":
+        """Find the words of a text, given its features by the key of their vectorizer."""
         cache: WordCache = {}
         tokens = {
             span for locator in self._locators.values() for span in locator.tokens(text, cache)
@@ -120,14 +142,34 @@ class Explainer:
             key: words.fold(features[key].indices, locator.locate(text, cache))
             for key, locator in self._locators.items()
         }
-        if any(member.attributor is None for member in self._members):
+        if self.occluded:
             folded[-1] = words.fold_words()
-        attributions = [
-            member.attributor.attribute(features[member.locator])
-            if member.attributor is not None
-            else occlude(_to_text_classifier(member.model, row), text, words)
-            for member in self._members
+        return _Sample(text, features, row, words, folded)
+
+    def _occlude(
+        self, model: Any, samples: Sequence["_Sample"], is_explained: bool
+    ) -> list[Attribution]:
+        """Explain a member by occlusion, or hold it at its predictions."""
+        if self._converter is None:
+            parts = [(model, list(samples))]
+        else:  # Rows differ in their other columns.
+            parts = [
+                (RowClassifier(model, sample.row.cells, sample.row.n_texts), [sample])
+                for sample in samples
+                if sample.row is not None
+            ]
+        attribute = occlude if is_explained else freeze
+        return [
+            attribution
+            for classifier, part in parts
+            for attribution in attribute(
+                classifier, [each.text for each in part], [each.words for each in part]
+            )
         ]
+
+    def _explain(self, sample: "_Sample", attributions: list[Attribution]) -> Explanation:
+        """Explain one text, given the attributions of the members."""
+        text, features, row, words, folded = sample
         combination, output = self._combine(attributions)
         contributions = np.zeros((len(words), len(self.classes)))
         absent: dict[str, Floats] = {}
@@ -223,9 +265,14 @@ class Explainer:
         )
 
 
-def _to_text_classifier(model: Any, row: TableRow | None) -> Any:
-    """Return a classifier of texts that keeps the other columns of a row."""
-    return model if row is None else RowClassifier(model, row.cells, row.n_texts)
+class _Sample(NamedTuple):
+    """A text to explain."""
+
+    text: str
+    features: dict[int, Any]  # by the key of their vectorizer
+    row: TableRow | None
+    words: Words
+    folded: dict[int, FoldedTerms]
 
 
 class _Member(NamedTuple):

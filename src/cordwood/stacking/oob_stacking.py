@@ -128,8 +128,8 @@ class OOBStackingClassifier(
         Whether the final estimator is trained on the features in addition to the probabilities.
         Requires `X` to be numeric.
     check_leakage : bool, default=True
-        Whether to measure on a subsample if out-of-fold predictions are more accurate than
-        predictions of new samples, and to warn in this case; see `oof_optimism_`.
+        Whether to measure if duplicates and near-duplicates make out-of-fold predictions more
+        accurate than predictions of new samples, and to warn in this case; see `oof_optimism_`.
     prune_tol : float or dict of str to float, default=0.0
         Drop base estimators that hardly contribute (ensemble pruning): one after another, as long
         as this increases the out-of-fold log loss by at most this fraction, e.g. 0.001. Dropped
@@ -183,9 +183,9 @@ class OOBStackingClassifier(
         Number of samples without an out-of-bag prediction because they were in every bootstrap
         sample. Their meta-features are the class prior.
     oof_optimism_ : dict of str to float
-        Out-of-fold accuracy minus accuracy on new samples of each base estimator, measured on a
-        subsample in which duplicates, near-duplicates and groups were kept together. Empty without
-        `check_leakage`.
+        By how much duplicates and near-duplicates make the out-of-fold accuracy of each base
+        estimator higher than its accuracy on samples that have none in the training set. Zero if
+        fewer than 1 % of the samples have some; empty without `check_leakage`.
     oof_scores_ : dict of str to dict of str to float
         "accuracy" and "macro_f1" of the out-of-fold probabilities of each base estimator, pruned
         ones included.
