@@ -179,7 +179,11 @@ def _clone(stack: Any, rng: np.random.RandomState) -> Any:
     """Clone the stack without the base estimators that it has pruned."""
     kept = [each for each in clone(stack).estimators if each[0] in stack.named_estimators_]
     model = clone(stack).set_params(
-        estimators=kept, check_leakage=False, prune_tol=0.0, random_state=rng
+        estimators=kept,
+        anchor=[name for name, _ in kept if name in stack._anchors],
+        check_leakage=False,
+        prune_tol=0.0,
+        random_state=rng,
     )
     if hasattr(model, "set_callbacks"):
         model.set_callbacks()  # Clones keep callbacks, but this fit is not the user's.
