@@ -50,6 +50,14 @@ def test_coverage_writes_sets(predict):
     assert {row["is_single"] for row in rows} == {"True", "False"}
 
 
+def test_coverage_that_needs_more_samples_is_explained(predict, folder):
+    out = predict("--coverage", 0.999, "-o", folder / "sets.csv").out
+    assert "needs at least 999 training samples, and there are 600: each set has all labels" in out
+    rows = read_rows((folder / "sets.csv").read_text(encoding="utf-8"))
+    assert {len(row["set"].split("|")) for row in rows} == {3}
+    assert "each set" not in predict("--coverage", 0.99, "-o", folder / "sets.csv").out
+
+
 def test_json_lines_have_lists(predict):
     lines = predict("--coverage", 0.95, "--class-conditional", "--json").out.splitlines()
     records = [json.loads(line) for line in lines]
