@@ -56,7 +56,7 @@ def test_signals_match_their_definitions(model):
     has_neighbor = expected < 1
     np.testing.assert_allclose(found[has_neighbor], expected[has_neighbor], atol=1e-5)
     assert (found[~has_neighbor] > 1e30).all()
-    unknown = module._unknown_share(module._find_vectorizer(model.view), texts)
+    unknown = module._unknown_share(module.find_vectorizer(model.view), texts)
     assert unknown[-4:] == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
@@ -82,7 +82,7 @@ def test_score_is_the_weighted_sum_of_log_p_values(model):
     signals = {
         "entropy": entropy(proba, axis=1),
         "distance": module._nearest_distance(*module._find_neighbors(model.view), texts, rank=1),
-        "unknown_terms": module._unknown_share(module._find_vectorizer(model.view), texts),
+        "unknown_terms": module._unknown_share(module.find_vectorizer(model.view), texts),
     }
     expected = np.zeros(20)
     for signal, values in zip(reference.signals, reference.values, strict=True):
@@ -135,7 +135,7 @@ def test_models_without_neighbors_use_the_other_signals():
     texts, labels = write_texts(120, 8)
     model = TextClassifier("nbsvm", oof=True).fit(texts, labels)
     assert model.scope_.signals == ("entropy", "unknown_terms")
-    vectorizer = module._find_vectorizer(model.view)
+    vectorizer = module.find_vectorizer(model.view)
     assert isinstance(vectorizer, TextVectorizer) and vectorizer.resolved_params_.analyzer == "word"
     p_values = scope_p_values(model, ["violin concert opera", texts[0]])
     assert p_values[0] < p_values[1]

@@ -23,20 +23,25 @@ class ScopeField(Field):
             "signals": list(value.signals),
             "values": encoder.add_array(value.values),
             "scores": encoder.add_array(value.scores),
+            "frequencies": (
+                None if value.frequencies is None else encoder.add_array(value.frequencies)
+            ),
         }
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Read the reference."""
         if node is None:
             return None
-        if not isinstance(node, dict) or set(node) != _KEYS:
+        if not isinstance(node, dict) or set(node) - {"frequencies"} != _KEYS:
             raise Rejected("has a reference for out-of-scope samples of the wrong structure")
         if not isinstance(node["signals"], list):
             raise Rejected("has a reference for out-of-scope samples without signals")
+        frequencies = node.get("frequencies")
         return ScopeReference(
             signals=tuple(node["signals"]),
             values=decoder.get_array(node["values"]),
             scores=decoder.get_array(node["scores"]),
+            frequencies=None if frequencies is None else decoder.get_array(frequencies),
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -59,4 +64,12 @@ class ScopeField(Field):
                 return "a ScopeReference of sorted finite numbers"
         if value.values.shape[0] != len(signals):
             return "a ScopeReference with values for each signal"
+        counts = value.frequencies
+        if counts is not None and not (
+            isinstance(counts, np.ndarray)
+            and counts.dtype == np.int32
+            and counts.ndim == 1
+            and (counts >= 0).all()
+        ):
+            return "a ScopeReference with numbers of texts"
         return None

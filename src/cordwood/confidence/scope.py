@@ -44,6 +44,8 @@ class ScopeReference:
     signals: tuple[str, ...]  # keys of WEIGHTS that the model has
     values: NDArray[np.float32] = field(repr=False)  # sorted, of shape (n_signals, n_samples)
     scores: NDArray[np.float32] = field(repr=False)  # of the combined signals, sorted
+    # Number of training texts with each term of the vocabulary, in models of texts.
+    frequencies: NDArray[np.int32] | None = field(default=None, repr=False)
 
 
 def fit_scope(view: ModelView, X: Any, oof_proba: NDArray[np.float64]) -> ScopeReference:
@@ -62,13 +64,22 @@ def fit_scope(view: ModelView, X: Any, oof_proba: NDArray[np.float64]) -> ScopeR
     if neighbors is not None:
         # The nearest sample is the sample itself.
         measured["distance"] = _nearest_distance(*neighbors, samples, rank=2)
-    vectorizer = _find_vectorizer(view)
+    vectorizer = find_vectorizer(view)
+    frequencies = None
     if vectorizer is not None:
-        is_known = _known_without_one(vectorizer, neighbors, X)
-        measured["unknown_terms"] = _unknown_share(vectorizer, samples, is_known)
+        frequencies = _document_frequencies(vectorizer, neighbors, X)
+        # Terms that would be in the vocabulary without one of the texts that contain them.
+        min_df = vectorizer.resolved_params_.min_df
+        least = min_df * n_samples if isinstance(min_df, float) else max(min_df, 1)
+        measured["unknown_terms"] = _unknown_share(vectorizer, samples, frequencies - 1 >= least)
     values = np.sort(np.array(list(measured.values()), np.float32), axis=1)
     scores = np.sort(_combine(values, measured))
-    return ScopeReference(signals=tuple(measured), values=values, scores=scores.astype(np.float32))
+    return ScopeReference(
+        signals=tuple(measured),
+        values=values,
+        scores=scores.astype(np.float32),
+        frequencies=frequencies,
+    )
 
 
 def out_of_scope_score(
@@ -78,7 +89,7 @@ def out_of_scope_score(
     if not len(proba):
         return np.empty(0)
     measured = {"entropy": _entropy(view, np.asarray(proba))}
-    neighbors, vectorizer = _find_neighbors(view), _find_vectorizer(view)
+    neighbors, vectorizer = _find_neighbors(view), find_vectorizer(view)
     if neighbors is not None and "distance" in reference.signals:
         measured["distance"] = _nearest_distance(*neighbors, X, rank=1)
     if vectorizer is not None and "unknown_terms" in reference.signals:
@@ -155,20 +166,17 @@ def _unknown_share(
     return np.asarray(1.0 - n_known / np.maximum(n_terms, 1)) * (n_terms > 0)
 
 
-def _known_without_one(
+def _document_frequencies(
     vectorizer: TextVectorizer,
     neighbors: tuple[Sequence[Any], BaseNeighborsClassifier] | None,
     X: Any,
-) -> NDArray[np.bool_]:
-    """Return which terms would be in the vocabulary without one of the texts that contain them."""
+) -> NDArray[np.int32]:
+    """Return the number of training texts that contain each term of the vocabulary."""
     if neighbors is not None and list(neighbors[0]) == [vectorizer]:
         samples = neighbors[1].get_training_samples()  # saves another transformation of all texts
     else:
         samples = vectorizer.transform(X)
-    frequency = np.bincount(samples.indices, minlength=samples.shape[1])
-    min_df = vectorizer.resolved_params_.min_df
-    least = min_df * samples.shape[0] if isinstance(min_df, float) else max(min_df, 1)
-    return np.asarray(frequency - 1 >= least)
+    return np.bincount(samples.indices, minlength=samples.shape[1]).astype(np.int32)
 
 
 def _find_neighbors(view: ModelView) -> tuple[Sequence[Any], BaseNeighborsClassifier] | None:
@@ -179,7 +187,7 @@ def _find_neighbors(view: ModelView) -> tuple[Sequence[Any], BaseNeighborsClassi
     return None
 
 
-def _find_vectorizer(view: ModelView) -> TextVectorizer | None:
+def find_vectorizer(view: ModelView) -> TextVectorizer | None:
     """Return a vectorizer of words, preferably that of the nearest neighbors."""
     # Texts of a table are vectorized beside other columns.
     if view.takes_columns:
