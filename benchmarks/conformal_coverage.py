@@ -11,7 +11,8 @@ coverage (%) of sets that may be empty, which should be the requested one, with 
 the mean number of labels, and the share (%) of single labels, if the most probable label is always
 in the set. If the package `mapie` is installed, the mean number of labels of MAPIE's sets from the
 same probabilities follows. The last columns are for class-conditional sets: the coverage of all
-samples, and the lowest coverage of a class with at least 100 test samples.
+samples, and the lowest coverage of a class with at least 100 test samples. At the end: for how many
+models the bounds of `choose_confidence` can be shown, and how many exceed them on the test samples.
 """
 
 import argparse
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from cordwood import TextClassifier
-from cordwood.confidence import calibrate_sets
+from cordwood.confidence import calibrate_sets, choose_confidence
 from cordwood.datasets.corpus import Corpus
+from cordwood.exceptions import DataError
 from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -40,6 +42,7 @@ _MIN_CLASS_SIZE = 5
 _MIN_CLASS_REST = 20
 _MIN_TEST_CLASS = 100
 _METHODS = ("lac", "aps", "raps")
+_MAX_ERRORS = (0.02, 0.05, 0.1)
 
 
 def main(
@@ -50,8 +53,11 @@ def main(
     header = [f"{method} {what}" for method in _METHODS for what in ("%", "size", "single")]
     print_head("data set, coverage", "acc %", *header, *mapie, "class %", "lowest")
     deviations: dict[float, list[NDArray[Any]]] = {coverage: [] for coverage in coverages}
+    errors_of: dict[float, list[float]] = {max_error: [] for max_error in _MAX_ERRORS}
     for name in names:
         runs = [predict(name, seed, n_samples, per_class) for seed in range(n_repeats)]
+        for max_error, found in errors_of.items():
+            found += [each for run in runs for each in measure_decided(*run, max_error)]
         for coverage in coverages:
             rows = np.array([measure_sets(*run, coverage, bool(mapie)) for run in runs])
             means, errors = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(max(n_repeats - 1, 1))
@@ -60,12 +66,15 @@ def main(
             for column in (1, 4, 7):  # the coverage of each method
                 cells[column] += f" ± {errors[column]:.2f}"
             print_row(f"{name}, {coverage:g}", *cells)
-    for coverage, found in deviations.items():
-        for method, each in zip(_METHODS, np.transpose(found), strict=True):
+    for coverage, each_set in deviations.items():
+        for method, each in zip(_METHODS, np.transpose(each_set), strict=True):
             print(
                 f"coverage {coverage:g} by {method}: mean deviation {each.mean():+.2f} points, "
                 f"largest {each[np.abs(each).argmax()]:+.2f}"
             )
+    for max_error, found in errors_of.items():
+        n_above = sum(each > max_error for each in found)
+        print(f"error of at most {max_error:g}: exceeded by {n_above} of {len(found)} models")
 
 
 def predict(
@@ -147,6 +156,23 @@ def measure_sets(
     return [*own, *mapie, 100 * float(covered.mean()), 100 * float(lowest)]
 
 
+def measure_decided(
+    oof_proba: NDArray[Any],
+    y: NDArray[Any],
+    proba: NDArray[Any],
+    y_test: NDArray[Any],
+    max_error: float,
+) -> list[float]:
+    """Return the test error of the samples that are decided; none if no bound can be shown."""
+    try:
+        least = choose_confidence(oof_proba, y, max_error).confidence
+    except DataError:
+        return []
+    is_decided = proba.max(axis=1) >= least
+    is_wrong = proba.argmax(axis=1) != y_test
+    return [float(is_wrong[is_decided].mean())] if is_decided.any() else []
+
+
 def is_covered(sets: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(sets[np.arange(len(y)), y])
 
@@ -199,14 +225,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--datasets", nargs="+", default=[*_DATASETS, *_TOPICS])
+    parser.add_argument("--datasets", nargs="+")
     parser.add_argument("--coverages", nargs="+", type=float, default=[0.9, 0.95])
     parser.add_argument("--repeats", type=at_least(1), default=3)
     parser.add_argument("--samples", type=at_least(100), default=1500)
     parser.add_argument("--per-class", type=at_least(1), default=0)
     arguments = parser.parse_args()
     main(
-        arguments.datasets,
+        arguments.datasets or [*_DATASETS, *_TOPICS, *(["topics"] if arguments.per_class else [])],
         arguments.coverages,
         arguments.repeats,
         arguments.samples,
