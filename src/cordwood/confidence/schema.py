@@ -6,10 +6,10 @@ import numpy as np
 
 from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
-from cordwood.confidence.scope import ScopeReference
+from cordwood.confidence.scope import WEIGHTS, ScopeReference
 
-_SIGNALS = ("entropy", "distance", "unknown_terms")
 _KEYS = {"signals", "values", "scores"}
+_OPTIONAL = ("frequencies", "vectors")  # arrays that not every model has
 
 
 class ScopeField(Field):
@@ -23,25 +23,26 @@ class ScopeField(Field):
             "signals": list(value.signals),
             "values": encoder.add_array(value.values),
             "scores": encoder.add_array(value.scores),
-            "frequencies": (
-                None if value.frequencies is None else encoder.add_array(value.frequencies)
-            ),
+            **{
+                name: encoder.add_array(array)
+                for name in _OPTIONAL
+                if (array := getattr(value, name)) is not None
+            },
         }
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         """Read the reference."""
         if node is None:
             return None
-        if not isinstance(node, dict) or set(node) - {"frequencies"} != _KEYS:
+        if not isinstance(node, dict) or set(node).difference(_OPTIONAL) != _KEYS:
             raise Rejected("has a reference for out-of-scope samples of the wrong structure")
         if not isinstance(node["signals"], list):
             raise Rejected("has a reference for out-of-scope samples without signals")
-        frequencies = node.get("frequencies")
         return ScopeReference(
             signals=tuple(node["signals"]),
             values=decoder.get_array(node["values"]),
             scores=decoder.get_array(node["scores"]),
-            frequencies=None if frequencies is None else decoder.get_array(frequencies),
+            **{name: decoder.get_array(node[name]) for name in _OPTIONAL if name in node},
         )
 
     def check(self, value: Any, sizes: Sizes) -> str | None:
@@ -52,7 +53,7 @@ class ScopeField(Field):
             return "a ScopeReference"
         signals = value.signals
         is_known = isinstance(signals, tuple) and all(
-            isinstance(each, str) and each in _SIGNALS for each in signals
+            isinstance(each, str) and each in WEIGHTS for each in signals
         )
         if not is_known or not signals or len(set(signals)) < len(signals):
             return "a ScopeReference with distinct known signals"
@@ -64,12 +65,13 @@ class ScopeField(Field):
                 return "a ScopeReference of sorted finite numbers"
         if value.values.shape[0] != len(signals):
             return "a ScopeReference with values for each signal"
-        counts = value.frequencies
-        if counts is not None and not (
-            isinstance(counts, np.ndarray)
-            and counts.dtype == np.int32
-            and counts.ndim == 1
-            and (counts >= 0).all()
-        ):
+        for array, kind, n_dims in ((value.frequencies, "int32", 1), (value.vectors, "int8", 2)):
+            is_array = isinstance(array, np.ndarray) and array.dtype == kind
+            if array is not None and not (is_array and array.ndim == n_dims):
+                return f"a ScopeReference with an array of {kind}"
+        if value.frequencies is not None and (value.frequencies < 0).any():
             return "a ScopeReference with numbers of texts"
+        has_vectors = value.vectors is not None and len(value.vectors) > 1
+        if has_vectors != ("encoder_distance" in signals):
+            return "a ScopeReference with vectors for the distance by an encoder"
         return None
