@@ -355,7 +355,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             Samples of the kind of the training samples.
         coverage : float, default=None
             Also predict a set of labels for each sample, which contains the true label with this
-            probability, such as 0.95.
+            probability, such as 0.95: on average over training sets, and as far as new samples are
+            like the training samples. With fewer than ``coverage / (1 - coverage)`` training
+            samples (19 for 0.95), all labels are in each set.
         class_conditional : bool, default=False
             Whether the coverage holds for the samples of each class instead of all samples.
         min_confidence : float, default=None

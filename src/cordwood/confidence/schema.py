@@ -65,9 +65,9 @@ class ScopeField(Field):
                 return "a ScopeReference of sorted finite numbers"
         if value.values.shape[0] != len(signals):
             return "a ScopeReference with values for each signal"
-        for array, kind, n_dims in ((value.frequencies, "int32", 1), (value.vectors, "int8", 2)):
-            is_array = isinstance(array, np.ndarray) and array.dtype == kind
-            if array is not None and not (is_array and array.ndim == n_dims):
+        for optional, kind, n_dims in ((value.frequencies, "int32", 1), (value.vectors, "int8", 2)):
+            is_array = isinstance(optional, np.ndarray) and optional.dtype == kind
+            if optional is not None and not (is_array and optional.ndim == n_dims):
                 return f"a ScopeReference with an array of {kind}"
         if value.frequencies is not None and (value.frequencies < 0).any():
             return "a ScopeReference with numbers of texts"

@@ -226,7 +226,7 @@ def _encoder_distance(
 def _round_vectors(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
     """Scale each vector to the range of 8-bit integers, which keeps its direction nearly."""
     largest = np.abs(vectors).max(axis=1, keepdims=True)
-    return np.round(127 * vectors / np.maximum(largest, 1e-12)).astype(np.int8)
+    return np.asarray(np.round(127 * vectors / np.maximum(largest, 1e-12)), np.int8)
 
 
 def _find_neighbors(view: ModelView) -> tuple[Sequence[Any], BaseNeighborsClassifier] | None:
