@@ -3,7 +3,7 @@
     python dev.py bench dataset_shift [--splits 200] [--draws 10] [--samples 2000] [--parts power]
 
 False alarms: random splits of a data set into training texts and new texts, of several sizes.
-Prints how many of the splits are said to differ, which should be at most 1 %.
+Prints how many of the splits are found to differ, which should be at most 1 %.
 
 Power: a model is trained on texts of one time or source, and texts of the same and of another one
 are drawn at random. Prints the accuracy that is expected from training and the accuracy that is

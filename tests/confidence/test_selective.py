@@ -89,7 +89,7 @@ def test_bounds_that_cannot_be_shown_raise():
 
 
 @pytest.mark.parametrize("max_error", [0.03, 0.05])
-def test_the_error_rate_that_is_said_to_be_shown_can_be_chosen(max_error):
+def test_the_error_rate_that_a_message_names_can_be_chosen(max_error):
     """It was the lowest limit of any threshold, which may be one that no sequence of tests reaches,
     rounded."""
     n_failed = 0

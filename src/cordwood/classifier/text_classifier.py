@@ -450,7 +450,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         -------
         DatasetShift or None
             Terms whose frequency differs, and as a string a sentence; None if chance explains all
-            differences. Texts like the training texts are said to differ with a probability of at
+            differences. Texts like the training texts are found to differ with a probability of at
             most 1 %.
 
         Raises

@@ -26,7 +26,7 @@ def summarize_scores(evaluation: Evaluation) -> str:
 
 
 def describe_shift(shift: DatasetShift, model: TextClassifier) -> str:
-    """Say how texts differ from the training texts, and which score may not hold for them."""
+    """Describe how texts differ from the training texts, and which score may not hold for them."""
     if model.evaluation_ is None:
         return str(shift)
     accuracy = float(model.evaluation_.accuracy)

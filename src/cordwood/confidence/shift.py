@@ -19,7 +19,7 @@ from cordwood.text.analyzer import build_analyzer
 from cordwood.text.counting import count_terms
 from cordwood.text.vectorizer import TextVectorizer
 
-# Probability that texts drawn like the training texts are said to differ.
+# Probability that texts drawn like the training texts are found to differ.
 _LEVEL = 0.01
 # New texts that are compared, at random; more would take as long as their prediction.
 _MAX_TEXTS = 2000
