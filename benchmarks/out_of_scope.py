@@ -1,18 +1,21 @@
 """Detection of out-of-scope texts: AUROC of the combined score against the maximum probability.
 
     python dev.py bench out_of_scope [--datasets 20ng r52] [--draws 5] [--samples 1500]
+    python dev.py bench out_of_scope --encoder use [--datasets r8] [--draws 1]
 
 A quarter of the classes, drawn at random, is left out; the recipe `quick` is trained on random
 samples of the others. Up to 1,000 texts of known classes and 1,000 of the left-out classes are
 scored. Prints the area under the ROC curve (%) of one minus the maximum probability, of the entropy
-of the probabilities, and of the combined score of `cordwood.confidence`; then the share (%) of
-texts of known classes that `classify` with ``unknown=0.05`` loses, and the share of the others that
-it finds. In the rows "other texts", the texts of another data set replace those of left-out
-classes. The last column is the difference of the combined score to the maximum probability.
+of the probabilities, and of the combined score of `cordwood.confidence`, without and with the
+distance by the sentence encoder, if the model has one; then the share (%) of texts of known classes
+that `classify` with ``unknown=0.05`` loses, and the share of the others that it finds. In the rows
+"other texts", the texts of another data set replace those of left-out classes. The last columns are
+the differences of the combined score to the maximum probability, and to the one without encoder.
 """
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,33 +29,40 @@ from corpora import load_single_label
 from options import at_least
 from stopwatch import print_head, print_row, print_run
 
-_OTHER = {"20ng": "yelp", "r52": "20ng"}
+_OTHER = {
+    "20ng": "yelp",
+    "r52": "20ng",
+    "r8": "20ng",
+    "webkb": "ohsumed",
+    "ohsumed": "r8",
+    "reut90": "webkb",
+}
 _N_TEST = 1000
 _MIN_CLASS_SIZE = 5
 _RATE = 0.05
 
 
-def main(names: list[str], n_draws: int, n_samples: int) -> None:
+def main(names: list[str], encoder: str | None, n_draws: int, n_samples: int) -> None:
     print_run()
-    print_head(
-        "data set", "max. prob.", "entropy", "score", "lost %", "found %", "score - max. prob."
-    )
+    measures = ("max. prob.", "entropy", "no encoder", "score", "lost %", "found %")
+    print_head("data set", *measures, "score - max. prob.", "score - no encoder")
     for name in names:
-        draws = [run(name, seed, n_samples) for seed in range(n_draws)]
+        draws = [run(name, encoder, seed, n_samples) for seed in range(n_draws)]
         for position, kind in enumerate(("left-out classes", "other texts")):
             rows = 100 * np.array([draw[position] for draw in draws])
-            means, gains = rows.mean(axis=0), rows[:, 2] - rows[:, 0]
-            deviation = np.std(gains, ddof=1) if n_draws > 1 else np.nan
-            print_row(
-                f"{name}, {kind}",
-                *(f"{each:.1f}" for each in means),
-                f"{gains.mean():+.1f} ± {deviation:.1f}",
-            )
+            cells = [f"{each:.1f}" for each in rows.mean(axis=0)]
+            for base in (0, 2):
+                gains = rows[:, 3] - rows[:, base]
+                deviation = np.std(gains, ddof=1) if n_draws > 1 else np.nan
+                cells.append(f"{gains.mean():+.1f} ± {deviation:.1f}")
+            print_row(f"{name}, {kind}", *cells)
 
 
-def run(name: str, seed: int, n_samples: int) -> list[list[float]]:
+def run(name: str, encoder: str | None, seed: int, n_samples: int) -> list[list[float]]:
     """Return the measures for left-out classes and for texts of another data set."""
     corpus = load_single_label(name)
+    if corpus.groups is not None:  # one sample of each group
+        corpus = corpus.select(np.unique(corpus.groups, return_index=True)[1].tolist())
     labels = np.array(corpus.labels)
     random = np.random.RandomState(seed)
     classes = np.unique(labels)
@@ -69,17 +79,26 @@ def run(name: str, seed: int, n_samples: int) -> list[list[float]]:
     texts = [corpus.select(part).texts for part in (train, test, outside)]
     other = load_single_label(_OTHER[name]).texts
     texts.append([other[i] for i in random.permutation(len(other))[:_N_TEST]])
-    model = TextClassifier(encoder=None).fit(texts[0], labels[train])
+    model = TextClassifier(encoder=encoder).fit(texts[0], labels[train])
     scored = [score(model, each) for each in texts[1:]]
     return [compare(scored[0], each) for each in scored[1:]]
 
 
 def score(model: TextClassifier, texts: Sequence[str]) -> list[NDArray[Any]]:
-    """Return one minus the maximum probability, the entropy, the score and the p-value."""
+    """Return one minus the maximum probability, the entropy, the two scores and the p-value."""
     proba = model.predict_proba(texts)
+    assert model.scope_ is not None
+    n_others = sum(signal != "encoder_distance" for signal in model.scope_.signals)
+    others = replace(
+        model.scope_,
+        signals=model.scope_.signals[:n_others],
+        values=model.scope_.values[:n_others],
+        vectors=None,
+    )
     return [
         1 - proba.max(axis=1),
         entr(proba).sum(axis=1),
+        out_of_scope_score(others, model.view, texts, proba),
         out_of_scope_score(model.scope_, model.view, texts, proba),
         scope_p_values(model.scope_, model.view, texts, proba),
     ]
@@ -89,17 +108,18 @@ def compare(inside: list[NDArray[Any]], outside: list[NDArray[Any]]) -> list[flo
     is_outside = np.repeat([False, True], [len(inside[0]), len(outside[0])])
     areas = [
         float(roc_auc_score(is_outside, np.concatenate(pair)))
-        for pair in zip(inside[:3], outside[:3], strict=True)
+        for pair in zip(inside[:4], outside[:4], strict=True)
     ]
-    return [*areas, float((inside[3] <= _RATE).mean()), float((outside[3] <= _RATE).mean())]
+    return [*areas, float((inside[4] <= _RATE).mean()), float((outside[4] <= _RATE).mean())]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--datasets", nargs="+", default=list(_OTHER), choices=list(_OTHER))
+    parser.add_argument("--datasets", nargs="+", default=["20ng", "r52"], choices=list(_OTHER))
+    parser.add_argument("--encoder")
     parser.add_argument("--draws", type=at_least(1), default=5)
     parser.add_argument("--samples", type=at_least(100), default=1500)
     arguments = parser.parse_args()
-    main(arguments.datasets, arguments.draws, arguments.samples)
+    main(arguments.datasets, arguments.encoder, arguments.draws, arguments.samples)

@@ -98,6 +98,7 @@ CALLS = {
     "undecided samples": "model.classify(X, max_error=0.3)",
     "least confidence": "model.classify(X, min_confidence=0.7)",
     "unknown samples": "model.classify(X, unknown=0.05)",
+    "shift": "model.detect_shift(X)",
     "evaluate": "model.evaluate(X, y)",
     "explain": "model.explain(X)",
     "words of classes": "model.explain_classes()",
@@ -116,6 +117,7 @@ CALLS = {
 _NUMERIC = "only models of texts can be explained"
 _ONE_LABEL = "requires one label per sample"
 _NO_OOF = "train it with oof=True"
+_TEXTS_AND_OOF = "requires a model of texts with out-of-fold predictions"
 
 # Cells that raise an error, with a part of its sentence; an empty one if the value is None.
 LIMITS = {
@@ -130,6 +132,8 @@ LIMITS = {
         ("svm without scores", use): _NO_OOF
         for use in ("prediction sets", "undecided samples", "unknown samples")
     },
+    ("svm without scores", "shift"): _TEXTS_AND_OOF,
+    **{(way, "shift"): _TEXTS_AND_OOF for way in WAYS if WAYS[way].X is not TEXTS},
     ("svm without scores", "out of fold"): "",
     ("svm without scores", "expected scores"): "",
     ("svm without scores", "audit"): "train it on them with TextClassifier(oof=True)",

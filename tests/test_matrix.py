@@ -104,6 +104,12 @@ def use_unknown(way, model, tmp_path):
     assert found.is_in_scope.mean() > 0.8
 
 
+def use_shift(way, model, tmp_path):
+    assert model.detect_shift(WAYS[way].X) is None
+    found = model.detect_shift(["violin concert tonight"] * 20)
+    assert {"violin", "concert", "tonight"} <= {each.term for each in found.terms}
+
+
 def use_evaluate(way, model, tmp_path):
     evaluation = model.evaluate(WAYS[way].X, WAYS[way].y)
     predicted = model.predict(WAYS[way].X)
@@ -254,6 +260,7 @@ USES = {
     "undecided samples": use_undecided,
     "least confidence": use_min_confidence,
     "unknown samples": use_unknown,
+    "shift": use_shift,
     "evaluate": use_evaluate,
     "explain": use_explain,
     "words of classes": use_explain_classes,

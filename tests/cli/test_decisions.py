@@ -50,6 +50,35 @@ def test_coverage_writes_sets(predict):
     assert {row["is_single"] for row in rows} == {"True", "False"}
 
 
+def test_coverage_that_needs_more_samples_is_explained(predict, folder):
+    out = predict("--coverage", 0.999, "-o", folder / "sets.csv").out
+    assert "needs at least 999 training samples, and there are 600: each set has all labels" in out
+    rows = read_rows((folder / "sets.csv").read_text(encoding="utf-8"))
+    assert {len(row["set"].split("|")) for row in rows} == {3}
+    assert "each set" not in predict("--coverage", 0.99, "-o", folder / "sets.csv").out
+
+
+def test_texts_unlike_the_training_texts_are_a_warning(predict, folder, capsys):
+    assert "differ" not in predict().err
+    model = folder / "model.cordwood"
+    for name, word in (("same", ""), ("other", " covid")):
+        with open(folder / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
+            texts = [row["text"] for row in read_rows((folder / "new.csv").read_text("utf-8"))]
+            rows = csv.writer(file)
+            rows.writerow(["id", "text", "label"])
+            rows.writerows((i, f"{text}{word}", "abc"[i % 3]) for i, text in enumerate(texts))
+    message = "'covid' is in 100% of them instead of 0.0%; the accuracy of 0."
+    assert message in predict(data="other.csv").err
+    target = folder / "labels.csv"
+    for data, terms in (("same.csv", None), ("other.csv", [("covid", 1.0, 0.0)])):
+        found = json.loads(predict("-o", target, "--json", data=data).out)["shift"]
+        assert found == (terms and [dict(zip(found[0], each, strict=True)) for each in terms])
+        assert main(["evaluate", str(model), str(folder / data)]) == 0
+        assert (message in capsys.readouterr().out) is (terms is not None)
+        assert main(["evaluate", str(model), str(folder / data), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["shift"] == found
+
+
 def test_json_lines_have_lists(predict):
     lines = predict("--coverage", 0.95, "--class-conditional", "--json").out.splitlines()
     records = [json.loads(line) for line in lines]

@@ -111,6 +111,19 @@ def test_classes_that_are_too_small_share_a_threshold():
     assert at_99[2] == conformal_quantile(scores, 0.99)
 
 
+def test_default_sets_of_many_classes_are_the_smallest_and_may_be_single():
+    # With RAPS, the threshold exceeds one, so that two labels are in every set.
+    proba, y = draw(8000, 60, seed=14, sharpness=5.0)
+    sizes = {}
+    for params in ({}, {"method": "raps"}, {"method": "aps"}):
+        sets = calibrate_sets(proba[:4000], y[:4000], **params).predict_set(proba[4000:], 0.95)
+        sizes[params.get("method")] = sets.sum(axis=1)
+        assert sets[np.arange(4000), y[4000:]].mean() > 0.94
+    assert (sizes["raps"] > 1).all()
+    assert (sizes[None] == 1).mean() > 0.1
+    assert sizes[None].mean() < min(sizes["raps"].mean(), sizes["aps"].mean())
+
+
 def test_too_few_samples_give_all_labels():
     proba, y = draw(18, 4, seed=7)
     calibration = calibrate_sets(proba, y, method="lac")

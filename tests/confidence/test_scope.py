@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import entropy
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.metrics.pairwise import cosine_distances
+from sklearn.metrics.pairwise import cosine_distances, cosine_similarity
+from sklearn.pipeline import make_pipeline
 
 import cordwood
 from cordwood import TextClassifier, recipes
@@ -10,7 +14,9 @@ from cordwood._view import view_model
 from cordwood.confidence import scope as module
 from cordwood.confidence.scope import fit_scope
 from cordwood.exceptions import DataError
+from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.vectorizer import TextVectorizer
+from matrix import ENCODER
 from synthetic_data import make_counts
 
 TOPICS = {
@@ -56,7 +62,7 @@ def test_signals_match_their_definitions(model):
     has_neighbor = expected < 1
     np.testing.assert_allclose(found[has_neighbor], expected[has_neighbor], atol=1e-5)
     assert (found[~has_neighbor] > 1e30).all()
-    unknown = module._unknown_share(module._find_vectorizer(model.view), texts)
+    unknown = module._unknown_share(module.find_vectorizer(model.view), texts)
     assert unknown[-4:] == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
@@ -82,7 +88,7 @@ def test_score_is_the_weighted_sum_of_log_p_values(model):
     signals = {
         "entropy": entropy(proba, axis=1),
         "distance": module._nearest_distance(*module._find_neighbors(model.view), texts, rank=1),
-        "unknown_terms": module._unknown_share(module._find_vectorizer(model.view), texts),
+        "unknown_terms": module._unknown_share(module.find_vectorizer(model.view), texts),
     }
     expected = np.zeros(20)
     for signal, values in zip(reference.signals, reference.values, strict=True):
@@ -91,6 +97,46 @@ def test_score_is_the_weighted_sum_of_log_p_values(model):
     np.testing.assert_allclose(out_of_scope_score(model, texts), expected)
     p_values = [(1 + (reference.scores >= np.float32(x)).sum()) / (241) for x in expected]
     np.testing.assert_allclose(scope_p_values(model, texts), p_values)
+
+
+def test_encoder_distance_is_that_of_the_nearest_other_texts(monkeypatch):
+    rng = np.random.default_rng(0)
+    encoded = rng.normal(size=(70, 16)).astype(np.float32)
+    new = rng.normal(size=(25, 16)).astype(np.float32)
+    own = rng.permutation(70)[:40]
+    vectors = module._round_vectors(encoded[own])
+    assert vectors.dtype == np.int8
+    similarity = cosine_similarity(vectors.astype(float), vectors.astype(float))
+    np.testing.assert_allclose(similarity, cosine_similarity(encoded[own]), atol=0.01)
+    similarity = cosine_similarity(new, vectors.astype(float))
+    expected = 1 - np.sort(similarity, axis=1)[:, -10:].mean(axis=1)
+    np.testing.assert_allclose(module._encoder_distance(vectors, new), expected, atol=1e-5)
+    expected = []
+    for i, row in enumerate(cosine_similarity(encoded, vectors.astype(float))):
+        expected.append(1 - np.sort(row[own != i])[-10:].mean())
+    for block_size in (2000, 7):
+        monkeypatch.setattr(module, "_BLOCK_SIZE", block_size)
+        found = module._encoder_distance(vectors, encoded, own)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_models_with_an_encoder_compare_its_vectors(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_VECTORS", 50)
+    texts, labels = write_texts(90, 13)
+    pipeline = make_pipeline(EmbeddingVectorizer(str(ENCODER), cache=False), LogisticRegression())
+    model = TextClassifier(pipeline, oof=True).fit(texts, labels)
+    assert model.scope_.signals == ("entropy", "encoder_distance")
+    assert model.scope_.vectors.shape == (50, model.view.vectorizers[0].n_features_out_)
+    new = [*write_texts(10, 14)[0], "violin opera choir", ""]
+    model.save(tmp_path / "model")
+    loaded = cordwood.load(tmp_path / "model")
+    found = out_of_scope_score(loaded, new)
+    np.testing.assert_allclose(found, out_of_scope_score(model, new), rtol=1e-4)
+    # A model file of before this signal has the others only.
+    model.scope_ = replace(
+        model.scope_, signals=("entropy",), values=model.scope_.values[:1], vectors=None
+    )
+    assert len(out_of_scope_score(model, new)) == 12
 
 
 def test_texts_of_another_topic_have_higher_scores(model):
@@ -135,7 +181,7 @@ def test_models_without_neighbors_use_the_other_signals():
     texts, labels = write_texts(120, 8)
     model = TextClassifier("nbsvm", oof=True).fit(texts, labels)
     assert model.scope_.signals == ("entropy", "unknown_terms")
-    vectorizer = module._find_vectorizer(model.view)
+    vectorizer = module.find_vectorizer(model.view)
     assert isinstance(vectorizer, TextVectorizer) and vectorizer.resolved_params_.analyzer == "word"
     p_values = scope_p_values(model, ["violin concert opera", texts[0]])
     assert p_values[0] < p_values[1]

@@ -1,4 +1,5 @@
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -85,6 +86,31 @@ def test_bounds_that_cannot_be_shown_raise():
     noise = np.random.default_rng(4).integers(2, size=2000)
     with pytest.raises(DataError, match="no confidence has an error rate of at most 0.05"):
         choose_confidence(draw(2000, seed=3)[0], noise, 0.05)
+
+
+@pytest.mark.parametrize("max_error", [0.03, 0.05])
+def test_the_error_rate_that_a_message_names_can_be_chosen(max_error):
+    """It was the lowest limit of any threshold, which may be one that no sequence of tests reaches,
+    rounded."""
+    n_failed = 0
+    for seed in range(30):
+        proba, y = draw(400, seed)
+        try:
+            choose_confidence(proba, y, max_error)
+        except DataError as error:
+            shown = float(re.search(r"set max_error to ([\d.]+), the lowest", str(error))[1])
+            n_failed += 1
+            assert shown > max_error
+            assert choose_confidence(proba, y, shown).error_bound <= shown
+            with pytest.raises(DataError):
+                choose_confidence(proba, y, shown - (0.001 if shown <= 0.1 else 0.01))
+    assert n_failed
+
+
+def test_classifier_that_is_always_wrong_has_no_bound():
+    proba, y = np.tile([0.9, 0.1], (300, 1)), np.ones(300, int)
+    with pytest.raises(DataError, match="training samples show; train on more samples"):
+        choose_confidence(proba, y, 0.5)
 
 
 def test_invalid_arguments_raise():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cordwood import TextClassifier, load, persist
-from cordwood.exceptions import ModelFileError
+from cordwood.exceptions import DataError, ModelFileError
 from model_files import forge, load_error, rewrite
 
 TEXTS = [f"{word} film n{i % 9}" for i in range(12) for word in ("good", "bad", "odd")]
@@ -27,6 +27,15 @@ def test_reference_is_restored(model, tmp_path):
     assert found.signals == ("entropy", "unknown_terms")
     np.testing.assert_array_equal(found.values, model.scope_.values)
     np.testing.assert_array_equal(found.scores, model.scope_.scores)
+    np.testing.assert_array_equal(found.frequencies, model.scope_.frequencies)
+
+
+def test_frequencies_of_another_vocabulary_raise(model, tmp_path):
+    changed = fit(oof=True)
+    changed.scope_ = replace(model.scope_, frequencies=model.scope_.frequencies[1:])
+    loaded = load(persist.save(changed, tmp_path / "model"))
+    with pytest.raises(DataError, match="made for another model, with other terms"):
+        loaded.detect_shift(TEXTS)
 
 
 def test_model_without_reference_has_none(tmp_path):
@@ -46,6 +55,15 @@ def test_model_without_reference_has_none(tmp_path):
         {"scores": np.float32([0, np.nan])},
         {"scores": np.float32([0, np.inf])},
         {"scores": np.zeros((2, 2), np.float32)},
+        {"frequencies": np.int32([3, -1])},
+        {"frequencies": np.int64([3, 1])},
+        {"frequencies": np.zeros((2, 2), np.int32)},
+        {"vectors": np.zeros((3, 4), np.int8)},  # without the signal
+        {"signals": ("entropy", "encoder_distance")},  # without vectors
+        {
+            "signals": ("entropy", "encoder_distance"),
+            "vectors": np.zeros((3, 4), np.float32),
+        },
     ],
 )
 def test_invalid_references_are_not_saved(model, change, tmp_path):
@@ -63,6 +81,8 @@ def test_invalid_references_are_not_saved(model, change, tmp_path):
         {"values": np.float32([[0, np.nan], [0, 1]])},
         {"values": np.zeros(4, np.float32)},
         {"scores": np.float32([1, 0])},
+        {"frequencies": np.int32([3, -1])},
+        {"signals": ("entropy", "encoder_distance"), "vectors": np.zeros((1, 4), np.int8)},
     ],
 )
 def test_invalid_references_in_files_are_rejected(model, change, tmp_path):

@@ -37,7 +37,8 @@ from cordwood.classifier.samples import (
 from cordwood.columns.converter import TableConverter
 from cordwood.columns.roles import ColumnRoles
 from cordwood.confidence.rule import ConfidenceRule, make_rule
-from cordwood.confidence.scope import ScopeReference, fit_scope
+from cordwood.confidence.scope import ScopeReference, find_vectorizer, fit_scope
+from cordwood.confidence.shift import DatasetShift, ShiftDetector
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain.class_words import ClassWords, explain_classes
@@ -357,7 +358,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             Samples of the kind of the training samples.
         coverage : float, default=None
             Also predict a set of labels for each sample, which contains the true label with this
-            probability, such as 0.95.
+            probability, such as 0.95: on average over training sets, and as far as new samples are
+            like the training samples. With fewer than ``coverage / (1 - coverage)`` training
+            samples (19 for 0.95), all labels are in each set.
         class_conditional : bool, default=False
             Whether the coverage holds for the samples of each class instead of all samples.
         min_confidence : float, default=None
@@ -434,6 +437,56 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         if rule.unknown is not None and self.view.converter is not None:
             matched = self.view.converter.transform(matched)
         return rule.apply(self.view, matched, found)
+
+    def detect_shift(self, X: Any) -> DatasetShift | None:
+        """Find out whether texts differ from the training texts, in time or source.
+
+        Scores that were estimated on the training texts, prediction sets and error rates hold for
+        texts like these only.
+
+        Parameters
+        ----------
+        X : sequence of str or Corpus
+            Texts; of more than 2,000, a random sample is compared.
+
+        Returns
+        -------
+        DatasetShift or None
+            Terms whose frequency differs, and as a string a sentence; None if chance explains all
+            differences. Texts like the training texts are found to differ with a probability of at
+            most 1 %.
+
+        Raises
+        ------
+        DataError
+            If the model does not know the frequencies of terms: of tables and numbers, and without
+            out-of-fold predictions.
+        """
+        detector = self.make_shift_detector()
+        if detector is None:
+            raise DataError(
+                "detect_shift requires a model of texts with out-of-fold predictions; train it on "
+                "texts with oof=True"
+            )
+        detector.add(self._match(X))
+        return detector.detect()
+
+    def make_shift_detector(self) -> ShiftDetector | None:
+        """Prepare `detect_shift` for texts that come in parts.
+
+        Returns
+        -------
+        ShiftDetector or None
+            Has the methods `add` and `detect`; None where `detect_shift` raises an error.
+        """
+        check_is_fitted(self)
+        vectorizer = find_vectorizer(self.view)
+        frequencies = None if self.scope_ is None else self.scope_.frequencies
+        if frequencies is None or vectorizer is None or self.oof_ is None:
+            return None
+        if len(frequencies) != len(vectorizer.vocabulary_):
+            raise DataError("scope_ was made for another model, with other terms; train again")
+        return ShiftDetector(vectorizer, frequencies, len(self.oof_))
 
     def evaluate(
         self,

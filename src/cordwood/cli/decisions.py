@@ -1,10 +1,12 @@
 """Options of decisions: what `train` optimizes, and what `predict` leaves undecided."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import typer
 
 from cordwood.classifier.decision import Decision
@@ -102,6 +104,13 @@ def set_cells(predictions: Predictions, *, is_json: bool) -> list[tuple[Any, ...
 def show_rule(console: Console, rule: ConfidenceRule, model: TextClassifier) -> None:
     """Print what was chosen by the out-of-fold predictions."""
     if rule.calibration is not None and rule.coverage is not None:
+        n_samples, needed = len(rule.calibration.y), rule.coverage / (1 - rule.coverage)
+        if not np.isfinite(rule.calibration.thresholds(rule.coverage)).all():
+            console.field(
+                "note",
+                f"a coverage of {rule.coverage:g} needs at least {math.ceil(needed - 1e-9):,} "
+                f"training samples, and there are {n_samples:,}: each set has all labels",
+            )
         pooled = rule.calibration.pooled_classes(rule.coverage)
         if len(pooled):
             labels = ", ".join(str(label) for label in model.classes_[pooled])

@@ -7,14 +7,16 @@ import typer
 from joblib import parallel_config
 
 from cordwood._base.wording import count
+from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Evaluate
 from cordwood.cli.console import Console
-from cordwood.cli.expected_scores import summarize_scores
+from cordwood.cli.expected_scores import describe_shift, summarize_scores
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors, read_labelled
 from cordwood.cli.show_scores import show_scores
 from cordwood.cli.table_columns import list_features
 from cordwood.columns import ColumnRoles
+from cordwood.confidence.shift import DatasetShift
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
 from cordwood.persist import ModelCard
@@ -45,11 +47,14 @@ def evaluate(args: Evaluate) -> None:
         evaluation = model.evaluate(samples)
         if 0 < len(overlap.others) < len(samples):
             others = model.evaluate(samples.select(overlap.others))
+        shift = _detect_shift(model, samples)
     if overlap.message:
         console.field("warning", f"{overlap.message}; the scores are optimistic")
     if others is not None:
         found = f"{summarize_scores(others)} without them"
         console.field("others", f"{found}, on {count(others.n_samples, 'sample')}")
+    if shift is not None:
+        console.field("warning", describe_shift(shift, model))
     if samples.weights is not None:
         console.field("weights", f"scores are weighted by {args.read.weight}; counts are not")
     show_scores(console, evaluation)
@@ -63,8 +68,17 @@ def evaluate(args: Evaluate) -> None:
             "n_in_training_data": overlap.n_found,
             **evaluation.to_dict(),
             "without_training_data": None if others is None else others.to_dict(),
+            "shift": None if shift is None else [term._asdict() for term in shift.terms],
         }
     )
+
+
+def _detect_shift(model: TextClassifier, samples: Corpus | FeatureMatrix) -> DatasetShift | None:
+    detector = model.make_shift_detector()
+    if detector is None or not isinstance(samples, Corpus):
+        return None
+    detector.add(samples.texts)
+    return detector.detect()
 
 
 class _Overlap(NamedTuple):

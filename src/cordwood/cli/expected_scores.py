@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.console import Console
+from cordwood.confidence.shift import DatasetShift
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.metrics.baselines import score_baselines
 from cordwood.metrics.scores import SCORE_NAMES, Evaluation, Score
@@ -22,6 +23,14 @@ def add_baselines(console: Console, model: TextClassifier, samples: Corpus | Fea
 def summarize_scores(evaluation: Evaluation) -> str:
     """Return accuracy and macro F1, in the words of all commands."""
     return f"accuracy {evaluation.accuracy}, macro F1 {evaluation.macro_f1}"
+
+
+def describe_shift(shift: DatasetShift, model: TextClassifier) -> str:
+    """Describe how texts differ from the training texts, and which score may not hold for them."""
+    if model.evaluation_ is None:
+        return str(shift)
+    accuracy = float(model.evaluation_.accuracy)
+    return f"{shift}; the accuracy of {accuracy:.3f} expected from training may not hold"
 
 
 def show_summary(console: Console, evaluation: Evaluation) -> None:

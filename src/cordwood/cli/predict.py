@@ -18,10 +18,12 @@ from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
 from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
+from cordwood.cli.expected_scores import describe_shift
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, match_source, model_errors
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.confidence.rule import ConfidenceRule
+from cordwood.confidence.shift import ShiftDetector
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.rows import RowStream
 from cordwood.metrics.predictions import Predictions
@@ -58,11 +60,15 @@ def predict(args: Predict) -> None:
             extra: Any = "all" if args.keep_columns else ()
             source = match_source(source, model, card)
             samples = source.open(progress, extra_columns=extra)
-        counts, n_samples = _write_predictions(args, model, rule, samples, target)
+        detector = model.make_shift_detector()
+        counts, n_samples = _write_predictions(args, model, rule, detector, samples, target)
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
         print_error(f"skipped {skipped_message(n_skipped, samples.skipped[0])}")
+    shift = None if detector is None else detector.detect()
+    if shift is not None:
+        print_error(f"warning: {describe_shift(shift, model)}")
     if target is None:
         return
     for note in samples.notes:
@@ -79,6 +85,7 @@ def predict(args: Predict) -> None:
             "n_skipped": n_skipped,
             "labels": dict(counts.most_common()),
             "min_confidence": rule.min_confidence,
+            "shift": None if shift is None else [term._asdict() for term in shift.terms],
             "seconds": round(seconds, 3),
         }
     )
@@ -101,6 +108,7 @@ def _write_predictions(
     args: Predict,
     model: TextClassifier,
     rule: ConfidenceRule,
+    detector: ShiftDetector | None,
     samples: RowStream | Corpus | FeatureMatrix,
     target: Path | None,
 ) -> tuple[Counter[str], int]:
@@ -110,7 +118,7 @@ def _write_predictions(
         with model_errors(args.model):
             added += [f"probability:{label}" for label in model.classes_]
     is_json = args.json if target is None else target.suffix.lower() in JSON_LINES
-    batches = _iter_predictions(args, model, rule, samples, is_json=is_json)
+    batches = _iter_predictions(args, model, rule, detector, samples, is_json=is_json)
     # Predict the first batch before the header is written: an error then leaves no output.
     first = next(batches)
     # Rows of JSON lines may have different keys.
@@ -148,6 +156,7 @@ def _iter_predictions(
     args: Predict,
     model: TextClassifier,
     rule: ConfidenceRule,
+    detector: ShiftDetector | None,
     samples: RowStream | Corpus | FeatureMatrix,
     *,
     is_json: bool,
@@ -156,6 +165,8 @@ def _iter_predictions(
     for batch in iter_batches(samples, BATCH_SIZE):
         with model_errors(args.model):
             predictions = model.apply_rule(batch, rule)
+            if detector is not None and isinstance(batch, Corpus):
+                detector.add(batch.texts)
             labels, confidence = _format_labels(predictions)
             sets = set_cells(predictions, is_json=is_json)
             probabilities = predictions.proba.round(DECIMALS).tolist()

@@ -138,7 +138,7 @@ def calibrate_sets(
     oof_proba: ArrayLike,
     y: ArrayLike,
     *,
-    method: str = "raps",
+    method: str = "lac",
     class_conditional: bool = False,
     random_state: int = 0,
 ) -> ConformalCalibration:
@@ -151,17 +151,17 @@ def calibrate_sets(
         with NaN are ignored.
     y : array-like of int, shape (n_samples,)
         Class codes: columns of `oof_proba`.
-    method : {"raps", "aps", "lac"}, default="raps"
+    method : {"lac", "aps", "raps"}, default="lac"
         Nonconformity score of a label:
 
-        - "lac" [1]_: one minus its probability. Sets are the smallest on average, but their
-          coverage is off if new samples have more or less confident predictions than training
-          samples have out of fold.
+        - "lac" [1]_: one minus its probability. No other score has smaller sets on average if the
+          probabilities are right.
         - "aps" [2]_: total probability of the more probable labels, plus a random part of its own.
-          Sets are larger for difficult samples, so that easy and difficult samples have the same
-          coverage.
-        - "raps" [3]_: "aps" plus a penalty of 0.05 for each label of rank above 1, which makes
-          sets smaller if there are many classes.
+          Sets are larger for difficult samples and smaller for easy ones than those of "lac", so
+          that both have the same coverage.
+        - "raps" [3]_: "aps" plus a penalty of 0.05 for each label of rank above 1. Sets are
+          smaller than those of "aps" if there are many classes and nearly all samples are
+          classified correctly; otherwise the threshold exceeds one, and no set has a single label.
     class_conditional : bool, default=False
         Whether the coverage holds for the samples of each class instead of all samples
         (Mondrian). Classes that are too small share a threshold; see `pooled_classes`.

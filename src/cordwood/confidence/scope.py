@@ -1,12 +1,14 @@
 """Samples unlike the training samples: a reference distribution, and p-values of new samples.
 
-Up to three signals, depending on the model, show how unusual a sample is:
+Up to four signals, depending on the model, show how unusual a sample is:
 
 - entropy: of the class probabilities; of training samples, the out-of-fold ones;
 - distance: to the nearest training sample, if a member stores the training samples; of a training
   sample, to another one;
 - unknown_terms: the share of distinct terms of a text that are not in the vocabulary; of a training
-  text, as if it had not contributed to the vocabulary.
+  text, as if it had not contributed to the vocabulary;
+- encoder_distance: one minus the mean cosine similarity to the nearest of a sample of the training
+  texts, by the vectors of a sentence encoder; of a training text, to other ones.
 
 With the share p_s of training samples whose signal s is at least that of a sample, its score is
 -sum_s w_s ln p_s, a weighted form of Fisher's method to combine p-values. No out-of-scope samples
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
+from sklearn.preprocessing import normalize
 
 from cordwood._base.sklearn_private import num_samples, take_rows
 from cordwood._view import ModelView
@@ -27,14 +30,19 @@ from cordwood.exceptions import DataError
 from cordwood.neighbors.base import BaseNeighborsClassifier
 from cordwood.text.analyzer import build_analyzer
 from cordwood.text.counting import count_terms
+from cordwood.text.embedding import EmbeddingVectorizer
 from cordwood.text.vectorizer import TextVectorizer
 
 # Weights of the signals, see docs/confidence.md.
-WEIGHTS = {"entropy": 1.0, "distance": 0.5, "unknown_terms": 0.3}
+WEIGHTS = {"entropy": 1.0, "distance": 0.5, "unknown_terms": 0.3, "encoder_distance": 0.3}
 
 # More samples make p-values below 0.0005 possible, and model files larger.
 _MAX_SAMPLES = 2000
 _SEED = 0
+# Vectors that a model file contains, and how many of the nearest count. More are hardly better.
+_MAX_VECTORS = 1000
+_N_NEAREST = 10
+_BLOCK_SIZE = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +52,10 @@ class ScopeReference:
     signals: tuple[str, ...]  # keys of WEIGHTS that the model has
     values: NDArray[np.float32] = field(repr=False)  # sorted, of shape (n_signals, n_samples)
     scores: NDArray[np.float32] = field(repr=False)  # of the combined signals, sorted
+    # Number of training texts with each term of the vocabulary, in models of texts.
+    frequencies: NDArray[np.int32] | None = field(default=None, repr=False)
+    # Of training texts, in models with a sentence encoder; the length of a vector has no meaning.
+    vectors: NDArray[np.int8] | None = field(default=None, repr=False)
 
 
 def fit_scope(view: ModelView, X: Any, oof_proba: NDArray[np.float64]) -> ScopeReference:
@@ -62,13 +74,30 @@ def fit_scope(view: ModelView, X: Any, oof_proba: NDArray[np.float64]) -> ScopeR
     if neighbors is not None:
         # The nearest sample is the sample itself.
         measured["distance"] = _nearest_distance(*neighbors, samples, rank=2)
-    vectorizer = _find_vectorizer(view)
+    vectorizer = find_vectorizer(view)
+    frequencies = None
     if vectorizer is not None:
-        is_known = _known_without_one(vectorizer, neighbors, X)
-        measured["unknown_terms"] = _unknown_share(vectorizer, samples, is_known)
+        frequencies = _document_frequencies(vectorizer, neighbors, X)
+        # Terms that would be in the vocabulary without one of the texts that contain them.
+        min_df = vectorizer.resolved_params_.min_df
+        least = min_df * n_samples if isinstance(min_df, float) else max(min_df, 1)
+        measured["unknown_terms"] = _unknown_share(vectorizer, samples, frequencies - 1 >= least)
+    encoder = _find_encoder(view)
+    vectors = None
+    if encoder is not None and len(chosen) > 1:
+        encoded = encoder.transform(samples)
+        own = np.random.RandomState(_SEED).permutation(len(chosen))[:_MAX_VECTORS]
+        vectors = _round_vectors(encoded[own])
+        measured["encoder_distance"] = _encoder_distance(vectors, encoded, own)
     values = np.sort(np.array(list(measured.values()), np.float32), axis=1)
     scores = np.sort(_combine(values, measured))
-    return ScopeReference(signals=tuple(measured), values=values, scores=scores.astype(np.float32))
+    return ScopeReference(
+        signals=tuple(measured),
+        values=values,
+        scores=scores.astype(np.float32),
+        frequencies=frequencies,
+        vectors=vectors,
+    )
 
 
 def out_of_scope_score(
@@ -78,11 +107,14 @@ def out_of_scope_score(
     if not len(proba):
         return np.empty(0)
     measured = {"entropy": _entropy(view, np.asarray(proba))}
-    neighbors, vectorizer = _find_neighbors(view), _find_vectorizer(view)
+    neighbors, vectorizer = _find_neighbors(view), find_vectorizer(view)
     if neighbors is not None and "distance" in reference.signals:
         measured["distance"] = _nearest_distance(*neighbors, X, rank=1)
     if vectorizer is not None and "unknown_terms" in reference.signals:
         measured["unknown_terms"] = _unknown_share(vectorizer, X)
+    encoder, vectors = _find_encoder(view), reference.vectors
+    if encoder is not None and vectors is not None and vectors.shape[1] == encoder.n_features_out_:
+        measured["encoder_distance"] = _encoder_distance(vectors, encoder.transform(X))
     if set(measured) != set(reference.signals):
         raise DataError(
             "scope_ was made for another model: it has the signals "
@@ -155,20 +187,46 @@ def _unknown_share(
     return np.asarray(1.0 - n_known / np.maximum(n_terms, 1)) * (n_terms > 0)
 
 
-def _known_without_one(
+def _document_frequencies(
     vectorizer: TextVectorizer,
     neighbors: tuple[Sequence[Any], BaseNeighborsClassifier] | None,
     X: Any,
-) -> NDArray[np.bool_]:
-    """Return which terms would be in the vocabulary without one of the texts that contain them."""
+) -> NDArray[np.int32]:
+    """Return the number of training texts that contain each term of the vocabulary."""
     if neighbors is not None and list(neighbors[0]) == [vectorizer]:
         samples = neighbors[1].get_training_samples()  # saves another transformation of all texts
     else:
         samples = vectorizer.transform(X)
-    frequency = np.bincount(samples.indices, minlength=samples.shape[1])
-    min_df = vectorizer.resolved_params_.min_df
-    least = min_df * samples.shape[0] if isinstance(min_df, float) else max(min_df, 1)
-    return np.asarray(frequency - 1 >= least)
+    return np.bincount(samples.indices, minlength=samples.shape[1]).astype(np.int32)
+
+
+def _encoder_distance(
+    vectors: NDArray[np.int8],
+    encoded: NDArray[np.float32],
+    own: NDArray[np.intp] | None = None,
+) -> NDArray[np.float64]:
+    """Return one minus the mean cosine similarity to the nearest vectors.
+
+    `own` are the positions of the vectors in `encoded`: a text is not its own neighbor.
+    """
+    reference = normalize(vectors.astype(np.float32))
+    n_nearest = min(_N_NEAREST, len(vectors) - 1)
+    found = np.empty(len(encoded))
+    for start in range(0, len(encoded), _BLOCK_SIZE):
+        rows = slice(start, start + _BLOCK_SIZE)
+        similarity = normalize(encoded[rows]) @ reference.T
+        if own is not None:
+            is_inside = (own >= start) & (own < start + _BLOCK_SIZE)
+            similarity[own[is_inside] - start, np.flatnonzero(is_inside)] = -np.inf
+        nearest = np.partition(similarity, -n_nearest, axis=1)[:, -n_nearest:]
+        found[rows] = 1.0 - nearest.mean(axis=1)
+    return found
+
+
+def _round_vectors(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Scale each vector to the range of 8-bit integers, which keeps its direction nearly."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    return np.asarray(np.round(127 * vectors / np.maximum(largest, 1e-12)), np.int8)
 
 
 def _find_neighbors(view: ModelView) -> tuple[Sequence[Any], BaseNeighborsClassifier] | None:
@@ -179,7 +237,14 @@ def _find_neighbors(view: ModelView) -> tuple[Sequence[Any], BaseNeighborsClassi
     return None
 
 
-def _find_vectorizer(view: ModelView) -> TextVectorizer | None:
+def _find_encoder(view: ModelView) -> EmbeddingVectorizer | None:
+    """Return the sentence encoder of a model of texts, the first one if there are several."""
+    if view.takes_columns:
+        return None
+    return next((each for each in view.vectorizers if isinstance(each, EmbeddingVectorizer)), None)
+
+
+def find_vectorizer(view: ModelView) -> TextVectorizer | None:
     """Return a vectorizer of words, preferably that of the nearest neighbors."""
     # Texts of a table are vectorized beside other columns.
     if view.takes_columns:

@@ -13,6 +13,8 @@ from cordwood.exceptions import DataError
 # Candidate thresholds, and how many of them start a sequence of tests.
 _N_CANDIDATES = 100
 _N_STARTS = 8
+# Error rates that are tried if the requested one cannot be shown.
+_BOUNDS = [*(i / 1000 for i in range(1, 100)), *(i / 100 for i in range(10, 100))]
 
 
 @dataclass(frozen=True)
@@ -123,18 +125,16 @@ def choose_confidence(
     confidence = confidence[order]
     n_errors = np.cumsum((chosen != codes)[order])
     share = delta / _N_STARTS
-    sizes = _list_candidates(confidence, max_error, share)
-    bounds = error_limit(n_errors[sizes - 1], sizes, share)
-    chosen = _test_in_sequence(sizes, bounds <= max_error)
-    if chosen is None:
-        raise DataError(_explain_failure(len(codes), sizes, bounds, max_error, share))
-    size = int(sizes[chosen])
+    found = _choose_size(confidence, n_errors, max_error, share)
+    if found is None:
+        raise DataError(_explain_failure(confidence, n_errors, max_error, share))
+    size, bound = found
     return ConfidenceThreshold(
         confidence=float(confidence[size - 1]),
         max_error=float(max_error),
         delta=float(delta),
         error=float(n_errors[size - 1] / size),
-        error_bound=float(bounds[chosen]),
+        error_bound=bound,
         decided=size / len(codes),
         n_samples=len(codes),
     )
@@ -152,6 +152,19 @@ def error_limit(
     """
     limit = betaincinv(n_errors + 1, np.maximum(n_samples - n_errors, 1), 1 - delta)
     return np.where(n_errors >= n_samples, 1.0, limit)
+
+
+def _choose_size(
+    confidence: NDArray[np.float64], n_errors: NDArray[np.intp], max_error: float, delta: float
+) -> tuple[int, float] | None:
+    """Return how many samples are decided at most, and the upper limit of their error rate.
+
+    `n_errors` are the errors up to each sample, in the order of falling confidence.
+    """
+    sizes = _list_candidates(confidence, max_error, delta)
+    bounds = error_limit(n_errors[sizes - 1], sizes, delta)
+    chosen = _test_in_sequence(sizes, bounds <= max_error)
+    return None if chosen is None else (int(sizes[chosen]), float(bounds[chosen]))
 
 
 def _list_candidates(
@@ -189,20 +202,22 @@ def _test_in_sequence(sizes: NDArray[np.intp], is_rejected: NDArray[np.bool_]) -
 
 
 def _explain_failure(
-    n_samples: int,
-    sizes: NDArray[np.intp],
-    bounds: NDArray[np.float64],
-    max_error: float,
-    delta: float,
+    confidence: NDArray[np.float64], n_errors: NDArray[np.intp], max_error: float, delta: float
 ) -> str:
-    if not len(sizes):
-        needed = math.ceil(math.log(delta) / math.log1p(-max_error))
+    n_samples = len(confidence)
+    needed = math.ceil(math.log(delta) / math.log1p(-max_error) - 1e-9)
+    if needed > n_samples:
         return (
             f"max_error={max_error:g} needs at least {needed:,} training samples, even if all "
             f"predictions are correct; there are {n_samples:,}"
         )
+    # Not the lowest limit of a candidate: it may be below max_error where no sequence reaches it.
+    shown = (
+        f"set max_error to {each:g}, the lowest that they show, or "
+        for each in _BOUNDS
+        if each > max_error and _choose_size(confidence, n_errors, each, delta)
+    )
     return (
         f"no confidence has an error rate of at most {max_error:g}, as far as {n_samples:,} "
-        f"training samples show: the lowest upper limit is {bounds.min():.3f}; set max_error to "
-        "more, or train on more samples"
+        f"training samples show; {next(shown, '')}train on more samples"
     )
