@@ -174,10 +174,12 @@ def test_limits_of_out_of_fold_predictions_are_wider():
     oof = make_oof(50)
     predictions = Predictions(labels=oof.y_pred, proba=oof.proba, classes=oof.classes)
     found, of_others = evaluate_oof(oof), evaluate_predictions(oof.y_true.tolist(), predictions)
-    limits = stats.binomtest(round(0.7 * 50 * found.accuracy), 35).proportion_ci(method="wilson")
+    share = (50 + 350) / (50 + 500)
+    n = round(share * 50)
+    limits = stats.binomtest(round(n * found.accuracy), n).proportion_ci(method="wilson")
     assert (found.accuracy.low, found.accuracy.high) == pytest.approx(limits, abs=0.02)
     wide, narrow = found.log_loss, of_others.log_loss
-    assert wide.high - wide.low == pytest.approx((narrow.high - narrow.low) / np.sqrt(0.7))
+    assert wide.high - wide.low == pytest.approx((narrow.high - narrow.low) / np.sqrt(share))
 
 
 def test_intervals_cover_the_true_accuracy():
@@ -275,7 +277,8 @@ def test_groups_of_predictions_are_those_of_out_of_fold_predictions():
     assert evaluation.n_groups == 50
     found, expected = evaluation.accuracy, evaluate_oof(oof).accuracy
     assert float(found) == float(expected)
-    assert found.high - found.low == pytest.approx(np.sqrt(0.7) * (expected.high - expected.low))
+    narrower = np.sqrt(750 / 900)
+    assert found.high - found.low == pytest.approx(narrower * (expected.high - expected.low))
 
 
 def test_perfect_predictions_have_an_interval():
@@ -283,14 +286,13 @@ def test_perfect_predictions_have_an_interval():
     proba = np.where(y[:, None] == [0, 1], 0.9, 0.1)
     oof = OOFPredictions(proba=proba, y=y, classes=np.array(["a", "b"]), sources={"rf": "oob"})
     evaluation = evaluate_oof(oof)
-    # All of 20 correct, which count as 14.
-    wilson = stats.binomtest(14, 14).proportion_ci(method="wilson")
-    assert evaluation.accuracy.low == pytest.approx(wilson.low)
+    # All of 20 correct, which count as this many: the limit of Wilson, 1 / (1 + z² / n).
+    n = 20 * 370 / 520
+    assert evaluation.accuracy.low == pytest.approx(n / (n + stats.norm.ppf(0.975) ** 2))
     assert evaluation.accuracy.high == 1
     # The limit of Clopper and Pearson for each class.
-    clopper_pearson = stats.binomtest(7, 7).proportion_ci(method="exact")
-    assert evaluation.macro_f1.low == pytest.approx(clopper_pearson.low)
-    assert evaluation.classes[0].f1.low == pytest.approx(clopper_pearson.low)
+    assert evaluation.macro_f1.low == pytest.approx(0.025 ** (2 / n))
+    assert evaluation.classes[0].f1.low == pytest.approx(0.025 ** (2 / n))
 
 
 def test_class_that_is_always_wrong_has_an_interval():
@@ -299,8 +301,9 @@ def test_class_that_is_always_wrong_has_an_interval():
     oof = OOFPredictions(proba=proba, y=y, classes=np.array(list("abc")), sources={"rf": "oob"})
     weakest = evaluate_oof(oof).weakest_classes[0]
     assert weakest.label == "c"
-    # None of 3 correct, which count as 2.1: the limit of Clopper and Pearson.
-    assert (weakest.f1.low, weakest.f1.high) == (0, pytest.approx(1 - 0.025 ** (1 / 2.1)))
+    # None of 3 correct, which count as this many: the limit of Clopper and Pearson.
+    n = 3 * (23 + 350) / (23 + 500)
+    assert (weakest.f1.low, weakest.f1.high) == (0, pytest.approx(1 - 0.025 ** (1 / n)))
 
 
 def test_resamples_do_not_depend_on_the_size_of_blocks(monkeypatch):

@@ -156,7 +156,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     >>> model.predict(["a great and good film"]).tolist()
     ['+']
     >>> print(model.evaluation_.accuracy)
-    1.000 (0.785 to 1.000)
+    1.000 (0.787 to 1.000)
 
     Rows of a table:
 

@@ -17,10 +17,6 @@ from cordwood.oof.records import OOFPredictions
 N_RESAMPLES = 1000
 CONFIDENCE_LEVEL = 0.95
 
-# Out-of-fold predictions of n samples vary as much as predictions of this share of n new samples:
-# the models of the folds depend on the samples, too. See docs/scores.md.
-_EFFECTIVE_SHARE = 0.7
-
 # Accuracy and F1 are shares; of others, all hits are not a limit.
 _SHARES = ("accuracy", "micro_f1", "macro_f1", "samples_f1", "ranking_precision")
 
@@ -33,7 +29,7 @@ def evaluate_oof(oof: OOFPredictions, predicted: NDArray[Any] | None = None) -> 
     """
     sums, support = _sum(oof.proba, oof.y, predicted, None), _count(oof.y, len(oof.classes))
     scores, classes = _find_scores(
-        sums, support, oof.classes.tolist(), oof.groups, effective_share=_EFFECTIVE_SHARE
+        sums, support, oof.classes.tolist(), oof.groups, effective_share=_effective_share(len(oof))
     )
     codes = oof.proba.argmax(axis=1) if predicted is None else predicted
     return Evaluation(
@@ -117,8 +113,17 @@ def score_proba(oof: OOFPredictions, proba: NDArray[np.float64]) -> dict[str, Sc
         support,
         oof.classes.tolist(),
         oof.groups,
-        effective_share=_EFFECTIVE_SHARE,
+        effective_share=_effective_share(len(oof)),
     )[0]
+
+
+def _effective_share(n_samples: int) -> float:
+    """Return the share of the samples whose predictions, if they were new, vary as much.
+
+    The models of the folds depend on the samples, too, so that out-of-fold predictions vary more:
+    few as if they were 0.7 times as many, but not thousands. See docs/few-labels.md.
+    """
+    return (n_samples + 0.7 * 500) / (n_samples + 500)
 
 
 def _sum(
