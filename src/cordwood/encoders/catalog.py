@@ -16,6 +16,7 @@ from cordwood.encoders.object_encoder import ObjectEncoder
 from cordwood.encoders.static import StaticEncoder, is_static
 from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.encoders.universal_sentence import UniversalSentenceEncoder
+from cordwood.encoders.wheel_sources import INSTALLABLE
 from cordwood.exceptions import CordwoodError
 
 AUTO = ("use", "minilm")
@@ -123,24 +124,25 @@ def list_encoders() -> list[EncoderInfo]:
     ]
     folders = installed_folders()
     packages_missing = None if _can_read_folders() else INSTALL_TOKENIZERS
-    if "minilm" not in folders:
-        found.append(
-            EncoderInfo(
-                name="minilm",
-                description="all-MiniLM-L6-v2",
-                languages="en",
-                install="cordwood encoders install minilm",
-            )
+    found += [
+        EncoderInfo(
+            name=name,
+            description=known.description,
+            languages=known.languages,
+            install=packages_missing if name in folders else f"cordwood encoders install {name}",
         )
-    for name, folder in folders.items():
-        found.append(
-            EncoderInfo(
-                name=name,
-                description="all-MiniLM-L6-v2" if name == "minilm" else str(folder),
-                languages="en" if name == "minilm" else TransformerEncoder.languages,
-                install=packages_missing,
-            )
+        for name, known in INSTALLABLE.items()
+    ]
+    found += [
+        EncoderInfo(
+            name=name,
+            description=str(folder),
+            languages=TransformerEncoder.languages,
+            install=packages_missing,
         )
+        for name, folder in folders.items()
+        if name not in INSTALLABLE
+    ]
     return found
 
 

@@ -12,7 +12,7 @@ BUDGET = 600.0
 # needed, because the same data must give the same model on every computer.
 _SECONDS_PER_CHARACTER = {"use": 12e-6, "minilm": 55e-6}
 # About 256 tokens.
-_MAX_CHARACTERS = 1500
+MAX_CHARACTERS = 1500
 
 
 class EncoderChoice(NamedTuple):
@@ -34,7 +34,7 @@ def choose_encoder(texts: Sequence[str]) -> EncoderChoice:
             f" {missing[AUTO[0]]}"
         )
         return EncoderChoice(None, 0.0, reason)
-    n_characters = sum(min(len(text), _MAX_CHARACTERS) for text in texts)
+    n_characters = sum(min(len(text), MAX_CHARACTERS) for text in texts)
     seconds = n_characters * _SECONDS_PER_CHARACTER[name]
     if seconds > BUDGET:
         reason = (
