@@ -19,8 +19,8 @@ from cordwood.encoders.universal_sentence import UniversalSentenceEncoder
 from cordwood.encoders.wheel_sources import INSTALLABLE
 from cordwood.exceptions import CordwoodError
 
-AUTO = ("use", "minilm")
-"""Encoders of ``encoder="auto"``: the first of them that is installed."""
+# Encoders of texts in an unknown language: the first of them that is installed.
+_DEFAULTS = ("use", "minilm", "mpnet", "potion")
 
 # Files whose change means that an encoder has to be loaded again.
 _WATCHED = ("config.json", "model.safetensors", "tokenizer.json")
@@ -45,7 +45,7 @@ def load_encoder(
     Parameters
     ----------
     encoder : str, path-like or object, default="auto"
-        - "auto": the first of "use" and "minilm" that is installed.
+        - "auto": the first of "use", "minilm", "mpnet" and "potion" that is installed.
         - The name of an installed encoder, as listed by `list_encoders`.
         - A folder with a sentence-transformers or model2vec model.
         - The name of a model on the Hugging Face hub, such as
@@ -167,7 +167,7 @@ def _can_read_folders() -> bool:
 
 def _choose_default() -> str:
     usable = [info.name for info in list_encoders() if info.install is None]
-    for name in AUTO:
+    for name in _DEFAULTS:
         if name in usable:
             return name
     raise CordwoodError(
