@@ -168,13 +168,13 @@ def test_choice_of_a_cheaper_encoder_if_the_best_takes_too_long(choose):
     assert names == ["mpnet", "minilm", "use", "potion"]
     cheaper = choose(["x" * 1000] * 1000, *ALL)
     assert cheaper.reason == (
-        "minilm, about 66 s on one core, because mpnet would take about 8 minutes on one core, "
+        "minilm, about 70 s on one core, because mpnet would take about 9 minutes on one core, "
         "more than 5; to use it anyway, choose the encoder mpnet"
     )
     too_many = choose(["x" * 1000] * 100_000, "use", "minilm")
     assert too_many.name is None
     assert too_many.reason == (
-        "none, because use would take about 23 minutes on one core, more than 5; to use it "
+        "none, because use would take about 25 minutes on one core, more than 5; to use it "
         "anyway, choose the encoder use"
     )
 
