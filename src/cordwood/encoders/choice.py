@@ -17,19 +17,19 @@ MAX_CHARACTERS = 1500
 class _Encoder(NamedTuple):
     """What is known about an encoder from docs/embeddings.md."""
 
-    accuracy: float  # of `quick` with the encoder, in percent: mean of eight sets of short texts
+    accuracy: float  # of `quick` with the encoder, in percent: mean of three sets of short texts
     # Approximate time per character on one core. It is a constant, and not measured when it is
     # needed, because the same data must give the same model on every computer.
     seconds: float
 
 
 _ENCODERS = {
-    "mpnet": _Encoder(88.0, 500e-6),
-    "minilm": _Encoder(86.3, 70e-6),
-    "use": _Encoder(85.2, 15e-6),
-    "potion": _Encoder(83.0, 1e-6),
+    "mpnet": _Encoder(88.2, 500e-6),
+    "minilm": _Encoder(86.4, 70e-6),
+    "use": _Encoder(85.3, 15e-6),
+    "potion": _Encoder(84.5, 1e-6),
 }
-_WITHOUT = 82.3  # accuracy without an encoder
+_WITHOUT = 81.9  # accuracy without an encoder
 
 # On longer texts, encoders add less, so none is recommended. Characters of a text on average.
 _SHORT = 400
