@@ -159,7 +159,8 @@ def test_choice_depends_on_the_language(choose):
     assert choice.reason.startswith("those that are installed are for English; ")
     assert choice.reason.endswith(": install use")
     # Unknown, as of texts of a few names.
-    assert choose(["x"], *ALL, language=None).name == "use"
+    unknown = choose(["x" * 1000] * 1000, *ALL, language=None)
+    assert unknown.reason == "use, about 15 s on one core, because it is multilingual"
     assert choose(["x"], "minilm", language=None).name == "minilm"
 
 
@@ -171,6 +172,8 @@ def test_choice_of_a_cheaper_encoder_if_the_best_takes_too_long(choose):
         "minilm, about 70 s on one core, because mpnet would take about 9 minutes on one core, "
         "more than 5; to use it anyway, choose the encoder mpnet"
     )
+    # The one that is named takes the least time of those that take too long.
+    assert "because use would take" in choose(["x" * 1000] * 100_000, *ALL).reason
     too_many = choose(["x" * 1000] * 100_000, "use", "minilm")
     assert too_many.name is None
     assert too_many.reason == (

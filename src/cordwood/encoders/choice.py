@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from cordwood.encoders import universal_sentence
@@ -56,14 +57,15 @@ def choose_encoder(texts: Sequence[str], language: str | None) -> EncoderChoice:
         return EncoderChoice(None, 0.0, _describe_missing(install))
     n_characters = sum(min(len(text), MAX_CHARACTERS) for text in texts)
     seconds = {name: n_characters * _ENCODERS[name].seconds for name in ranked}
-    name = next((each for each in installed if seconds[each] <= BUDGET), None)
+    too_slow = list(takewhile(lambda each: seconds[each] > BUDGET, installed))
+    fastest = min(too_slow, key=seconds.__getitem__, default="")
+    name = next((each for each in installed if each not in too_slow), None)
     if name is None:
-        cheapest = min(installed, key=seconds.__getitem__)
-        reason = f"none, because {_describe_excess(cheapest, seconds[cheapest])}"
-        return EncoderChoice(None, seconds[cheapest], reason)
+        reason = f"none, {_describe_excess(fastest, seconds[fastest])}"
+        return EncoderChoice(None, seconds[fastest], reason)
     reason = f"{name}, about {max(seconds[name], 1):.0f} s on one core, "
-    if name != installed[0]:
-        reason += f"because {_describe_excess(installed[0], seconds[installed[0]])}"
+    if too_slow:
+        reason += _describe_excess(fastest, seconds[fastest])
     elif name == universal_sentence.NAME and language != "en":
         reason += "because it is multilingual"
     else:
@@ -98,7 +100,7 @@ def _describe_missing(install: Mapping[str, str | None]) -> str:
 
 def _describe_excess(name: str, seconds: float) -> str:
     return (
-        f"{name} would take about {math.ceil(seconds / 60)} minutes on one core, more than "
+        f"because {name} would take about {math.ceil(seconds / 60)} minutes on one core, more than "
         f"{BUDGET / 60:.0f}; to use it anyway, choose the encoder {name}"
     )
 

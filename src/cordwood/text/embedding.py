@@ -37,7 +37,8 @@ from cordwood.text.vectorizer import check_texts
 
 logger = logging.getLogger(__name__)
 
-# A chunk of texts is encoded by one thread, takes about a second at most, and is then cached.
+# A chunk of texts is encoded by one thread, and is then cached. It takes up to a second with most
+# encoders, ten with the largest.
 _CHUNK_TEXTS = 64
 _CHUNK_CHARACTERS = 20_000
 
@@ -445,10 +446,10 @@ def _encode_chunks(
         vectors, truncated = encoder.encode_texts(chunk.texts)
         return EncodedTexts(vectors.astype(np.float16).astype(np.float32), truncated)
 
-    # The first chunk loads the weights. Whether an object supports threads is not known.
-    is_parallel = effective_n_jobs(n_jobs) > 1 and not isinstance(encoder, ObjectEncoder)
-    n_serial = 1 if is_parallel else len(chunks)
-    yield from ((chunk, encode(chunk)) for chunk in chunks[:n_serial])
-    if rest := chunks[n_serial:]:
-        parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
-        yield from zip(rest, parallel(delayed(encode)(chunk) for chunk in rest), strict=True)
+    # Whether an object supports threads is not known.
+    if len(chunks) < 2 or effective_n_jobs(n_jobs) == 1 or isinstance(encoder, ObjectEncoder):
+        yield from ((chunk, encode(chunk)) for chunk in chunks)
+        return
+    encoder.encode([""])  # loads the weights once
+    parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+    yield from zip(chunks, parallel(delayed(encode)(chunk) for chunk in chunks), strict=True)
