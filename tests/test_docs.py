@@ -136,7 +136,7 @@ def run_code(page, namespace):
 def no_encoder(monkeypatch):
     """What the pages show does not depend on whether an encoder is installed."""
     choice = EncoderChoice(None, 0.0, "none")
-    monkeypatch.setattr("cordwood.classifier.builder.choose_encoder", lambda texts: choice)
+    monkeypatch.setattr("cordwood.classifier.builder.choose_encoder", lambda *args: choice)
 
 
 @pytest.mark.usefixtures("no_encoder")

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from typer.testing import CliRunner
 
 import cordwood
-from cordwood import TextClassifier, recipes
+from cordwood import EmbeddingVectorizer, TextClassifier, recipes
 from cordwood.cli.main import app, main
 from cordwood.encoders import choice as choice_module
 from cordwood.encoders.catalog import EncoderInfo
@@ -32,8 +32,9 @@ class Letters:
 
 
 @pytest.fixture(autouse=True)
-def private_cache(monkeypatch, tmp_path):
+def private_dirs(monkeypatch, tmp_path):
     monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("CORDWOOD_DATA_DIR", str(tmp_path / "data"))
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def infos(*installed):
             languages="",
             install=None if name in installed else f"install {name}",
         )
-        for name in ("use", "minilm")
+        for name in ("use", "minilm", "mpnet", "potion")
     ]
 
 
@@ -127,19 +128,85 @@ def test_auto_uses_what_is_installed(monkeypatch, encoder, caplog):
     assert ("none is installed" in caplog.text) == (encoder == "auto")
 
 
-def test_choice_of_the_encoder(monkeypatch):
-    monkeypatch.setattr(choice_module, "list_encoders", lambda: infos("use", "minilm"))
-    assert choose_encoder(["some text"] * 1000).name == "use"
-    too_many = choose_encoder(["x" * 1500] * 40_000)
+@pytest.fixture
+def choose(monkeypatch):
+    """Return a function that chooses an encoder of those that it is told are installed."""
+
+    def choose(texts, *installed, language="en"):
+        monkeypatch.setattr(choice_module, "list_encoders", lambda: infos(*installed))
+        return choose_encoder(texts, language)
+
+    return choose
+
+
+ALL = ("use", "minilm", "mpnet", "potion")
+
+
+def test_choice_is_the_most_accurate_encoder(choose):
+    for installed, expected in [
+        (ALL, "mpnet"),
+        (("use", "minilm", "potion"), "minilm"),
+        (("use", "potion"), "use"),
+        (("potion",), "potion"),
+    ]:
+        choice = choose(["some text"] * 100, *installed)
+        assert choice.name == expected
+        assert choice.reason.startswith(
+            f"{expected}, about 1 s on one core, the most accurate that is installed"
+        )
+
+
+def test_choice_depends_on_the_language(choose):
+    assert choose(["ein Text"], *ALL, language="de").name == "use"
+    assert choose(["a text, ein Text"], *ALL, language="en+de").name == "use"
+    choice = choose(["ein Text"], "minilm", "mpnet", language="de")
+    assert choice.name is None
+    assert choice.reason.startswith("those that are installed are for English; ")
+    assert choice.reason.endswith(": install use")
+    # Unknown, as of texts of a few names.
+    unknown = choose(["x" * 1000] * 1000, *ALL, language=None)
+    assert unknown.reason == "use, about 15 s on one core, because it is multilingual"
+    assert choose(["x"], "minilm", language=None).name == "minilm"
+
+
+def test_choice_of_a_cheaper_encoder_if_the_best_takes_too_long(choose):
+    names = [choose(["x" * 1000] * n, *ALL).name for n in (600, 1000, 10_000, 100_000)]
+    assert names == ["mpnet", "minilm", "use", "potion"]
+    cheaper = choose(["x" * 1000] * 1000, *ALL)
+    assert cheaper.reason == (
+        "minilm, about 70 s on one core, because mpnet would take about 9 minutes on one core, "
+        "more than 5; to use it anyway, choose the encoder mpnet"
+    )
+    # The one that is named takes the least time of those that take too long.
+    assert "because use would take" in choose(["x" * 1000] * 100_000, *ALL).reason
+    too_many = choose(["x" * 1000] * 100_000, "use", "minilm")
     assert too_many.name is None
     assert too_many.reason == (
-        "none, because use would take about 12 minutes on one core, more than 10; to use it "
+        "none, because use would take about 25 minutes on one core, more than 5; to use it "
         "anyway, choose the encoder use"
     )
-    # Long texts are truncated.
-    assert choose_encoder(["x" * 10**6] * 100).seconds == choose_encoder(["x" * 1500] * 100).seconds
-    monkeypatch.setattr(choice_module, "list_encoders", lambda: infos("minilm"))
-    assert choose_encoder(["some text"]).name == "minilm"
+
+
+def test_time_of_truncated_texts(choose):
+    long, limit = (choose(["x" * n] * 100, "use").seconds for n in (10**6, 1500))
+    assert long == limit
+
+
+def test_choice_mentions_a_better_encoder(choose):
+    short = choose(["x" * 100] * 1000, "use")
+    assert short.reason.endswith(" s: cordwood encoders install mpnet")
+    # The best one that does not take too long, and none for long texts.
+    assert choose(["x" * 100] * 10_000, "use").reason.endswith(" install minilm")
+    assert "install" not in choose(["x" * 1000] * 100, "use").reason.removesuffix("installed")
+    assert choose(["x" * 100] * 1000, *ALL).reason.endswith("the most accurate that is installed")
+
+
+def test_vectorizer_chooses_by_language(use, monkeypatch):
+    monkeypatch.setattr(choice_module, "list_encoders", lambda: infos(*ALL))
+    vectorizer = EmbeddingVectorizer().fit(["Das ist ein Haus und kein Schiff", "Wer ist das?"])
+    assert vectorizer.encoder_name_ == "use"
+    with pytest.raises(CordwoodError, match="encoder 'mpnet' is not installed"):
+        EmbeddingVectorizer().fit(["This is a house and not a ship", "Who is that?"])
 
 
 def test_auto_adds_an_installed_encoder(use, installed_encoders):
@@ -247,7 +314,7 @@ def test_command_line(use, installed_encoders, table, tmp_path):
     model = tmp_path / "reviews.cordwood"
     result = invoke("train", table, "-o", model, "--lexicon", lexicon)
     assert result.exit_code == 0, result.output
-    assert "encoder   use, about 1 s on one core\n" in result.output
+    assert "encoder   use, about 1 s on one core, " in result.output
     assert members(cordwood.load(model))[-2:] == ["embeddings", "lexicon"]
 
 

@@ -77,8 +77,7 @@ def test_folder_of_distill_is_created_before_the_work(call, tmp_path, monkeypatc
 
 
 def test_second_installation_does_not_announce_a_download(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(command, "is_installed", lambda name: True)
-    monkeypatch.setattr(command, "install_encoder", lambda name, **options: tmp_path)
+    monkeypatch.setattr(command, "install_encoder", lambda name, report: tmp_path)
     assert main(["encoders", "install", "minilm"]) == 0
     captured = capsys.readouterr()
     assert "downloading" not in captured.err

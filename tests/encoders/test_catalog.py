@@ -99,7 +99,7 @@ def test_auto_ignores_encoders_whose_packages_are_missing(monkeypatch):
     monkeypatch.setattr(catalog, "find_spec", lambda name: None)
     info = {info.name: info for info in list_encoders()}
     assert info["minilm"].install == 'pip install "cordwood[tokenizers]"'
-    assert choose_encoder(["a text"]).name is None
+    assert choose_encoder(["a text"], "en").name is None
     with pytest.raises(CordwoodError, match="no encoder is installed"):
         load_encoder("auto")
 

@@ -22,7 +22,7 @@ from cordwood.metrics.evaluation import check_weights
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.oof.routing import select_fit_params
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
-from cordwood.text.languages import check_language
+from cordwood.text.languages import check_language, detect_language
 
 logger = logging.getLogger("cordwood")
 
@@ -133,7 +133,7 @@ def _find_pretrained(settings: Settings, samples: TrainingSamples) -> dict[str, 
         encoder = None
         texts = samples.texts if definition.auto_encoder else None
         if texts is not None:
-            choice = choose_encoder(texts)
+            choice = choose_encoder(texts, detect_language(texts))
             logger.info(f"encoder: {choice.reason}")
             encoder = choice.name
     given = {"encoder": encoder, "lexicon": settings.lexicon}

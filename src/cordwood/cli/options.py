@@ -76,9 +76,9 @@ Encoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME|FOLDER",
-        help="Sentence encoder that the recipes quick and best use beside words: auto is what "
-        "`cordwood encoders` lists as installed, unless encoding takes longer than about ten "
-        "minutes on one core; none uses words only.",
+        help="Sentence encoder that the recipes quick and best use beside words: auto is the most "
+        "accurate of those that `cordwood encoders` lists as installed that fits the language and "
+        "takes at most about five minutes on one core; none uses words only.",
     ),
 ]
 Set = Annotated[

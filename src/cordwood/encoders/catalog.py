@@ -16,10 +16,11 @@ from cordwood.encoders.object_encoder import ObjectEncoder
 from cordwood.encoders.static import StaticEncoder, is_static
 from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.encoders.universal_sentence import UniversalSentenceEncoder
+from cordwood.encoders.wheel_sources import INSTALLABLE
 from cordwood.exceptions import CordwoodError
 
-AUTO = ("use", "minilm")
-"""Encoders of ``encoder="auto"``: the first of them that is installed."""
+# Encoders of texts in an unknown language: the first of them that is installed.
+_DEFAULTS = ("use", "minilm", "mpnet", "potion")
 
 # Files whose change means that an encoder has to be loaded again.
 _WATCHED = ("config.json", "model.safetensors", "tokenizer.json")
@@ -44,7 +45,7 @@ def load_encoder(
     Parameters
     ----------
     encoder : str, path-like or object, default="auto"
-        - "auto": the first of "use" and "minilm" that is installed.
+        - "auto": the first of "use", "minilm", "mpnet" and "potion" that is installed.
         - The name of an installed encoder, as listed by `list_encoders`.
         - A folder with a sentence-transformers or model2vec model.
         - The name of a model on the Hugging Face hub, such as
@@ -123,24 +124,25 @@ def list_encoders() -> list[EncoderInfo]:
     ]
     folders = installed_folders()
     packages_missing = None if _can_read_folders() else INSTALL_TOKENIZERS
-    if "minilm" not in folders:
-        found.append(
-            EncoderInfo(
-                name="minilm",
-                description="all-MiniLM-L6-v2",
-                languages="en",
-                install="cordwood encoders install minilm",
-            )
+    found += [
+        EncoderInfo(
+            name=name,
+            description=known.description,
+            languages=known.languages,
+            install=packages_missing if name in folders else f"cordwood encoders install {name}",
         )
-    for name, folder in folders.items():
-        found.append(
-            EncoderInfo(
-                name=name,
-                description="all-MiniLM-L6-v2" if name == "minilm" else str(folder),
-                languages="en" if name == "minilm" else TransformerEncoder.languages,
-                install=packages_missing,
-            )
+        for name, known in INSTALLABLE.items()
+    ]
+    found += [
+        EncoderInfo(
+            name=name,
+            description=str(folder),
+            languages=TransformerEncoder.languages,
+            install=packages_missing,
         )
+        for name, folder in folders.items()
+        if name not in INSTALLABLE
+    ]
     return found
 
 
@@ -165,7 +167,7 @@ def _can_read_folders() -> bool:
 
 def _choose_default() -> str:
     usable = [info.name for info in list_encoders() if info.install is None]
-    for name in AUTO:
+    for name in _DEFAULTS:
         if name in usable:
             return name
     raise CordwoodError(

