@@ -133,7 +133,7 @@ def _find_pretrained(settings: Settings, samples: TrainingSamples) -> dict[str, 
         encoder = None
         texts = samples.texts if definition.auto_encoder else None
         if texts is not None:
-            choice = choose_encoder(texts, detect_language(texts))
+            choice = choose_encoder(texts, settings.language or detect_language(texts))
             logger.info(f"encoder: {choice.reason}")
             encoder = choice.name
     given = {"encoder": encoder, "lexicon": settings.lexicon}
