@@ -45,13 +45,14 @@ def test_weights_minimize_the_penalized_loss(class_alpha, shrinkage, target, sim
     factor = 1 + shrinkage / 300
     goal = np.full(5, 0.2) if target is None else np.array(target)
     logs = np.log(np.maximum(X, 1e-3)).reshape(len(X), 5, 4)
+    spread = ((logs - logs.mean(axis=2, keepdims=True)) ** 2).mean(axis=(0, 2))
 
     def loss(coef, intercept):
         scores = np.exp((logs * coef).sum(axis=1) + intercept)
         likely = np.log(scores[np.arange(len(y)), y] / scores.sum(axis=1))
         means = coef.mean(axis=1)
-        penalty = 0.5 * (((means - goal) ** 2).sum() + (intercept**2).sum())
-        penalty += (class_alpha or 0) * ((coef.T - means) ** 2).sum()
+        penalty = 0.5 * ((spread * (means - goal) ** 2).sum() + (intercept**2).sum())
+        penalty += (class_alpha or 0) * (spread * (coef.T - means) ** 2).sum()
         return -likely.sum() + factor * penalty
 
     least = loss(model.coef_, model.intercept_)

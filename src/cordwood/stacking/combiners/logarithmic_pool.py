@@ -32,7 +32,8 @@ class LogarithmicPool(BaseCombiner):
         Lower bound of the probabilities, in (0, 1), so that no base estimator can exclude a class.
     alpha : float, default=1.0
         L2 penalty of the deviation of each base estimator's mean weight from its target, and of the
-        intercepts from zero.
+        intercepts from zero. Deviations count in units of what the base estimator contributes: the
+        more extreme its probabilities, the more.
     class_alpha : float or None, default=10.0
         L2 penalty of the deviation of each base estimator's class weights from their mean. With
         None, each base estimator has one weight for all classes. A single base estimator always has
@@ -71,12 +72,13 @@ class LogarithmicPool(BaseCombiner):
               {\sum_k \exp(b_k) \prod_m p_{mk}^{w_{mk}}}
 
     which is the conditional logit model [2]_ of the logarithms of probabilities. With the target
-    :math:`t_m` of base estimator :math:`m` and samples of total weight :math:`n`, `fit` minimizes
-    the weighted negative log-likelihood plus
+    :math:`t_m` of base estimator :math:`m`, the mean variance :math:`s_m^2` of its logarithms over
+    the classes, and samples of total weight :math:`n`, `fit` minimizes the weighted negative
+    log-likelihood plus
 
     .. math:: \Bigl(1 + \frac{shrinkage}{n}\Bigr) \Bigl(
-              \alpha \sum_m (\bar w_m - t_m)^2 + \alpha \sum_c b_c^2
-              + \alpha_{class} \sum_{m,c} (w_{mc} - \bar w_m)^2 \Bigr)
+              \alpha \sum_m s_m^2 (\bar w_m - t_m)^2 + \alpha \sum_c b_c^2
+              + \alpha_{class} \sum_{m,c} s_m^2 (w_{mc} - \bar w_m)^2 \Bigr)
 
     subject to :math:`w_{mc} \ge 0`, by L-BFGS-B. Out-of-bag and leave-one-out predictions of few
     samples make negative weights fit best: without a sample, its class is rarer, so that they
@@ -98,8 +100,8 @@ class LogarithmicPool(BaseCombiner):
     >>> model.predict(X[:2])
     array(['a', 'b'], dtype='<U1')
     >>> model.coef_.round(1)
-    array([[4.9, 4.9],
-           [0. , 0.1]])
+    array([[10.4, 11.6],
+           [ 0.3,  0.3]])
     """
 
     _parameter_constraints = {
@@ -135,6 +137,9 @@ class LogarithmicPool(BaseCombiner):
         shape = (n_estimators, n_classes if has_class_weights else 1)
         factor = 1 + self.shrinkage / weights.sum()
         alpha, class_alpha = factor * self.alpha, factor * (self.class_alpha or 0.0)
+        # Even a small weight of a base estimator that is always certain decides against another
+        # one that is never certain, as a regularized one is after few samples.
+        spread = np.average(logs.var(axis=2), axis=0, weights=weights)
         n_weights = shape[0] * shape[1]
 
         def loss_and_gradient(parameters: Floats) -> tuple[float, Floats]:
@@ -145,14 +150,15 @@ class LogarithmicPool(BaseCombiner):
             means = coef.mean(axis=1, keepdims=True)
             mean_deviation, class_deviation = means - target[:, None], coef - means
             loss = weights @ (logsumexp(scores, axis=1) - scores[true_class])
-            loss += alpha * ((mean_deviation**2).sum() + intercept @ intercept)
-            loss += class_alpha * (class_deviation**2).sum()
+            loss += alpha * (spread @ mean_deviation[:, 0] ** 2 + intercept @ intercept)
+            loss += class_alpha * (spread @ class_deviation**2).sum()
             residuals = softmax(scores, axis=1)
             residuals[true_class] -= 1
             residuals *= weights[:, None]
             gradient = np.einsum("nmk,nk->mk", logs, residuals)
             gradient = gradient.reshape(n_estimators, shape[1], -1).sum(axis=2)
-            gradient += 2 * (alpha * mean_deviation / shape[1] + class_alpha * class_deviation)
+            deviation = alpha * mean_deviation / shape[1] + class_alpha * class_deviation
+            gradient += 2 * spread[:, None] * deviation
             intercept_gradient = residuals.sum(axis=0) + 2 * alpha * intercept
             return loss, np.r_[gradient.ravel(), intercept_gradient]
 
