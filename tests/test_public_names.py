@@ -8,9 +8,9 @@ import cordwood
 
 TOP = """
     AdaBoostM2Classifier AdaUBoostClassifier BoostedForestClassifier CordwoodError Corpus DataError
-    Decision EmbeddingVectorizer ExtraTreesClassifier FeatureMatrix LPUBoostClassifier
-    LazyForestClassifier LexiconVectorizer LinearSVMClassifier ModelFileError MultiLabelClassifier
-    NaiveBayesClassifier NeighborsClassifier OOBStackingClassifier RandomForestClassifier
+    Decision EmbeddingClassifier EmbeddingVectorizer ExtraTreesClassifier FeatureMatrix
+    LPUBoostClassifier LazyForestClassifier LexiconVectorizer LinearSVMClassifier ModelFileError
+    MultiLabelClassifier NaiveBayesClassifier NeighborsClassifier OOBStackingClassifier RandomForestClassifier
     TextClassifier TextVectorizer audit_dataset check_dataset dataset_report load read_dataset save
     warmup
 """

@@ -35,6 +35,7 @@ from .ensemble.boosted_forest import BoostedForestClassifier
 from .ensemble.forests import ExtraTreesClassifier, RandomForestClassifier
 from .ensemble.lazy_forest import LazyForestClassifier
 from .exceptions import CordwoodError, DataError, ModelFileError
+from .linear_model.embedding_classifier import EmbeddingClassifier
 from .linear_model.linear_svm import LinearSVMClassifier
 from .multilabel.multilabel_classifier import MultiLabelClassifier
 from .naive_bayes.classifier import NaiveBayesClassifier
@@ -57,6 +58,7 @@ __all__ = [
     "Corpus",
     "DataError",
     "Decision",
+    "EmbeddingClassifier",
     "EmbeddingVectorizer",
     "ExtraTreesClassifier",
     "FeatureMatrix",

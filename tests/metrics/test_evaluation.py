@@ -450,6 +450,15 @@ def test_result_is_text_and_json():
     assert str(evaluation).count("\n") == 7
 
 
+def test_words_of_caution_with_few_samples():
+    few, many = (evaluate_oof(make_oof(n)) for n in (16, 2000))
+    low, high = round(100 * few.accuracy.low), round(100 * few.accuracy.high)
+    assert f"so few samples tell little: the accuracy may be anything from {low} to {high} %" in (
+        few.method
+    )
+    assert "few" not in many.method
+
+
 def test_same_predictions_same_result():
     assert evaluate_oof(make_oof()).to_dict() == evaluate_oof(make_oof()).to_dict()
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 from sklearn.ensemble import StackingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
@@ -430,6 +431,12 @@ def test_set_params_drop_and_grid_search_by_name():
         ),
         ({"estimators": [("a", bayes()), ("a", bayes())]}, "Names provided are not unique"),
         ({"cv": 1}, "cv"),
+        ({"anchor": "forrest"}, "anchor has 'forrest', which is no name of an estimator"),
+        ({"anchor": 5}, "anchor must be the name of an estimator, a list of names or None"),
+        (
+            {"anchor": "bayes", "final_estimator": linear()},
+            "anchor requires the default final estimator",
+        ),
         ({"use_oob": "bayes"}, "use_oob must be True, False, 'auto' or a list .* got 'bayes'"),
         ({"use_oob": 5}, "use_oob must be True, False, 'auto' or a list .* got '5'"),
         ({"use_oob": ["tree"]}, "list of names of estimators, which are bayes; got 'tree'"),
@@ -449,6 +456,35 @@ def test_invalid_parameters_raise(params, message):
 def test_pipeline_with_passthrough_step_only():
     model = stack([("a", Pipeline([("skip", "passthrough"), ("bayes", bayes())]))], linear())
     assert model.fit(X, Y).score(X, Y) > 0.9
+
+
+def test_few_samples_shrink_to_the_anchor():
+    members = [("forest", forest()), ("bayes", bayes())]
+    few, many = slice(0, 40), slice(0, 1000)
+    anchored = [
+        stack(members, anchor="bayes").fit(X[n], Y[n]).estimator_weights_ for n in (few, many)
+    ]
+    free = [stack(members).fit(X[n], Y[n]).estimator_weights_ for n in (few, many)]
+    assert anchored[0]["bayes"] > free[0]["bayes"] + 0.2
+    assert anchored[0]["forest"] < free[0]["forest"]
+    assert anchored[1]["forest"] == pytest.approx(free[1]["forest"], abs=0.1)
+
+
+def test_anchors_are_not_pruned_with_few_samples():
+    members = [("forest", forest()), ("chance", DummyClassifier(strategy="uniform"))]
+    model = stack(members, anchor=["chance"], prune_tol=0.05).fit(X[:200], Y[:200])
+    assert model.pruned_ == []
+    assert set(model.ablation_) == {"forest", "chance"}
+    assert stack(members, prune_tol=0.05).fit(X[:200], Y[:200]).pruned_ == ["chance"]
+    assert stack(members, anchor="chance", prune_tol=0.05).fit(X, Y).pruned_ == ["chance"]
+
+
+def test_few_samples_per_class_are_cross_validated_with_auto():
+    members = [("forest", forest()), ("bayes", bayes())]
+    is_small = Y < 2
+    for n, source in ((60, "cv"), (120, "oob")):
+        model = stack(members, use_oob="auto").fit(X[is_small][:n], Y[is_small][:n])
+        assert model.oof_source_ == {"forest": source, "bayes": "cv"}
 
 
 def test_use_oob_false_cross_validates_all_estimators():

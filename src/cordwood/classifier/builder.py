@@ -111,7 +111,7 @@ def _make_recipe(settings: Settings, samples: TrainingSamples) -> Pipeline:
     for member in _find_embedding_members(pipeline):
         if samples.is_multilabel:
             # Labels are combined one by one, without intercepts of classes.
-            member.steps[-1][1].class_weight = None
+            member.steps[-1][1].balanced = False
         else:
             use_class_names(member, samples)
     return pipeline

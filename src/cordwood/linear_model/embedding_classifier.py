@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
 from cordwood._base.param_validation import (
+    BOOLEAN,
     POSITIVE,
     Constraint,
     ParamValidationMixin,
@@ -31,7 +32,7 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
     ----------
     C : float or None, default=None
         Inverse regularization strength. None is ``3 * sqrt(n_classes / 2)``.
-    class_weight : {"balanced"} or None, default=None
+    balanced : bool, default=False
         Whether all classes have the same total weight.
     class_vectors : mapping of labels to array-like of shape (n_vectors, n_features), default=None
         Vectors of what the classes mean, such as those of their names or descriptions. They count
@@ -72,7 +73,7 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
 
     _parameter_constraints = {
         "C": POSITIVE | options(None),
-        "class_weight": options("balanced", None),
+        "balanced": BOOLEAN,
         "class_vectors": Constraint(
             "a mapping of labels to vectors or None",
             lambda value: value is None or isinstance(value, Mapping),
@@ -86,12 +87,12 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         self,
         *,
         C: float | None = None,
-        class_weight: str | None = None,
+        balanced: bool = False,
         class_vectors: Mapping[Any, ArrayLike] | None = None,
         max_iter: int = 300,
     ) -> None:
         self.C = C
-        self.class_weight = class_weight
+        self.balanced = balanced
         self.class_vectors = class_vectors
         self.max_iter = max_iter
 
@@ -116,7 +117,7 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         weights = check_sample_weight(sample_weight, X)
         X, y, weights = self._add_class_vectors(X, y, weights)
         classes, codes = np.unique(y, return_inverse=True)
-        if self.class_weight is not None:
+        if self.balanced:
             totals = np.bincount(codes, weights)
             weights = weights * (totals.mean() / np.where(totals > 0, totals, 1.0))[codes]
         C = 3 * np.sqrt(len(classes) / 2) if self.C is None else self.C

@@ -333,7 +333,7 @@ RECIPES: Mapping[str, Recipe] = {
         "logistic regression on sentence embeddings",
         EmbeddingClassifier,
         vectorizer=EmbeddingVectorizer,
-        in_stacks={"class_weight": "balanced"},  # the combiner restores the share of each class
+        in_stacks={"balanced": True},  # the combiner restores the share of each class
         columns=_LINEAR_COLUMNS,
     ),
     "lexicon": Recipe(
