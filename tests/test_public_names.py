@@ -10,9 +10,9 @@ TOP = """
     AdaBoostM2Classifier AdaUBoostClassifier BoostedForestClassifier CordwoodError Corpus DataError
     Decision EmbeddingClassifier EmbeddingVectorizer ExtraTreesClassifier FeatureMatrix
     LPUBoostClassifier LazyForestClassifier LexiconVectorizer LinearSVMClassifier ModelFileError
-    MultiLabelClassifier NaiveBayesClassifier NeighborsClassifier OOBStackingClassifier RandomForestClassifier
-    TextClassifier TextVectorizer audit_dataset check_dataset dataset_report load read_dataset save
-    warmup
+    MultiLabelClassifier NaiveBayesClassifier NeighborsClassifier OOBStackingClassifier
+    RandomForestClassifier TextClassifier TextVectorizer audit_dataset check_dataset dataset_report
+    load read_dataset save warmup
 """
 
 # Names of packages beyond those of `cordwood` itself.
