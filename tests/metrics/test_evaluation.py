@@ -453,7 +453,7 @@ def test_result_is_text_and_json():
 def test_words_of_caution_with_few_samples():
     few, many = (evaluate_oof(make_oof(n)) for n in (16, 2000))
     low, high = round(100 * few.accuracy.low), round(100 * few.accuracy.high)
-    assert f"so few samples tell little: the accuracy may be anything from {low} to {high} %" in (
+    assert f"so few samples show little: the accuracy may be anything from {low} to {high} %" in (
         few.method
     )
     assert "few" not in many.method

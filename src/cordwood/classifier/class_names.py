@@ -24,7 +24,7 @@ _FLOOR = 1e-3
 def use_class_names(member: Pipeline, samples: TrainingSamples) -> None:
     """Add the embeddings of the names of the classes to a member on embeddings, unless they harm.
 
-    Names such as "positive" tell much about a class, codes such as "C14" nothing. They are used
+    Names such as "positive" have a meaning, codes such as "C14" have none. They are used
     unless they increase the out-of-fold log loss by more than its standard error: few samples
     cannot show that names help, but they do on average; see docs/few-labels.md.
     """

@@ -67,7 +67,7 @@ class Decision:
     >>> labels = ["spam", "spam", "ham", "ham"] * 10
     >>> model = TextClassifier("nb", decision=Decision("precision", precision=0.9))
     >>> model.fit(texts, labels).decision_.describe()
-    'spam from a probability of 0.501 on; out-of-fold recall 1.000'
+    'spam from a probability of 0.502 on; out-of-fold recall 1.000'
     """
 
     optimize: str | None = None

@@ -21,7 +21,7 @@ SCORE_NAMES: Mapping[str, str] = {
 """Scores and their names for people."""
 
 _N_WEAKEST = 3
-# Interval of the accuracy of which users are told in words.
+# Width of the interval of the accuracy from which on it is put into words.
 _WIDE = 0.15
 _SOURCES = {
     "oob": "out-of-bag",
@@ -209,7 +209,7 @@ class Evaluation:
         if low is None or high is None or high - low <= _WIDE:
             return ""
         return (
-            f"; so few samples tell little: the accuracy may be anything from {100 * low:.0f} to "
+            f"; so few samples show little: the accuracy may be anything from {100 * low:.0f} to "
             f"{100 * high:.0f} %"
         )
 

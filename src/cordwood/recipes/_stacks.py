@@ -31,8 +31,8 @@ STACK_PARAMS = ("members", "combiner", "encoder", "lexicon")
 # See docs/embeddings.md.
 _ENCODER_TOL = 0.015
 
-# The best member with few texts, unless there is an encoder: what that has learnt from other texts
-# counts most where there are few of one's own. See docs/few-labels.md.
+# The best member with few texts, unless there is an encoder: its training on other texts counts
+# most where there are few of one's own. See docs/few-labels.md.
 _ANCHOR = "nbsvm"
 
 # Penalty of the inverse temperature of a calibrated recipe. The default of 1 keeps it near 1, which

@@ -273,7 +273,7 @@ class EmbeddingVectorizer(
             del self.encoder_files_
         chosen = self.encoder
         if isinstance(chosen, str) and chosen == "auto":
-            # If all take too long, the default one: embeddings are what was asked for.
+            # If all take too long, the default one: embeddings are requested.
             chosen = choose_encoder(texts, detect_language(texts)).name or chosen
         encoder = self._encoder = load_encoder(
             chosen, max_tokens=self.max_tokens, allow_download=self.allow_download
