@@ -21,7 +21,7 @@ from cordwood._base.sklearn_private import check_sample_weight
 
 # Weight of the vectors of a class, in samples. They help most with up to 16 samples per class, and
 # have hardly any influence with 64; see docs/few-labels.md.
-_CLASS_VECTORS_WEIGHT = 3.0
+CLASS_VECTORS_WEIGHT = 3.0
 
 
 class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
@@ -161,7 +161,7 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
                     f"got an array of shape {block.shape}."
                 )
         sizes = [len(block) for block in blocks]
-        shares = np.repeat([_CLASS_VECTORS_WEIGHT / size for size in sizes], sizes)
+        shares = np.repeat([CLASS_VECTORS_WEIGHT / size for size in sizes], sizes)
         # The labels keep their type: those of `known` are Python objects.
         labels = np.repeat(y[[np.flatnonzero(y == label)[0] for label in known]], sizes)
         return np.vstack([X, *blocks]), np.r_[y, labels], np.r_[weights, shares]
