@@ -49,7 +49,7 @@ def test_without_samples_the_model_is_a_regression_on_the_descriptions():
     flat = ["soup", "bread bread", "goal and team", "desk memo"]
     X = EmbeddingVectorizer(WordCounts()).fit_transform(flat)
     expected = LogisticRegression(C=3 * np.sqrt(1.5), max_iter=300).fit(
-        X, ["food", "food", "sport", "work"], sample_weight=[1.5, 1.5, 3, 3]
+        X, ["food", "food", "sport", "work"], sample_weight=[6, 6, 12, 12]
     )
     np.testing.assert_allclose(head_of(model).coef_, expected.coef_, atol=1e-3)
     assert model.predict(TEXTS).tolist() == LABELS

@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 from cordwood._base.wording import count
 from cordwood.classifier.samples import TrainingSamples, read_training_samples
 from cordwood.exceptions import CordwoodError
-from cordwood.linear_model.embedding_classifier import CLASS_VECTORS_WEIGHT
 from cordwood.oof.engine import predict_fold
 from cordwood.oof.folds import make_folds
 from cordwood.text.embedding import EmbeddingVectorizer
@@ -20,6 +19,9 @@ from cordwood.text.embedding import EmbeddingVectorizer
 # Texts by label; none if a class has nothing but its name.
 Descriptions: TypeAlias = Mapping[Any, tuple[str, ...]]
 
+# Weight of the descriptions of a class, in samples. It is larger than that of names, because
+# descriptions say more; see docs/few-labels.md.
+_DESCRIPTIONS_WEIGHT = 12.0
 # With more samples per class, names make no difference.
 _MAX_SAMPLES_PER_CLASS = 100
 _N_FOLDS = 8
@@ -44,7 +46,10 @@ def use_class_names(
     described = {label: texts for label, texts in (descriptions or {}).items() if texts}
     if described:
         given = clone(first).fit([text for texts in described.values() for text in texts])
-        head.set_params(class_vectors=_embed_classes(given, described))
+        head.set_params(
+            class_vectors=_embed_classes(given, described),
+            class_vectors_weight=_DESCRIPTIONS_WEIGHT,
+        )
     names = {label: (to_words(label),) for label in classes if label not in described}
     has_few_samples = len(classes) < len(samples.y) <= _MAX_SAMPLES_PER_CLASS * len(classes)
     if not names or not has_few_samples or ("",) in names.values():
@@ -108,8 +113,8 @@ def to_samples(descriptions: Descriptions) -> TrainingSamples:
     flat = [text for own in texts.values() for text in own]
     labels = [label for label, own in texts.items() for _ in own]
     samples = read_training_samples(flat, labels, None, converts_tables=True)
-    # Each class weighs as much as its vectors beside training samples do.
-    weights = [CLASS_VECTORS_WEIGHT / len(own) for own in texts.values() for _ in own]
+    # Each class weighs as much as its descriptions beside training samples do.
+    weights = [_DESCRIPTIONS_WEIGHT / len(own) for own in texts.values() for _ in own]
     return samples._replace(weights=weights)
 
 

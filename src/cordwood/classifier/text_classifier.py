@@ -101,7 +101,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         ``{"members": ["nbsvm", "rf"]}`` or ``{"vectorizer__min_df": 2}``.
     class_descriptions : mapping of labels to str, list of str or None, default=None
         What the classes mean: a description, or several texts such as a description and examples.
-        Their embeddings count as training samples, those of one class as three, so that the model
+        Their embeddings count as training samples, those of one class as twelve, so that the model
         needs a sentence encoder. A class that is None or missing has its name, which is used unless
         it harms out of fold. ``fit([], [])`` trains on the descriptions alone: how accurate such a
         model is remains unknown.
