@@ -128,15 +128,7 @@ def run_all(
 
 def run_draw(texts: Any, labels: Any, size: int, draw: int, encoder: str) -> dict[str, Any]:
     """Return the accuracies of all models, and what ours expected."""
-    classes = np.unique(labels)
-    order = np.random.RandomState(draw).permutation(len(labels))
-    # The first texts of each class are for training, so that small draws are part of larger ones.
-    rank = np.empty(len(labels), int)
-    for label in classes:
-        members = order[labels[order] == label]
-        rank[members] = np.arange(len(members))
-    n_test = min(MAX_TEST // len(classes), np.unique(labels, return_counts=True)[1].min() - 64)
-    train, test = np.flatnonzero(rank < size), np.flatnonzero((rank >= 64) & (rank < 64 + n_test))
+    train, test = draw_samples(labels, size, draw)
     models: dict[str, Callable[[], Any]] = {
         TFIDF: make_tfidf,
         ENCODED: lambda: recipes.make("embeddings", encoder=encoder, C=10),
@@ -152,6 +144,20 @@ def run_draw(texts: Any, labels: Any, size: int, draw: int, encoder: str) -> dic
             accuracy = model.evaluation_.accuracy
             found["expected"][name] = [float(accuracy), accuracy.low, accuracy.high]
     return found
+
+
+def draw_samples(labels: Any, size: int, draw: int) -> tuple[Any, Any]:
+    """Return the positions of `size` training texts of each class, and those of test texts."""
+    classes = np.unique(labels)
+    order = np.random.RandomState(draw).permutation(len(labels))
+    # The first texts of each class are for training, so that small draws are part of larger ones.
+    rank = np.empty(len(labels), int)
+    for label in classes:
+        members = order[labels[order] == label]
+        rank[members] = np.arange(len(members))
+    n_test = min(MAX_TEST // len(classes), np.unique(labels, return_counts=True)[1].min() - 64)
+    is_test = (rank >= 64) & (rank < 64 + n_test)
+    return np.flatnonzero(rank < size), np.flatnonzero(is_test)
 
 
 def load_texts(name: str) -> tuple[Any, Any]:

@@ -63,11 +63,15 @@ class Way:
 
 
 _QUICK = {"encoder": None}
+_DESCRIPTIONS = {"food": "soup and bread", "sport": ["a team", "the ball"], "work": None}
 _FAST = {"estimator": "rf", "recipe_params": {"n_estimators": 20}}
 
 WAYS = {
     "quick": Way(_QUICK, TEXTS, LABELS),
     "quick with an encoder": Way({"encoder": str(ENCODER)}, TEXTS, LABELS),
+    "class descriptions": Way(
+        {"encoder": str(ENCODER), "class_descriptions": _DESCRIPTIONS}, TEXTS, LABELS
+    ),
     "calibrated rf": Way(_FAST, TEXTS, LABELS),
     "svm with scores": Way({"estimator": "svm", "oof": True}, TEXTS, LABELS),
     "svm without scores": Way({"estimator": "svm"}, TEXTS, LABELS),
@@ -145,7 +149,7 @@ LIMITS = {
     **{
         (way, "compare"): f"a comparison has no {param}"
         for way in WAYS
-        for param in ("columns", "decision")
+        for param in ("columns", "decision", "class_descriptions")
         if WAYS[way].params.get(param) is not None
     },
     # Those of single recipes do.

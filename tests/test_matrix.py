@@ -225,7 +225,9 @@ def use_audit(way, model, tmp_path):
 
 
 def use_curve(way, model, tmp_path):
-    params = {**WAYS[way].params, "encoder": None}
+    params = WAYS[way].params
+    if "class_descriptions" not in params:  # which need the encoder
+        params = {**params, "encoder": None}
     curve = estimate_learning_curve(
         TextClassifier(**params), WAYS[way].X, WAYS[way].y, n_repeats=1, shares=(0.5, 0.75, 1.0)
     )
@@ -235,7 +237,7 @@ def use_curve(way, model, tmp_path):
 def use_compare(way, model, tmp_path):
     params = {"calibrate": True} if way == "calibrated rf" else {}
     params |= WAYS[way].params.get("recipe_params", {})
-    names = ("encoder", "decision", "class_weight", "columns")
+    names = ("encoder", "decision", "class_weight", "class_descriptions", "columns")
     params |= {name: WAYS[way].params[name] for name in names if WAYS[way].params.get(name)}
     data = to_dataset(way)
     is_numeric = isinstance(data, FeatureMatrix)

@@ -13,7 +13,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from cordwood import recipes
 from cordwood._base.empty_features import EmptyFeatureRemover, is_mostly_empty
-from cordwood.classifier.class_names import use_class_names
+from cordwood.classifier.class_names import (
+    Descriptions,
+    check_descriptions,
+    check_labels,
+    use_class_names,
+)
 from cordwood.classifier.samples import TrainingSamples
 from cordwood.encoders.choice import choose_encoder
 from cordwood.exceptions import CordwoodError
@@ -35,6 +40,7 @@ class Settings(NamedTuple):
     lexicon: Any = None
     language: str | None = None
     recipe_params: Mapping[str, Any] | None = None
+    class_descriptions: Mapping[Any, Any] | None = None
     class_weight: str | None = None
     calibrate: bool = True
     check_leakage: bool = True
@@ -75,6 +81,23 @@ def build_model(settings: Settings, samples: TrainingSamples, sample_weight: Any
     return BuiltModel(pipeline, weights)
 
 
+def build_from_descriptions(settings: Settings, samples: TrainingSamples) -> BuiltModel:
+    """Make the pipeline that `TextClassifier` fits to descriptions of classes instead of samples.
+
+    Words say too little about a class with so few texts: it is the member on embeddings only.
+    """
+    _check_uses_encoder(settings)
+    if isinstance(settings.encoder, list | tuple):
+        raise CordwoodError("class_descriptions without samples needs one encoder; got a list")
+    pipeline = recipes.make(
+        "embeddings",
+        random_state=settings.random_state,
+        n_jobs=settings.n_jobs,
+        **({} if settings.encoder is None else {"encoder": settings.encoder}),
+    )
+    return BuiltModel(pipeline, check_weights(samples.weights))
+
+
 def _make_recipe(settings: Settings, samples: TrainingSamples) -> Pipeline:
     """Make the pipeline of a recipe, with encoder and calibration."""
     params = dict(settings.recipe_params or {})
@@ -108,13 +131,56 @@ def _make_recipe(settings: Settings, samples: TrainingSamples) -> Pipeline:
     stack = pipeline.steps[-1][1]
     if isinstance(stack, OOBStackingClassifier) and not settings.check_leakage:
         stack.check_leakage = False
-    for member in _find_embedding_members(pipeline):
+    members = _find_embedding_members(pipeline)
+    descriptions = _read_descriptions(settings, samples, has_encoder=bool(members))
+    for member in members:
         if samples.is_multilabel:
             # Labels are combined one by one, without intercepts of classes.
             member.steps[-1][1].balanced = False
         else:
-            use_class_names(member, samples)
+            use_class_names(member, samples, descriptions)
     return pipeline
+
+
+def _read_descriptions(
+    settings: Settings, samples: TrainingSamples, *, has_encoder: bool
+) -> Descriptions | None:
+    """Return the descriptions of the classes; raise if the model cannot use them."""
+    if settings.class_descriptions is None:
+        return None
+    if samples.is_multilabel:
+        raise CordwoodError("class_descriptions requires one label per sample; omit it")
+    if samples.input_kind != "text":
+        kind = "numeric" if samples.input_kind == "numeric" else "rows of a table"
+        raise CordwoodError(
+            f"class_descriptions requires texts, but the samples are {kind}; omit it"
+        )
+    _check_uses_encoder(settings, has_encoder=has_encoder)
+    descriptions = check_descriptions(settings.class_descriptions)
+    check_labels(descriptions, samples.classes.tolist())
+    return descriptions
+
+
+def _check_uses_encoder(settings: Settings, *, has_encoder: bool | None = None) -> None:
+    """Raise unless the model of `class_descriptions` has an encoder; None is not yet known."""
+    if not isinstance(settings.estimator, str):
+        raise CordwoodError(
+            "class_descriptions requires the name of a recipe; use EmbeddingClassifier with "
+            "class_vectors in an estimator of your own"
+        )
+    is_own = settings.estimator == "embeddings"
+    if not is_own and not recipes.find(settings.estimator).members:
+        raise CordwoodError(
+            f"class_descriptions needs a sentence encoder, which {settings.name} does not use; "
+            "choose the recipe quick, best or embeddings"
+        )
+    if has_encoder is None:
+        has_encoder = is_own or settings.encoder is not None
+    if not has_encoder:
+        raise CordwoodError(
+            "class_descriptions needs a sentence encoder, but the model has none; set encoder to "
+            "one, such as 'use', which `pip install \"cordwood[embeddings]\"` installs"
+        )
 
 
 def _find_embedding_members(pipeline: Pipeline) -> list[Pipeline]:
@@ -149,6 +215,8 @@ def _find_pretrained(settings: Settings, samples: TrainingSamples) -> dict[str, 
 
 def _wrap_estimator(settings: Settings) -> Pipeline:
     """Return a classifier of the user as a pipeline; its parameters are the user's."""
+    if settings.class_descriptions is not None:
+        _check_uses_encoder(settings)
     estimator = settings.estimator
     if not hasattr(estimator, "fit") or not is_classifier(estimator):
         raise CordwoodError(

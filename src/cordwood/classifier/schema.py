@@ -237,6 +237,8 @@ SCHEMAS = (
         storable={
             "encoder": _keep_plain,
             "lexicon": _keep_plain,
+            # Only training needs them, and they may contain texts that are not public.
+            "class_descriptions": lambda descriptions: None,
             "columns": lambda value: value.to_dict() if isinstance(value, ColumnRoles) else value,
         },
         check=_check_model,

@@ -18,7 +18,13 @@ from cordwood import persist
 from cordwood._base.csr import check_sparse
 from cordwood._view import MemberRecord, ModelView, view_model
 from cordwood.audit.dataset_audit import DatasetAudit
-from cordwood.classifier.builder import BuiltModel, Settings, build_model
+from cordwood.classifier.builder import (
+    BuiltModel,
+    Settings,
+    build_from_descriptions,
+    build_model,
+)
+from cordwood.classifier.class_names import check_descriptions, to_samples
 from cordwood.classifier.decision import (
     Decision,
     TunedDecision,
@@ -31,6 +37,7 @@ from cordwood.classifier.samples import (
     count_samples,
     match_samples,
     read_labels,
+    read_samples,
     read_training_samples,
     to_dataset,
 )
@@ -92,6 +99,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     recipe_params : mapping, default=None
         Further parameters of `cordwood.recipes.make`, such as ``{"C": 10}``,
         ``{"members": ["nbsvm", "rf"]}`` or ``{"vectorizer__min_df": 2}``.
+    class_descriptions : mapping of labels to str, list of str or None, default=None
+        What the classes mean: a description, or several texts such as a description and examples.
+        Their embeddings count as training samples, those of one class as twelve, so that the model
+        needs a sentence encoder. A class that is None or missing has its name, which is used unless
+        it harms out of fold. ``fit([], [])`` trains on the descriptions alone: how accurate such a
+        model is remains unknown.
     class_weight : {"balanced"} or None, default=None
         Give all classes the same weight in training. Members of a stack that cannot use weights
         are left out, which is logged.
@@ -184,6 +197,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         columns: Mapping[str, Any] | ColumnRoles | Literal["auto"] | None = None,
         language: str | None = None,
         recipe_params: Mapping[str, Any] | None = None,
+        class_descriptions: Mapping[Any, Any] | None = None,
         class_weight: str | None = None,
         decision: str | Decision | None = None,
         calibrate: bool = True,
@@ -197,6 +211,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self.columns = columns
         self.language = language
         self.recipe_params = recipe_params
+        self.class_descriptions = class_descriptions
         self.class_weight = class_weight
         self.decision = decision
         self.calibrate = calibrate
@@ -217,7 +232,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : sequence of str, dataframe, Corpus, FeatureMatrix, array or sparse matrix
             Training samples. A dataframe is one of pandas or polars, a table of pyarrow, or a
-            mapping of names to columns.
+            mapping of names to columns. An empty list trains on `class_descriptions` alone.
         y : array-like of shape (n_samples,), sequence of lists, indicator matrix or str
             Label of each sample; lists of labels, which may be empty; zeros and ones of shape
             (n_samples, n_labels); or the column of the dataframe with the labels. A `Corpus` or
@@ -235,15 +250,24 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         decision = check_decision(self.decision)
         if self.oof not in (True, False, "auto"):
             raise CordwoodError(f"oof must be True, False or 'auto'; got {self.oof!r}")
+        has_samples = not self._has_only_descriptions(X, y)
         converts_tables = isinstance(self.estimator, str)
-        samples = read_training_samples(X, y, self.columns, converts_tables=converts_tables)
+        if has_samples:
+            samples = read_training_samples(X, y, self.columns, converts_tables=converts_tables)
+        else:
+            samples = to_samples(check_descriptions(self.class_descriptions))
+            groups = None  # of no samples
         if samples.input_kind != "text" and samples.roles is None:
             samples = samples._replace(X=self._check_features(X, samples.X, reset=True))
         else:
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         check_classes(decision, samples.classes, is_multilabel=samples.is_multilabel)
-        built = build_model(self._settings(), samples, sample_weight)
+        built = (
+            build_model(self._settings(), samples, sample_weight)
+            if has_samples
+            else build_from_descriptions(self._settings(), samples)
+        )
         self.classes_, self.columns_ = samples.classes, samples.roles
         self.input_kind_, self.target_kind_ = samples.input_kind, samples.target_kind
         needs_oof = decision is not None or samples.is_multilabel
@@ -466,7 +490,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         if detector is None:
             raise DataError(
                 "detect_shift requires a model of texts with out-of-fold predictions; train it on "
-                "texts with oof=True"
+                "labelled texts with oof=True"
             )
         detector.add(self._match(X))
         return detector.detect()
@@ -786,6 +810,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             lexicon=self.lexicon,
             language=self.language,
             recipe_params=self.recipe_params,
+            class_descriptions=self.class_descriptions,
             class_weight=self.class_weight,
             calibrate=self.calibrate,
             # The check takes time and changes nothing but warnings.
@@ -798,6 +823,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.oof, bool):
             return self.oof
         return isinstance(pipeline.steps[-1][1], OOBStackingClassifier)
+
+    def _has_only_descriptions(self, X: Any, y: Any) -> bool:
+        """Return whether there are descriptions of classes but no samples."""
+        if self.class_descriptions is None:
+            return False
+        texts, kind = read_samples(X)
+        if kind != "text" or len(texts) or not (y is None or count_samples(y) == 0):
+            return False
+        for name in ("columns", "lexicon", "recipe_params", "decision"):
+            if getattr(self, name) is not None:
+                raise CordwoodError(f"{name} requires training samples; omit it, or pass some")
+        if self.oof is True:
+            raise CordwoodError("oof=True requires training samples; omit it, or pass some")
+        return True
 
     def _check_groups(self, pipeline: Pipeline, groups: Any, *, has_oof: bool) -> None:
         # Out-of-fold predictions are grouped for any classifier.

@@ -73,13 +73,13 @@ class Train(options.DataCommand):
     """Train a classifier and write a model file.
 
     The model file stores the names of the columns; `predict` and `evaluate` read the same columns
-    by default.
+    by default. With --classes and without DATA, a model is made of the descriptions alone.
 
     Example: cordwood train reviews.csv --text body --label topic -o reviews.cordwood
     """
 
     read: options.ReadWeighted = ReadOptions()
-    data: options.ManyData
+    data: options.OptionalData = None
     categorical: options.Categorical = None
     numeric: options.Numeric = None
     date: options.Date = None
@@ -120,6 +120,15 @@ class Train(options.DataCommand):
             "vader|FILE",
             "Lexicon of positive and negative words for a stack: vader for English texts, or "
             "a CSV file with a word and a score in each row.",
+        ),
+    ] = None
+    classes: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "What the classes mean, which helps with few samples and needs an encoder: a file with "
+            "one row per class and the columns name, description, and example or examples, which "
+            "has one text per line. Without DATA, the accuracy remains unknown.",
         ),
     ] = None
     class_weight: Annotated[

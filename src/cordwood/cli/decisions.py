@@ -62,12 +62,14 @@ def check_decision(args: Train) -> None:
 
 @contextmanager
 def decision_errors() -> Iterator[None]:
-    """Name the options in errors of a decision that does not apply to the data."""
+    """Name the options in errors of a decision or classes that do not apply to the data."""
     try:
         yield
     except CordwoodError as error:
         message = re.sub(r"optimize='(\w+)'", r"--optimize \1", str(error))
-        raise type(error)(message.replace("pos_label", "--positive")) from error
+        for param, option in (("pos_label", "--positive"), ("class_descriptions", "--classes")):
+            message = message.replace(param, option)
+        raise type(error)(message) from error
 
 
 def make_rule(args: Predict, model: TextClassifier) -> ConfidenceRule:

@@ -30,10 +30,9 @@ _DATA_HELP = (
     "`cordwood datasets`."
 )
 Data = Annotated[str, argument("DATA", _DATA_HELP)]
-ManyData = Annotated[
-    list[str],
-    argument("DATA", f"{_DATA_HELP} The rows of several files are concatenated."),
-]
+_many_data = argument("DATA", f"{_DATA_HELP} The rows of several files are concatenated.")
+ManyData = Annotated[list[str], _many_data]
+OptionalData = Annotated[list[str] | None, _many_data]
 Model = Annotated[Path, argument("MODEL", "Model file written by `cordwood train`.")]
 DataDir = Annotated[
     Path | None,

@@ -18,6 +18,7 @@ from cordwood._base.wording import count
 from cordwood._view import MemberRecord
 from cordwood.audit.dataset_check import Finding
 from cordwood.classifier.text_classifier import TextClassifier
+from cordwood.cli.classes_file import read_classes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console
 from cordwood.cli.decisions import check_decision, decision_errors, make_decision
@@ -42,6 +43,12 @@ from cordwood.text.lexicon import read_lexicon
 
 SUFFIX = ".cordwood"
 EMBEDDINGS = "embeddings"
+
+# Options that do not apply to a training on descriptions of classes alone.
+_NEEDS_DATA = (
+    *("set", "lexicon", "class_weight", "optimize", "report", "subset", "before", "since"),
+    *("categorical", "numeric", "date", "columns"),
+)
 
 # Members of a smaller weight hardly contribute, and are not shown.
 _MIN_WEIGHT = 0.005
@@ -72,8 +79,10 @@ class _Cost(NamedTuple):
 def train(args: Train) -> None:
     """Train a classifier and write a model file."""
     console = Console(as_json=args.json, quiet=args.quiet)
+    if not args.data:
+        args = _replace_data(args)
     source = Source(
-        data=args.data,
+        data=args.data or [str(args.classes)],
         options=args.read,
         data_dir=args.data_dir,
         subset=args.subset,
@@ -81,7 +90,8 @@ def train(args: Train) -> None:
     )
     target = args.output or _default_target(source)
     _check_options(args, target)
-    data = _read(console, args, source)
+    classes = None if args.classes is None else read_classes(args.classes)
+    data = _read(console, args, source) if args.data else _describe(console, source, classes or {})
     decision = make_decision(args, data.class_sizes)
     # Samples that are the only one of their class cannot be both trained on and predicted.
     has_scores = args.scores and max(data.class_sizes.values(), default=0) > 1
@@ -91,6 +101,7 @@ def train(args: Train) -> None:
         data.samples,
         columns=data.roles,
         lexicon=args.lexicon,
+        class_descriptions=classes,
         class_weight=args.class_weight,
         decision=decision,
         oof=has_scores,
@@ -107,6 +118,8 @@ def train(args: Train) -> None:
     if data.samples.weights is not None:
         remark = "; the expected scores are not weighted" if has_scores else ""
         console.field("weights", f"used in training{remark}")
+    if not args.data:
+        console.field("accuracy", "unknown, because there are no labelled texts")
     if evaluation is not None:
         # Costs need no tuning.
         is_tuned = model.decision_.optimize not in (None, "cost")
@@ -122,13 +135,29 @@ def train(args: Train) -> None:
     console.print_json({**_to_record(args, model, data, cost, target), "scores": scores})
 
 
+def _replace_data(args: Train) -> Train:
+    """Return the options of a training on --classes alone; raise if one of them needs DATA."""
+    if args.classes is None:
+        raise typer.BadParameter("there is no DATA; give it, or the classes by --classes FILE")
+    for name in _NEEDS_DATA:
+        if getattr(args, name) is not None:
+            raise typer.BadParameter(f"--{name.replace('_', '-')} requires DATA; omit it")
+    if args.recipe != EMBEDDINGS and not recipes.find(args.recipe).members:
+        raise typer.BadParameter(
+            f"--classes without DATA requires an encoder, which recipe {args.recipe!r} does not "
+            "use; omit --recipe"
+        )
+    return replace(args, recipe=EMBEDDINGS, scores=False)
+
+
 def _check_options(args: Train, target: Path) -> None:
     """Raise before the data are read if the model could not be trained or written."""
     check_jobs(args.jobs)
     _check_savable(args.recipe)
-    check_target(target, inputs=args.data)
+    inputs = [*(args.data or ()), *([] if args.classes is None else [str(args.classes)])]
+    check_target(target, inputs=inputs)
     if args.report is not None:
-        check_report_target(args.report, inputs=args.data)
+        check_report_target(args.report, inputs=inputs)
     if args.language is not None:
         check_language(args.language)
     check_decision(args)
@@ -156,12 +185,26 @@ def _read(console: Console, args: Train, source: Source) -> _Data:
     return _Data(source, samples, roles, _count_labels(samples), findings)
 
 
+def _describe(console: Console, source: Source, classes: dict[str, list[str] | None]) -> _Data:
+    """Return the descriptions of the classes as if they were the training data."""
+    pairs = [(name, text) for name, texts in classes.items() for text in texts or [name]]
+    samples = Corpus(
+        texts=tuple(text for _, text in pairs),
+        ids=tuple(str(i + 1) for i in range(len(pairs))),
+        labels=tuple(name for name, _ in pairs),
+    )
+    found = f"{count(len(classes), 'class', 'classes')}, {count(len(pairs), 'text')} about them"
+    console.field("read", f"{source.name}: {found}")
+    return _Data(source, samples, None, _count_labels(samples), ())
+
+
 def _fit(
     console: Console, args: Train, model: TextClassifier, samples: Corpus | FeatureMatrix
 ) -> _Cost:
     start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"), decision_errors():
-        model.fit(samples, groups=samples.groups if args.read.group else None)
+        groups = samples.groups if args.read.group else None
+        model.fit(samples if args.data else [], groups=groups)
     seconds = time.perf_counter() - start
     return _Cost(seconds, effective_n_jobs(model.n_jobs), memory.read())
 
@@ -176,6 +219,7 @@ def _save(args: Train, model: TextClassifier, data: _Data, cost: _Cost, target: 
             "training time": cost.time,
             **({} if cost.peak is None else {"peak memory": f"{cost.peak / 1e6:,.0f} MB"}),
             "seed": str(args.seed),
+            **({} if args.classes is None else {"classes": f"described in {args.classes.name}"}),
         },
         sample_hashes=SampleHashes.from_samples(list_features(samples, roles)).encode(),
     )

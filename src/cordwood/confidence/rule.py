@@ -16,7 +16,7 @@ from cordwood.oof.records import OOFPredictions
 
 _NO_OOF = (
     "requires out-of-fold predictions of the training samples, which the model does not contain; "
-    "train it with oof=True, on the command line without --no-scores"
+    "train it with oof=True on labelled samples, on the command line without --no-scores"
 )
 
 

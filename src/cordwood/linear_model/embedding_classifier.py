@@ -20,10 +20,6 @@ from cordwood._base.param_validation import (
 )
 from cordwood._base.sklearn_private import check_sample_weight
 
-# Weight of the vectors of a class, in samples. They help most with up to 16 samples per class, and
-# have hardly any influence with 64; see docs/few-labels.md.
-_CLASS_VECTORS_WEIGHT = 3.0
-
 
 class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
     """Logistic regression on sentence embeddings, which are dense vectors of unit norm.
@@ -36,8 +32,11 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         Whether all classes have the same total weight.
     class_vectors : mapping of labels to array-like of shape (n_vectors, n_features), default=None
         Vectors of what the classes mean, such as those of their names or descriptions. They count
-        as training samples: those of one class as three. Classes may be missing in it; labels
-        without a training sample are not added to `classes_`.
+        as training samples. Classes may be missing in it; labels without a training sample are not
+        added to `classes_`.
+    class_vectors_weight : float, default=3.0
+        Weight of the vectors of one class together, in samples. With the default, they help most
+        with up to 16 samples per class, and have hardly any influence with 64.
     max_iter : int, default=300
         Maximum number of iterations of the solver.
 
@@ -78,6 +77,7 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
             "a mapping of labels to vectors or None",
             lambda value: value is None or isinstance(value, Mapping),
         ),
+        "class_vectors_weight": POSITIVE,
         "max_iter": integer(1),
     }
 
@@ -89,11 +89,13 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         C: float | None = None,
         balanced: bool = False,
         class_vectors: Mapping[Any, ArrayLike] | None = None,
+        class_vectors_weight: float = 3.0,
         max_iter: int = 300,
     ) -> None:
         self.C = C
         self.balanced = balanced
         self.class_vectors = class_vectors
+        self.class_vectors_weight = class_vectors_weight
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -162,7 +164,7 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
                     f"got an array of shape {block.shape}."
                 )
         sizes = [len(block) for block in blocks]
-        shares = np.repeat([_CLASS_VECTORS_WEIGHT / size for size in sizes], sizes)
+        shares = np.repeat([self.class_vectors_weight / size for size in sizes], sizes)
         # The labels keep their type: those of `known` are Python objects.
         labels = np.repeat(y[[np.flatnonzero(y == label)[0] for label in known]], sizes)
         return np.vstack([X, *blocks]), np.r_[y, labels], np.r_[weights, shares]

@@ -280,6 +280,7 @@ def _check_vectorizer(params: Mapping[str, Any]) -> Iterator[str]:
 _NOT_COMPARED = {
     "decision": "it scores the most probable classes, so evaluate the decision of a trained model",
     "columns": "it reads texts or numbers, so evaluate the model of a table by cross_val_score",
+    "class_descriptions": "evaluate such a model by cross_val_score",
 }
 
 
