@@ -65,7 +65,7 @@ def test_without_samples_a_class_may_have_its_name_only():
     assert model.predict(["goal"]).tolist() == ["any_goal"]
 
 
-def test_what_needs_samples_says_so(tmp_path):
+def test_what_needs_samples_states_it(tmp_path):
     model = make().fit([])
     for params in ({"coverage": 0.9}, {"max_error": 0.1}, {"unknown": 0.1}):
         with pytest.raises(CordwoodError, match="train it with oof=True on labelled samples"):

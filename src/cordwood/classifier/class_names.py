@@ -34,7 +34,7 @@ def use_class_names(
 ) -> None:
     """Add the embeddings of what the classes mean to a member on embeddings.
 
-    Descriptions are always used. Names of the other classes, such as "positive", may tell much,
+    Descriptions are always used. Names of the other classes, such as "positive", may mean much,
     codes such as "C14" nothing. They are used unless they increase the out-of-fold log loss by more
     than its standard error: few samples cannot show that names help, but they do on average; see
     docs/few-labels.md.
