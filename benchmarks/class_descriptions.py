@@ -1,7 +1,7 @@
 """What do names and descriptions of the classes bring, with 0 to 16 labelled texts per class?
 
     python dev.py bench class_descriptions [--sets r8,tweets] [--draws 3] [--per-class 0,4,8,16]
-        [--encoder use]
+        [--encoder use] [--weights 3,6,12,24]
 
 Draws training and test texts as `few_labels.py` does, and fits `TextClassifier` to them with
 numbers as labels, which have no names; with the names of the classes, which it uses unless they
@@ -9,7 +9,8 @@ harm out of fold; and with the descriptions below, which were written from the m
 and not chosen by results. Without training texts, names and descriptions are all there is.
 
 Prints the mean accuracy in percent for each data set and number of texts per class, then their mean
-over the data sets.
+over the data sets; without training texts, over those whose classes have names. With `--weights`,
+prints the mean of the classifier of embeddings alone instead, by the weight of the descriptions.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import argparse
 import numpy as np
 
 from cordwood import CordwoodError, TextClassifier
+from cordwood.linear_model import EmbeddingClassifier
+from cordwood.text import EmbeddingVectorizer
 from few_labels import draw_samples, load_texts
 from options import at_least
 from stopwatch import print_head, print_row, print_run
@@ -94,6 +97,9 @@ NONE, NAMES, DESCRIBED = "none", "names", "descriptions"
 def main(options: argparse.Namespace) -> None:
     print_run()
     sizes = [int(size) for size in options.per_class.split(",")]
+    if options.weights:
+        compare_weights(sizes, [float(weight) for weight in options.weights.split(",")], options)
+        return
     print_head("data set", "per class", NONE, NAMES, DESCRIBED)
     found: dict[int, list[list[float]]] = {size: [] for size in sizes}
     for name in options.sets.split(","):
@@ -104,7 +110,8 @@ def main(options: argparse.Namespace) -> None:
             found[size].append(np.mean(rows, axis=0).tolist())
             print_row(name, str(size), *map(format_share, found[size][-1]))
     for size, means in found.items():
-        print_row("mean", str(size), *map(format_share, np.nanmean(means, axis=0)))
+        complete = [row for row in means if not np.isnan(row[1])]  # of classes with names
+        print_row("mean", str(size), *map(format_share, np.mean(complete, axis=0)))
 
 
 def run_draw(
@@ -133,6 +140,28 @@ def run_draw(
     return accuracies
 
 
+def compare_weights(sizes: list[int], weights: list[float], options: argparse.Namespace) -> None:
+    """Print the mean accuracy by weight of the descriptions."""
+    vectorizer = EmbeddingVectorizer(options.encoder).fit([""])
+    found = np.zeros((len(sizes), len(weights)))
+    names = options.sets.split(",")
+    for name in names:
+        texts, labels = load_texts(name)
+        described = DESCRIPTIONS.get(name.split(":")[0], POLARITY)
+        vectors = {label: vectorizer.transform([described[label]]) for label in np.unique(labels)}
+        for i, size in enumerate(sizes):
+            for draw in range(options.draws):
+                samples = draw_samples(labels, size, draw)
+                train, test = (vectorizer.transform(texts[each].tolist()) for each in samples)
+                y_train, y_test = (labels[each] for each in samples)
+                for j, weight in enumerate(weights):
+                    head = EmbeddingClassifier(class_vectors=vectors, class_vectors_weight=weight)
+                    found[i, j] += head.fit(train, y_train).score(test, y_test)
+    print_head("per class", *map(str, weights))
+    for size, row in zip(sizes, found / (len(names) * options.draws), strict=True):
+        print_row(str(size), *map(format_share, row))
+
+
 def format_share(share: float) -> str:
     return "–" if np.isnan(share) else f"{100 * share:.1f}"
 
@@ -143,4 +172,5 @@ if __name__ == "__main__":
     parser.add_argument("--draws", type=at_least(1), default=3)
     parser.add_argument("--per-class", default="0,4,8,16")
     parser.add_argument("--encoder", default="use")
+    parser.add_argument("--weights", help="weights of the descriptions to compare")
     main(parser.parse_args())
