@@ -45,7 +45,7 @@ def test_train_prints_scores_beside_baselines(run):
     for score in ("macro F1", "log loss", "ECE"):
         assert f"\n{score}  " in out
     assert "\nweakest classes  F1  " in out
-    assert "cross-validation of nbsvm, nb, leave-one-out of knn, out-of-bag of rf" in out
+    assert "cross-validation of nbsvm, nb, knn, rf" in out
     assert "95% intervals by bootstrap over samples" in out
     table = out.partition("Expected on new samples")[2].partition("\nscores ")[0]
     assert max(map(len, table.splitlines())) <= 80

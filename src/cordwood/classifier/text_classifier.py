@@ -486,13 +486,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             If the model does not know the frequencies of terms: of tables and numbers, and without
             out-of-fold predictions.
         """
-        detector = self.make_shift_detector()
+        texts, detector = self._match(X), self.make_shift_detector()
         if detector is None:
             raise DataError(
                 "detect_shift requires a model of texts with out-of-fold predictions; train it on "
                 "labelled texts with oof=True"
             )
-        detector.add(self._match(X))
+        detector.add(texts)
         return detector.detect()
 
     def make_shift_detector(self) -> ShiftDetector | None:

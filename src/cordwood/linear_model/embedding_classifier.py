@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
+from cordwood._base.csr import check_sparse
 from cordwood._base.param_validation import (
     BOOLEAN,
     POSITIVE,
@@ -115,7 +116,9 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         self : EmbeddingClassifier
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X, y = validate_data(
+            self, check_sparse(X), y, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
         weights = check_sample_weight(sample_weight, X)
         X, y, weights = self._add_class_vectors(X, y, weights)
         classes, codes = np.unique(y, return_inverse=True)
@@ -127,6 +130,21 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         for name in ("classes_", "coef_", "intercept_", "n_iter_"):
             setattr(self, name, getattr(fitted, name))
         return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Vectors.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores; of the second class, if there are two.
+        """
+        return np.asarray(super().decision_function(check_sparse(X)))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities.
