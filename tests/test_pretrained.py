@@ -130,7 +130,7 @@ def test_auto_uses_what_is_installed(monkeypatch, encoder, caplog):
 
 @pytest.fixture
 def choose(monkeypatch):
-    """Return a function that chooses an encoder of those that it is told are installed."""
+    """Return a function that chooses one of the given encoders as if only they were installed."""
 
     def choose(texts, *installed, language="en"):
         monkeypatch.setattr(choice_module, "list_encoders", lambda: infos(*installed))

@@ -433,10 +433,6 @@ def test_set_params_drop_and_grid_search_by_name():
         ({"cv": 1}, "cv"),
         ({"anchor": "forrest"}, "anchor has 'forrest', which is no name of an estimator"),
         ({"anchor": 5}, "anchor must be the name of an estimator, a list of names or None"),
-        (
-            {"anchor": "bayes", "final_estimator": linear()},
-            "anchor requires the default final estimator",
-        ),
         ({"use_oob": "bayes"}, "use_oob must be True, False, 'auto' or a list .* got 'bayes'"),
         ({"use_oob": 5}, "use_oob must be True, False, 'auto' or a list .* got '5'"),
         ({"use_oob": ["tree"]}, "list of names of estimators, which are bayes; got 'tree'"),
@@ -471,6 +467,12 @@ def test_few_samples_shrink_to_the_anchor():
 
     assert gap(40) > 0.2
     assert abs(gap(1500)) < 0.05
+
+
+def test_another_final_estimator_has_no_anchors():
+    members = [("forest", forest()), ("bayes", bayes())]
+    anchored, free = (stack(members, linear(), anchor=each).fit(X, Y) for each in ("bayes", None))
+    np.testing.assert_array_equal(anchored.predict_proba(X), free.predict_proba(X))
 
 
 def test_anchors_are_not_pruned_with_few_samples():

@@ -138,7 +138,8 @@ class OOBStackingClassifier(
     anchor : str, list of str or None, default=None
         Base estimators to which the default final estimator shrinks if there are few samples: those
         that hardly need any, such as one on vectors of a pretrained encoder. They are not pruned
-        with fewer than 1,000 samples. By default it shrinks to equal weights of all.
+        with fewer than 1,000 samples. By default it shrinks to equal weights of all. Another
+        `final_estimator` has no anchors.
     memory : str or object with the joblib.Memory interface, default=None
         Cache of fitted base estimators and their predictions. A stack with another final estimator
         or with additional base estimators is then fitted without fitting the others again. By
@@ -580,8 +581,6 @@ class OOBStackingClassifier(
         if isinstance(self.prune_tol, Mapping):
             check_known("prune_tol", self.prune_tol, all_names)
         check_known("anchor", self._anchors, all_names)
-        if self._anchors and self.final_estimator is not None:
-            raise ValueError("anchor requires the default final estimator; omit one of the two.")
         members = select_members(self.estimators)
         if not is_classifier(self._get_final_estimator()):
             raise ValueError(f"final_estimator must be a classifier; got {self.final_estimator!r}.")
