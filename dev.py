@@ -6,6 +6,7 @@ python dev.py lint     run ruff, mypy and the import contracts
 python dev.py docs     regenerate docs/cli.md, docs/limits.md and the layers in CONTRIBUTING.md
 python dev.py results  regenerate docs/results.md and docs/claims.md from plans and ledgers
 python dev.py bench    run a benchmark by name, such as: python dev.py bench vectorizer_speed
+python dev.py stale    list the tables and ledgers that are older than the defaults they describe
 python dev.py build    build the distributions in dist/ and check them
 python dev.py lock     resolve the dependencies again: requirements/minimum.txt and newest.txt
 """
@@ -49,6 +50,9 @@ def main(arguments: list[str]) -> int:
     if command == "results":
         prepare("-e", ".")
         return call(PYTHON, ROOT / "benchmarks" / "results.py", *rest)
+    if command == "stale":
+        prepare("-e", ".")
+        return call(PYTHON, ROOT / "benchmarks" / "stale.py", *rest)
     if command == "bench" and rest:
         prepare("-e", ".", "--group", "bench")
         return call(PYTHON, ROOT / "benchmarks" / f"{rest[0]}.py", *rest[1:])

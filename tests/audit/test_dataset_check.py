@@ -39,7 +39,7 @@ def test_clean_data_have_no_findings():
 def test_small_classes():
     data = corpus(distinct_texts(14), ["a"] * 10 + ["b"] * 4)
     assert find(data, "small classes").message == (
-        "1 class has fewer than 5 samples: b (4); merge or remove them"
+        "1 class has fewer than 5 samples: b (4); label more of them, or merge or remove them"
     )
 
 

@@ -46,7 +46,7 @@ def test_train_prints_scores_beside_baselines(run):
         assert f"\n{score}  " in out
     assert "\nweakest classes  F1  " in out
     assert "cross-validation of nbsvm, nb, knn, rf" in out
-    assert "95% intervals by bootstrap over samples" in out
+    assert "; 95% intervals" in out
     table = out.partition("Expected on new samples")[2].partition("\nscores ")[0]
     assert max(map(len, table.splitlines())) <= 80
 

@@ -264,8 +264,8 @@ def test_groups_widen_intervals():
     single, grouped = evaluate_oof(oof), evaluate_oof(repeated)
     width = single.accuracy.high - single.accuracy.low
     assert grouped.accuracy.high - grouped.accuracy.low == pytest.approx(width, rel=0.15)
-    assert "bootstrap over 40 groups" in grouped.method
-    assert "bootstrap over samples" in single.method
+    assert "95% intervals over 40 groups" in grouped.method
+    assert "groups" not in single.method
 
 
 def test_groups_of_predictions_are_those_of_out_of_fold_predictions():

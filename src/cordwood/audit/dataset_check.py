@@ -152,7 +152,7 @@ def check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
         yield Finding(
             "small classes",
             f"{count(len(small), 'class has', 'classes have')} fewer than {_MIN_CLASS_SIZE} "
-            f"samples: {shown}; merge or remove them",
+            f"samples: {shown}; label more of them, or merge or remove them",
         )
     spellings = defaultdict(list)
     for label in counts:

@@ -187,8 +187,8 @@ class Evaluation:
     @property
     def method(self) -> str:
         """How the scores were obtained, in one sentence without a period."""
-        unit = "samples" if self.n_groups is None else f"{self.n_groups:,} groups"
-        intervals = f"{self.confidence_level:.0%} intervals by bootstrap over {unit}{self._caution}"
+        unit = "" if self.n_groups is None else f" over {self.n_groups:,} groups"
+        intervals = f"{self.confidence_level:.0%} intervals{unit}{self._caution}"
         if not self.sources:
             return f"predictions of {self.n_samples:,} samples; {intervals}"
         names: dict[str, list[str]] = {}

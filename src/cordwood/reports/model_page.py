@@ -119,13 +119,13 @@ def _overview(summary: ModelSummary) -> list[Block]:
     samples = count(scored.n_samples, "sample")
     if summary.data is not None:
         samples = f"{summary.data}, {samples}"
-    unit = "samples" if scored.n_groups is None else f"{scored.n_groups:,} groups"
+    unit = "" if scored.n_groups is None else f", over {scored.n_groups:,} groups"
     blocks.append(
         Prose(
             f"Scores are from {_SOURCES[summary.source]} ({samples}). "
-            f"Intervals are {100 * scored.confidence_level:.0f} % confidence intervals, by "
-            f"bootstrap over {unit}. Macro F1 is the mean F1 of the classes; the calibration error "
-            "is the mean difference of probability and accuracy.",
+            f"Intervals are {100 * scored.confidence_level:.0f} % confidence intervals{unit}. "
+            "Macro F1 is the mean F1 of the classes; the calibration error is the mean difference "
+            "of probability and accuracy.",
             "note",
         )
     )
