@@ -34,7 +34,7 @@ from cordwood.compare.runner.ledger import Ledger
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULTS = ROOT / "benchmarks" / "defaults.toml"
 LEDGERS = ROOT / "benchmarks" / "reproduction" / "ledgers"
-RECIPES = ("nbsvm", "nb", "knn", "rf", "quick", "best")
+RECIPES = ("nbsvm", "nb", "knn", "rf", "quick")
 
 # Smaller differences may be those of another processor.
 TOL = 0.005

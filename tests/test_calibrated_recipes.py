@@ -80,7 +80,7 @@ def test_calibrating_a_stack_raises():
 def test_every_recipe_states_whether_it_needs_calibration():
     kinds = {name: recipes.find(name).needs_calibration for name in recipes.names()}
     assert all(kinds[name] for name in ("rf", "nb", "knn", "logistic"))
-    assert not any(kinds[name] for name in ("svm", "nbsvm", "quick", "best"))
+    assert not any(kinds[name] for name in ("svm", "nbsvm", "quick"))
 
 
 @pytest.mark.parametrize("name", ["rf", "nb", "knn"])

@@ -57,7 +57,7 @@ def skip_if_missing(name):
 _FEW_ROUNDS = {
     f"{name}__n_estimators": 10 for name in ("boosted_rf", "boosted_et", "lazy_rf", "lazy_et")
 }
-FAST = {name: _FEW_ROUNDS for name in ("stack_forests", "stack_sigir17", "best")}
+FAST = {name: _FEW_ROUNDS for name in ("stack_forests", "stack_sigir17")}
 
 ALL = [skip_if_missing(name) for name in recipes.names()]
 

@@ -83,7 +83,7 @@ ODD_TEXTS = [
 FEW_TREES = {
     f"{name}__n_estimators": 10 for name in ("boosted_rf", "boosted_et", "lazy_rf", "lazy_et")
 }
-FAST = {name: FEW_TREES for name in ("stack_forests", "stack_sigir17", "best")}
+FAST = {name: FEW_TREES for name in ("stack_forests", "stack_sigir17")}
 
 
 @pytest.mark.parametrize("name", recipes.names())

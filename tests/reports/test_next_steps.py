@@ -79,7 +79,7 @@ def make_summary(**changes):
         suspects=SuspectLabels(0, []),
         by_class=[make_class("a", 500, 0.95)],
         members=None,
-        provenance=make_facts("best"),
+        provenance=make_facts("quick"),
     )
     return replace(good, **changes)
 
@@ -124,7 +124,6 @@ def test_good_model_needs_no_advice():
             {"abstention": Abstention([], [AbstentionThreshold(0.02, 0.9, 0.7, 0.01)])},
             "a probability below 0.90 are left to them, 70 % are decided, with at most 2 % errors",
         ),
-        ({"provenance": make_facts("quick")}, "Try the recipe best"),
     ],
 )
 def test_advice_follows_from_the_summary(changes, advice):

@@ -172,7 +172,7 @@ def _check_uses_encoder(settings: Settings, *, has_encoder: bool | None = None) 
     if not is_own and not recipes.find(settings.estimator).members:
         raise CordwoodError(
             f"class_descriptions needs a sentence encoder, which {settings.name} does not use; "
-            "choose the recipe quick, best or embeddings"
+            "choose the recipe quick or embeddings"
         )
     if has_encoder is None:
         has_encoder = is_own or settings.encoder is not None
@@ -207,7 +207,7 @@ def _find_pretrained(settings: Settings, samples: TrainingSamples) -> dict[str, 
         uses = definition.members or settings.estimator == own_recipe
         if given[name] is not None and not uses:
             raise CordwoodError(
-                f"{settings.name} uses no {name}; omit it, or choose the recipe quick, best or "
+                f"{settings.name} uses no {name}; omit it, or choose the recipe quick or "
                 f"{own_recipe}"
             )
     return {name: value for name, value in given.items() if value is not None}

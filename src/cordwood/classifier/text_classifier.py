@@ -85,7 +85,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         ``estimator__<parameter>``.
     encoder : "auto", None, str, path-like, object or list of these, default="auto"
         Sentence encoder of the member `embeddings` of a stack, as in `EmbeddingVectorizer`; a list
-        adds one member for each. "auto" adds it to the recipes `quick` and `best` if an encoder is
+        adds one member for each. "auto" adds it to the recipe `quick` if an encoder is
         installed and encodes the texts in about five minutes on one core. None adds nothing.
     lexicon : str, path-like, mapping or None, default=None
         Lexicon of the member `lexicon` of a stack, as in `LexiconVectorizer`; None adds nothing.

@@ -75,7 +75,7 @@ Encoder = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME|FOLDER",
-        help="Sentence encoder that the recipes quick and best use beside words: auto is the most "
+        help="Sentence encoder that the recipe quick uses beside words: auto is the most "
         "accurate of those that `cordwood encoders` lists as installed that fits the language and "
         "takes at most about five minutes on one core; none uses words only.",
     ),

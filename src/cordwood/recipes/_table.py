@@ -262,16 +262,9 @@ RECIPES: Mapping[str, Recipe] = {
     "stack_sigir17": Recipe(
         "stack of the nine classifiers of SIGIR 2017", _STACK, members=_SIGIR17
     ),
-    "best": Recipe(
-        "stack of the nine and nbsvm, the most accurate recipe (minutes)",
-        partial(_STACK, use_oob="auto"),
-        members=(*_SIGIR17, "nbsvm"),
-        numeric_members=_SIGIR17,
-        auto_encoder=True,
-    ),
     "stack_forests": Recipe("stack of boosted and lazy forests", _STACK, members=_FORESTS),
     "quick": Recipe(
-        "stack of nbsvm, nb, knn and rf (seconds)",
+        "stack of nbsvm, nb, knn and rf, the recommendation",
         partial(_STACK, cv="auto", use_oob="auto"),
         members=("nbsvm", "nb", "knn", "rf"),
         numeric_members=("svm", "knn", "rf"),  # nb rejects negative values

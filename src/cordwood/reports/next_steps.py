@@ -68,9 +68,4 @@ def list_next_steps(summary: ModelSummary) -> list[str]:
             f"Do not read the probabilities literally: they are wrong by {100 * error:.0f} "
             "percentage points on average."
         )
-    if summary.provenance.recipe == "quick":
-        steps.append(
-            "Try the recipe best, which is more accurate on most data sets and takes minutes "
-            "instead of seconds."
-        )
     return steps
