@@ -19,6 +19,10 @@ Float64Array = NDArray[np.float64]
 # 1e40 and values of 1e20.
 _MAX_SCALE = 1e30
 
+# The coefficients of more features are not in the processor's cache. If rows are sorted, they are
+# read in order, which saves more time than the sort takes: a quarter of the fit of 20ng.
+_MAX_CACHED_FEATURES = 2**18
+
 
 class BinaryCoefficients(NamedTuple):
     """Coefficients of the unscaled features of one binary classifier."""
@@ -121,7 +125,8 @@ def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
     position = np.empty(X.shape[1], np.int32)
     position[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
     ordered = sp.csr_matrix((X.data, position[X.indices], X.indptr), shape=X.shape)
-    ordered.sum_duplicates()
+    if X.shape[1] > _MAX_CACHED_FEATURES or not X.has_canonical_format:
+        ordered.sum_duplicates()  # sorts rows
     return ordered, position
 
 
