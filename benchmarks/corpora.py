@@ -158,5 +158,7 @@ def generate_lines(
     texts = np.empty(n_texts, object)
     for i, (code, length) in enumerate(zip(codes, 2 + rng.poisson(7, n_texts), strict=True)):
         drawn = rng.choice(common, length, p=share / share.sum())
-        texts[i] = " ".join(np.where(rng.random(length) < 1 / 3, rng.choice(own[code], length), drawn))
+        texts[i] = " ".join(
+            np.where(rng.random(length) < 1 / 3, rng.choice(own[code], length), drawn)
+        )
     return texts, codes.astype(str).astype(object)

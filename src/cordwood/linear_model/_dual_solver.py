@@ -1,8 +1,9 @@
 """Dual coordinate descent for the linear SVM, with L1 (hinge) or L2 (squared hinge) loss.
 
 Each step minimizes the dual objective over one dual variable, in random order, with shrinking [1]_.
-This is the algorithm of LIBLINEAR's dual solver, with another order and another shrinking. LIBLINEAR itself is not used because its random
-generator is global: results would depend on the threads that run at the same time.
+This is the algorithm of LIBLINEAR's dual solver, with another order and another shrinking.
+LIBLINEAR itself is not used because its random generator is global: results would depend on the
+threads that run at the same time.
 
 References
 ----------

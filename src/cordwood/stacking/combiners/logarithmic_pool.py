@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from cordwood._base.param_validation import POSITIVE, options, real
+from cordwood._kernels.intrinsics import read_only
 from cordwood.stacking.combiners._combiner import BaseCombiner, Codes, Floats, split_by_estimator
 from cordwood.stacking.combiners._pool_loss import pool_loss
 
@@ -148,6 +149,7 @@ class LogarithmicPool(BaseCombiner):
         # one that is never certain, as a regularized one is after few samples.
         spread = np.average(logs.var(axis=2), axis=0, weights=weights)
         n_weights = shape[0] * shape[1]
+        arrays = read_only(np.ascontiguousarray(logs)), read_only(codes), read_only(weights)
         gradients = np.empty((n_estimators + 1, n_classes))
 
         def loss_and_gradient(parameters: Floats) -> tuple[float, Floats]:
@@ -156,7 +158,7 @@ class LogarithmicPool(BaseCombiner):
             means = coef.mean(axis=1, keepdims=True)
             mean_deviation, class_deviation = means - target[:, None], coef - means
             all_coef = np.vstack([np.broadcast_to(coef, (n_estimators, n_classes)), intercept])
-            loss = pool_loss(logs, codes, weights, all_coef, gradients)
+            loss = pool_loss(*arrays, read_only(all_coef), gradients)
             loss += alpha * (spread @ mean_deviation[:, 0] ** 2 + intercept @ intercept)
             loss += class_alpha * (spread @ class_deviation**2).sum()
             gradient = gradients[:-1].reshape(*shape, -1).sum(axis=2)
