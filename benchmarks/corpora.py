@@ -136,3 +136,29 @@ def generate(n_samples: int) -> Split:
 def keep_frequent(X: Any) -> Any:
     """Drop the features of fewer than six samples, like the preset "sigir17"."""
     return X[:, np.bincount(X.indices, minlength=X.shape[1]) >= _MIN_DF]
+
+
+def generate_lines(
+    n_classes: int, n_texts: int = 15_000
+) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """Draw short texts and their labels, such as requests to an assistant.
+
+    A text has 9 words on average. A third of them are drawn from the 30 words of its class, the
+    others from a Zipf distribution over 5,000 words that all classes share.
+    """
+    rng = np.random.default_rng(0)
+    syllables = np.array([a + b for a in "bdfgklmnprstvw" for b in "aeiou"])
+    words = np.unique(
+        ["".join(rng.choice(syllables, size)) for size in rng.integers(1, 5, size=20_000)]
+    )
+    common = rng.choice(words, 5_000, replace=False)
+    share = 1 / np.arange(1, 5_001)
+    own = rng.choice(words, (n_classes, 30))
+    codes = rng.integers(n_classes, size=n_texts)
+    texts = np.empty(n_texts, object)
+    for i, (code, length) in enumerate(zip(codes, 2 + rng.poisson(7, n_texts), strict=True)):
+        drawn = rng.choice(common, length, p=share / share.sum())
+        texts[i] = " ".join(
+            np.where(rng.random(length) < 1 / 3, rng.choice(own[code], length), drawn)
+        )
+    return texts, codes.astype(str).astype(object)

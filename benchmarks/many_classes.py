@@ -12,14 +12,13 @@ from collections import defaultdict
 import numpy as np
 
 CLASSES = {"maintainer": "Maintainer", "section": "Section"}
-_MIN_TEXTS = 60
+_MIN_TEXTS, _MAX_TEXTS = 60, 130
 
 
-def load_descriptions(by: str, *, max_texts: int = 130, max_classes: int | None = None) -> tuple:
+def load_descriptions(by: str) -> tuple:
     """Return one-line descriptions of packages, and their maintainer or section as the class.
 
-    Classes have at least 60 distinct descriptions; `max_texts` of them are drawn. `max_classes`
-    selects the largest classes.
+    Classes have at least 60 distinct descriptions; at most 130 of them are drawn.
     """
     if shutil.which("apt-cache") is None:
         raise SystemExit("this benchmark reads package descriptions by apt-cache, of Debian")
@@ -29,13 +28,12 @@ def load_descriptions(by: str, *, max_texts: int = 130, max_classes: int | None 
         fields = dict(re.findall(r"^([A-Za-z-]+): (.*)$", paragraph, re.MULTILINE))
         if "Description" in fields and CLASSES[by] in fields:
             texts[fields[CLASSES[by]]].add(fields["Description"])
-    largest = sorted(texts, key=lambda label: (-len(texts[label]), label))[:max_classes]
     rng = np.random.default_rng(0)
     rows = [
         (text, label)
-        for label in sorted(largest)
+        for label in sorted(texts)
         if len(texts[label]) >= _MIN_TEXTS
-        for text in rng.permutation(sorted(texts[label]))[:max_texts]
+        for text in rng.permutation(sorted(texts[label]))[:_MAX_TEXTS]
     ]
     if not rows:
         raise SystemExit("apt-cache lists no packages; run apt-get update first")

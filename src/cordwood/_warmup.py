@@ -21,6 +21,7 @@ from cordwood.ensemble.lazy_forest import LazyForestClassifier
 from cordwood.explain.explainer import Explainer
 from cordwood.linear_model.linear_svm import LinearSVMClassifier
 from cordwood.neighbors.k_neighbors import NeighborsClassifier
+from cordwood.stacking.combiners import LogarithmicPool
 from cordwood.text.vectorizer import TextVectorizer
 
 _N_SAMPLES = 40
@@ -83,6 +84,7 @@ def _make_steps() -> Iterator[Callable[[], Any]]:
     yield partial(_use, svm, X.astype(np.float64) / 3, y)  # does not fit into single precision
     yield partial(_explain, LazyForestClassifier(10, 2, random_state=0), _N_FEATURES[0])
     yield partial(find_near_duplicates, _make_texts(_N_FEATURES[0])[0])
+    yield partial(_use, LogarithmicPool(), np.tile(np.eye(3)[y], 2), y)
     ones = np.ones((2, 2), np.float32)
     yield partial(matmul, ones, pack(ones))
     yield partial(add_bias_and_gelu, ones, ones[0])

@@ -12,10 +12,10 @@ COST = rng.uniform(0.5, 2.0, 40)
 NO_SCALE = np.empty(0)
 
 
-def solve(kernels, hinge, max_iter=10_000, seed=0, X=X, scale=NO_SCALE, eager_shrinking=False):
+def solve(kernels, hinge, max_iter=10_000, seed=0, X=X, scale=NO_SCALE):
     coef = np.zeros(X.shape[1] + 1)
     arrays = (X.indptr.astype(np.int64), X.indices, X.data, SIGN, COST, scale**2)
-    options = hinge, eager_shrinking, 1e-9, max_iter, seed
+    options = hinge, 1e-9, max_iter, seed
     n_iter = kernels.dual_solver.solve_dual(*arrays, *options, coef)
     return coef, n_iter
 
@@ -26,9 +26,8 @@ def objective(coef, hinge):
 
 
 @pytest.mark.parametrize("hinge", [False, True])
-@pytest.mark.parametrize("eager_shrinking", [False, True])
-def test_solution_minimizes_the_primal_objective(kernels, hinge, eager_shrinking):
-    coef, n_iter = solve(kernels, hinge, eager_shrinking=eager_shrinking)
+def test_solution_minimizes_the_primal_objective(kernels, hinge):
+    coef, n_iter = solve(kernels, hinge)
     assert 1 < n_iter < 10_000
     best = objective(coef, hinge)
     for scale in (1e-1, 1e-3):

@@ -65,6 +65,8 @@ def check_classification_labels(y: Any) -> None:
     if not hasattr(y, "__iter__") or isinstance(y, str) or len(getattr(y, "shape", (0,))) != 1:
         return
     labels = list(y)
+    if set(map(type, labels)) == {str}:
+        return
     for position, label in enumerate(labels):
         if isinstance(label, list | tuple | set | dict | np.ndarray):
             raise ValueError(

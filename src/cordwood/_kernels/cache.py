@@ -54,6 +54,7 @@ _SOURCES = (
     "explain/_lazy_paths.py",
     "explain/_tree_shap.py",
     "linear_model/_dual_solver.py",
+    "stacking/combiners/_pool_loss.py",
     "neighbors/_knn.py",
 )
 

@@ -1,8 +1,9 @@
 """Dual coordinate descent for the linear SVM, with L1 (hinge) or L2 (squared hinge) loss.
 
 Each step minimizes the dual objective over one dual variable, in random order, with shrinking [1]_.
-This is the algorithm of LIBLINEAR's dual solver. LIBLINEAR itself is not used because its random
-generator is global: results would depend on the threads that run at the same time.
+This is the algorithm of LIBLINEAR's dual solver, with another order and another shrinking.
+LIBLINEAR itself is not used because its random generator is global: results would depend on the
+threads that run at the same time.
 
 References
 ----------
@@ -26,6 +27,9 @@ _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(
 # Projected gradients below this are rounding errors.
 _MIN_GRADIENT = 1e-12
 
+# Of 0.03, 0.1 and 0.3, the fastest on five data sets for tolerances of 0.1 and 1e-4.
+_SHRINKING_FACTOR = 0.3
+
 
 @kernel
 def solve_dual(
@@ -36,41 +40,34 @@ def solve_dual(
     cost: Float64Array,  # (n_samples,)
     squared_scale: Float64Array,  # (n_features,)
     hinge: bool,
-    eager_shrinking: bool,
     tol: float,
     max_iter: int,
     seed: int,
     coef: Float64Array,  # (n_features + 1,)
 ) -> int:
-    """Fit a binary linear SVM to CSR samples; return the number of iterations."""
+    """Fit a binary linear SVM to CSR samples in random order; return the number of iterations."""
     # The coefficients of scaled features are those of unscaled ones divided by the scale. Stored
     # are the latter, so that margins need no scaled copy of the samples; only a step that changes
     # the coefficients uses the scale. `squared_scale` is empty if features are not scaled. `coef`
     # is zero on entry, and has the intercept last.
-    # Shrinking: samples whose dual variable is at a bound, and likely to stay there by the
-    # projected gradients of the previous iteration, are skipped; with `eager_shrinking` all at a
-    # bound, from the first iteration on, which saves time if few samples are positive and `tol` is
-    # coarse. Convergence is always checked on all samples.
+    # Shrinking: an iteration over all samples keeps those active that are not optimal at a bound.
+    # Iterations over the active samples follow until these are better by a factor than all were.
+    # Convergence is always checked on all samples. The caller has shuffled them, and an iteration
+    # over all takes them in this order, because rows that are not contiguous take twice as long.
     n_samples = len(sign)
     state = np.full(1, np.uint64(seed), np.uint64)
-    dual, norm = np.zeros(n_samples), np.empty(n_samples)
-    for sample in range(n_samples):
-        norm[sample] = squared_norm(
-            indices, data, indptr[sample], indptr[sample + 1], squared_scale
-        )
-    order = np.arange(n_samples)
-    n_active = n_samples
-    # Projected gradients of the previous iteration, outside of which samples are skipped.
-    lowest, highest = -np.inf, np.inf
-    if eager_shrinking:
-        lowest, highest = 0.0, 0.0
+    dual, norm = np.zeros(n_samples), np.zeros(n_samples)
+    active = np.empty(n_samples, np.int64)
+    n_active, use_all, target = 0, True, tol
     for n_iter in range(1, max_iter + 1):
-        min_projected, max_projected = np.inf, -np.inf
-        i = 0
-        while i < n_active:
-            drawn = i + randbelow(state, n_active - i)
-            sample = order[drawn]
-            order[drawn], order[i] = order[i], sample
+        min_projected, max_projected = 0.0, 0.0
+        n_kept = 0
+        for i in range(n_samples if use_all else n_active):
+            sample = i
+            if not use_all:
+                drawn = i + randbelow(state, n_active - i)
+                sample = active[drawn]
+                active[drawn] = active[i]
             first, last = indptr[sample], indptr[sample + 1]
             ridge = 0.0 if hinge else 0.5 / cost[sample]
             upper = cost[sample] if hinge else np.inf
@@ -81,27 +78,24 @@ def solve_dual(
                 projected = min(gradient, 0.0)
             elif old >= upper:
                 projected = max(gradient, 0.0)
-            if projected == 0.0 and (gradient > highest or gradient < lowest):
-                n_active -= 1
-                order[i], order[n_active] = order[n_active], sample
+            if abs(projected) <= _MIN_GRADIENT:
                 continue
+            active[n_kept] = sample
+            n_kept += 1
             min_projected = min(min_projected, projected)
             max_projected = max(max_projected, projected)
-            if abs(projected) > _MIN_GRADIENT:
-                dual[sample] = min(max(old - gradient / (norm[sample] + ridge), 0.0), upper)
-                step = sign[sample] * (dual[sample] - old)
-                axpy(indices, data, first, last, step, squared_scale, coef)
-            i += 1
-        if max_projected - min_projected <= tol:
-            if n_active == n_samples:
+            if norm[sample] == 0.0:
+                norm[sample] = squared_norm(indices, data, first, last, squared_scale)
+            dual[sample] = min(max(old - gradient / (norm[sample] + ridge), 0.0), upper)
+            step = sign[sample] * (dual[sample] - old)
+            axpy(indices, data, first, last, step, squared_scale, coef)
+        n_active = n_kept
+        violation = max_projected - min_projected
+        if use_all:
+            if violation <= tol:
                 return n_iter
-            n_active = n_samples
-            lowest, highest = -np.inf, np.inf
-        elif eager_shrinking:
-            lowest, highest = 0.0, 0.0
-        else:
-            lowest = min_projected if min_projected < 0.0 else -np.inf
-            highest = max_projected if max_projected > 0.0 else np.inf
+            target = max(tol, _SHRINKING_FACTOR * violation)
+        use_all = violation <= target
     return max_iter
 
 

@@ -19,6 +19,10 @@ Float64Array = NDArray[np.float64]
 # 1e40 and values of 1e20.
 _MAX_SCALE = 1e30
 
+# The coefficients of more features are not in the processor's cache. If rows are sorted, they are
+# read in order, which saves more time than the sort takes: a quarter of the fit of 20ng.
+_MAX_CACHED_FEATURES = 2**18
+
 
 class BinaryCoefficients(NamedTuple):
     """Coefficients of the unscaled features of one binary classifier."""
@@ -40,11 +44,10 @@ class LinearCoefficients(NamedTuple):
     n_iter: int
 
 
-def make_dual_solver(
-    X: Any, hinge: bool, eager_shrinking: bool, tol: float, max_iter: int, seed: int
-) -> Solver:
+def make_dual_solver(X: Any, hinge: bool, tol: float, max_iter: int, seed: int) -> Solver:
     """Return the solver for more features than samples: dual coordinate descent."""
-    samples, position = _order_columns(sp.csr_matrix(X))
+    order = np.random.default_rng(seed).permutation(X.shape[0])
+    samples, position = _order_columns(sp.csr_matrix(X)[order])
     column = np.argsort(position)
     indptr, indices = read_only(samples.indptr.astype(np.int64)), read_only(samples.indices)
     data = read_only(_to_float32_if_exact(samples.data))
@@ -56,10 +59,10 @@ def make_dual_solver(
         scale: Float64Array | None,
     ) -> BinaryCoefficients:
         coef = np.zeros(samples.shape[1] + 1)
-        sign = read_only(np.where(is_positive, 1.0, -1.0))
+        sign = read_only(np.where(is_positive[order], 1.0, -1.0))
         squared_scale = np.empty(0) if scale is None else np.square(scale[column])
-        arrays = indptr, indices, data, sign, read_only(costs), read_only(squared_scale)
-        options = hinge, eager_shrinking, tol, max_iter, seed + class_index
+        arrays = indptr, indices, data, sign, read_only(costs[order]), read_only(squared_scale)
+        options = hinge, tol, max_iter, seed + class_index
         n_iter = solve_dual(*arrays, *options, coef)
         return BinaryCoefficients(coef[position], float(coef[-1]), int(n_iter))
 
@@ -115,14 +118,15 @@ def _to_float32_if_exact(data: Float64Array) -> NDArray[Any]:
 def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
     """Sort columns by decreasing document frequency; return the matrix and the new positions.
 
-    Coefficients of frequent features are then contiguous and stay in the processor's cache.
+    Coefficients of frequent features are then contiguous and stay in the processor's cache. The
+    arrays of `X` are modified.
     """
     frequency = np.bincount(X.indices, minlength=X.shape[1])
     position = np.empty(X.shape[1], np.int32)
     position[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
-    # Copy, because sum_duplicates sorts in place and X belongs to the caller.
-    ordered = sp.csr_matrix((X.data.copy(), position[X.indices], X.indptr.copy()), shape=X.shape)
-    ordered.sum_duplicates()
+    ordered = sp.csr_matrix((X.data, position[X.indices], X.indptr), shape=X.shape)
+    if X.shape[1] > _MAX_CACHED_FEATURES or not X.has_canonical_format:
+        ordered.sum_duplicates()  # sorts rows
     return ordered, position
 
 

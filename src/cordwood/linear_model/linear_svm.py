@@ -60,11 +60,6 @@ _ENOUGH_HELD_OUT = 3000
 # Largest absolute value of a feature: the squared norm of a sample must be finite.
 _MAX_VALUE = 1e150
 
-# With several labels, most problems have few positive samples. For a coarse tolerance, the dual
-# solver is then faster with eager shrinking: by a quarter on Reuters-21578 with tol=0.1. For a
-# tolerance of 1e-4, it is slower.
-_MIN_EAGER_TOL = 0.01
-
 # Range of the cost of a sample, which is a divisor; products of parameters may be outside of it.
 _MIN_COST, _MAX_COST = 1e-300, 1e300
 
@@ -393,10 +388,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         else:
             seed = int(rng.randint(MAX_SEED, dtype=np.int64))
             hinge = self.loss == "hinge"
-            eager_shrinking = self.multilabel_ and bool(self.tol >= _MIN_EAGER_TOL)
-            solve = make_dual_solver(
-                X, hinge, eager_shrinking, float(self.tol), int(self.max_iter), seed
-            )
+            solve = make_dual_solver(X, hinge, float(self.tol), int(self.max_iter), seed)
         coef = np.empty((len(problems), X.shape[1]))
 
         def fit_problem(row: int, problem: _BinaryProblem) -> tuple[float, int]:

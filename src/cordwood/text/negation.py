@@ -40,7 +40,7 @@ def mark_negation(tokens: Sequence[str], unmarked: Collection[str] = ()) -> list
         return marked
     is_negated = False
     for i, token in enumerate(tokens):
-        if _ends_contraction(tokens, i):
+        if token == "t" and _ends_contraction(tokens, i):
             marked[i - 2] = tokens[i - 2]  # marked if it is in the scope of another negation
             is_negated = True
         elif token in _NEGATIONS:
@@ -53,7 +53,5 @@ def mark_negation(tokens: Sequence[str], unmarked: Collection[str] = ()) -> list
 
 
 def _ends_contraction(tokens: Sequence[str], i: int) -> bool:
-    """Return whether the token is the end of a contraction of "not", such as "don't"."""
-    return (
-        tokens[i] == "t" and i >= 2 and tokens[i - 1] in _APOSTROPHES and tokens[i - 2][-1:] == "n"
-    )
+    """Return whether the token "t" is the end of a contraction of "not", such as "don't"."""
+    return i >= 2 and tokens[i - 1] in _APOSTROPHES and tokens[i - 2][-1:] == "n"
