@@ -297,8 +297,8 @@ def generate_hostile(rng: random.Random) -> Case:
     return Case({case.path: content}, case.path, options, is_repeated)
 
 
-def make_hostile(build: Builder, n_rows: int, length: int) -> Case:
-    name, content = build(n_rows, length)
+def make_hostile(build: Builder, n_samples: int, length: int) -> Case:
+    name, content = build(n_samples, length)
     options: dict[str, Any] = {"require_labels": False, "extra_columns": "all"}
     if name == "data.sqlite":
         options["table"] = "t"

@@ -36,100 +36,100 @@ def write_parquet(columns: dict[str, Any], **options: Any) -> tuple[str, bytes]:
     return "data.parquet", file.getvalue()
 
 
-def repeat(value: Any, n_rows: int) -> Any:
+def repeat(value: Any, n_samples: int) -> Any:
     """Return a dictionary array of one value."""
-    return pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), pa.array([value]))
+    return pa.DictionaryArray.from_arrays(np.zeros(n_samples, np.int32), pa.array([value]))
 
 
-def make_texts(n_rows: int, length: int) -> Any:
+def make_texts(n_samples: int, length: int) -> Any:
     """Return an array of equal texts."""
-    return repeat("a" * length, n_rows).dictionary_decode()
+    return repeat("a" * length, n_samples).dictionary_decode()
 
 
-def arrow_dictionary(n_rows: int, length: int) -> tuple[str, bytes]:
-    return write_arrow({"text": repeat("a" * length, n_rows)}, ZSTD)
+def arrow_dictionary(n_samples: int, length: int) -> tuple[str, bytes]:
+    return write_arrow({"text": repeat("a" * length, n_samples)}, ZSTD)
 
 
-def arrow_dictionary_of_lists(n_rows: int, length: int) -> tuple[str, bytes]:
+def arrow_dictionary_of_lists(n_samples: int, length: int) -> tuple[str, bytes]:
     lists = pa.ListArray.from_arrays([0, length], repeat("a" * 100, length))
-    labels = pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), lists)
-    return write_arrow({"text": repeat("a" * length, n_rows), "label": labels}, ZSTD)
+    labels = pa.DictionaryArray.from_arrays(np.zeros(n_samples, np.int32), lists)
+    return write_arrow({"text": repeat("a" * length, n_samples), "label": labels}, ZSTD)
 
 
-def arrow_runs(n_rows: int, length: int) -> tuple[str, bytes]:
+def arrow_runs(n_samples: int, length: int) -> tuple[str, bytes]:
     runs = pa.RunEndEncodedArray.from_arrays(
-        pa.array([n_rows], pa.int32()), pa.array(["a" * length])
+        pa.array([n_samples], pa.int32()), pa.array(["a" * length])
     )
     return write_arrow({"text": runs}, ZSTD)
 
 
-def arrow_buffer(n_rows: int, length: int) -> tuple[str, bytes]:
-    return write_arrow({"text": make_texts(n_rows, length)}, ZSTD)
+def arrow_buffer(n_samples: int, length: int) -> tuple[str, bytes]:
+    return write_arrow({"text": make_texts(n_samples, length)}, ZSTD)
 
 
-def arrow_string_view(n_rows: int, length: int) -> tuple[str, bytes]:
+def arrow_string_view(n_samples: int, length: int) -> tuple[str, bytes]:
     length = max(length, 13)  # shorter strings are stored in the view
     view = struct.pack("<i4sii", length, b"aaaa", 0, 0)
-    buffers = [None, pa.py_buffer(view * n_rows), pa.py_buffer(b"a" * length)]
-    return write_arrow({"text": pa.Array.from_buffers(pa.string_view(), n_rows, buffers)}, ZSTD)
+    buffers = [None, pa.py_buffer(view * n_samples), pa.py_buffer(b"a" * length)]
+    return write_arrow({"text": pa.Array.from_buffers(pa.string_view(), n_samples, buffers)}, ZSTD)
 
 
-def arrow_list_view(n_rows: int, length: int) -> tuple[str, bytes]:
-    offsets = pa.array(np.zeros(n_rows), pa.int32())
-    sizes = pa.array(np.full(n_rows, length), pa.int32())
+def arrow_list_view(n_samples: int, length: int) -> tuple[str, bytes]:
+    offsets = pa.array(np.zeros(n_samples), pa.int32())
+    sizes = pa.array(np.full(n_samples, length), pa.int32())
     labels = pa.ListViewArray.from_arrays(offsets, sizes, repeat("a", length))
-    return write_arrow({"text": repeat("a", n_rows), "label": labels}, ZSTD)
+    return write_arrow({"text": repeat("a", n_samples), "label": labels}, ZSTD)
 
 
-def arrow_nulls(n_rows: int, length: int) -> tuple[str, bytes]:
-    column = pa.nulls(n_rows * length)
+def arrow_nulls(n_samples: int, length: int) -> tuple[str, bytes]:
+    column = pa.nulls(n_samples * length)
     return write_arrow({"text": column, "label": column})
 
 
-def arrow_fixed_size_list(n_rows: int, length: int) -> tuple[str, bytes]:
-    values = pa.nulls(n_rows * length)
+def arrow_fixed_size_list(n_samples: int, length: int) -> tuple[str, bytes]:
+    values = pa.nulls(n_samples * length)
     column = pa.FixedSizeListArray.from_arrays(values, length)
-    return write_arrow({"text": repeat("a", n_rows), "label": column}, ZSTD)
+    return write_arrow({"text": repeat("a", n_samples), "label": column}, ZSTD)
 
 
-def arrow_damaged_name(n_rows: int, length: int) -> tuple[str, bytes]:
-    name, content = write_arrow({"text": make_texts(n_rows, length)}, ZSTD)
+def arrow_damaged_name(n_samples: int, length: int) -> tuple[str, bytes]:
+    name, content = write_arrow({"text": make_texts(n_samples, length)}, ZSTD)
     return name, content.replace(b"text", b"te\xffxt"[:4])
 
 
-def arrow_damaged_length(n_rows: int, length: int) -> tuple[str, bytes]:
+def arrow_damaged_length(n_samples: int, length: int) -> tuple[str, bytes]:
     name, content = write_arrow({"text": pa.array(["a"] * 1234)})
-    return name, content.replace(struct.pack("<q", 1234), struct.pack("<q", n_rows << 40))
+    return name, content.replace(struct.pack("<q", 1234), struct.pack("<q", n_samples << 40))
 
 
-def parquet_dictionary(n_rows: int, length: int) -> tuple[str, bytes]:
-    return write_parquet({"text": repeat("a" * length, n_rows)}, store_schema=False)
+def parquet_dictionary(n_samples: int, length: int) -> tuple[str, bytes]:
+    return write_parquet({"text": repeat("a" * length, n_samples)}, store_schema=False)
 
 
-def parquet_arrow_dictionary(n_rows: int, length: int) -> tuple[str, bytes]:
-    return write_parquet({"text": repeat("a" * length, n_rows)})
+def parquet_arrow_dictionary(n_samples: int, length: int) -> tuple[str, bytes]:
+    return write_parquet({"text": repeat("a" * length, n_samples)})
 
 
-def parquet_page(n_rows: int, length: int) -> tuple[str, bytes]:
-    return write_parquet({"text": make_texts(n_rows, length)}, use_dictionary=False)
+def parquet_page(n_samples: int, length: int) -> tuple[str, bytes]:
+    return write_parquet({"text": make_texts(n_samples, length)}, use_dictionary=False)
 
 
-def parquet_prefix(n_rows: int, length: int) -> tuple[str, bytes]:
+def parquet_prefix(n_samples: int, length: int) -> tuple[str, bytes]:
     encoding = {"column_encoding": "DELTA_BYTE_ARRAY", "use_dictionary": False}
-    return write_parquet({"text": make_texts(n_rows, length)}, **encoding)
+    return write_parquet({"text": make_texts(n_samples, length)}, **encoding)
 
 
-def parquet_list(n_rows: int, length: int) -> tuple[str, bytes]:
-    offsets = np.full(n_rows + 1, n_rows, np.int32)
+def parquet_list(n_samples: int, length: int) -> tuple[str, bytes]:
+    offsets = np.full(n_samples + 1, n_samples, np.int32)
     offsets[0] = 0
-    labels = pa.ListArray.from_arrays(offsets, repeat("a" * length, n_rows))
-    texts = repeat("a" * length, n_rows)
+    labels = pa.ListArray.from_arrays(offsets, repeat("a" * length, n_samples))
+    texts = repeat("a" * length, n_samples)
     return write_parquet({"text": texts, "label": labels}, store_schema=False)
 
 
-def parquet_fixed(n_rows: int, length: int) -> tuple[str, bytes]:
-    values = pa.nulls(n_rows, pa.binary(length))
-    return write_parquet({"text": repeat("a", n_rows), "label": values})
+def parquet_fixed(n_samples: int, length: int) -> tuple[str, bytes]:
+    values = pa.nulls(n_samples, pa.binary(length))
+    return write_parquet({"text": repeat("a", n_samples), "label": values})
 
 
 SHEET = (
@@ -172,31 +172,31 @@ def write_excel(rows: str, strings: str = "") -> tuple[str, bytes]:
     return "data.xlsx", file.getvalue()
 
 
-def excel_shared_string(n_rows: int, length: int) -> tuple[str, bytes]:
-    rows = '<row><c t="s"><v>0</v></c></row>' * n_rows
+def excel_shared_string(n_samples: int, length: int) -> tuple[str, bytes]:
+    rows = '<row><c t="s"><v>0</v></c></row>' * n_samples
     return write_excel(rows, f"<si><t>{'a' * length}</t></si>")
 
 
-def excel_prefixed_names(n_rows: int, length: int) -> tuple[str, bytes]:
+def excel_prefixed_names(n_samples: int, length: int) -> tuple[str, bytes]:
     rows = "<x:row xmlns:x='{}'><x:c t = 's'><x:v>&#48;</x:v></x:c></x:row>".format(
         "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     )
-    return write_excel(rows * n_rows, f"<si><r><t>{'a' * length}</t></r></si>")
+    return write_excel(rows * n_samples, f"<si><r><t>{'a' * length}</t></r></si>")
 
 
-def excel_empty_strings(n_rows: int, length: int) -> tuple[str, bytes]:
-    rows = '<row><c t="s"><v>2</v></c></row>' * n_rows
+def excel_empty_strings(n_samples: int, length: int) -> tuple[str, bytes]:
+    rows = '<row><c t="s"><v>2</v></c></row>' * n_samples
     return write_excel(rows, f"<si/><si><t>b</t></si><si><t>{'a' * length}</t></si>")
 
 
-def excel_row_number(n_rows: int, length: int) -> tuple[str, bytes]:
+def excel_row_number(n_samples: int, length: int) -> tuple[str, bytes]:
     cells = '<c t="inlineStr"><is><t>a</t></is></c>' * min(length, 16384)
-    return write_excel(f'<row r="{min(n_rows + 1, 1048576)}">{cells}</row>')
+    return write_excel(f'<row r="{min(n_samples + 1, 1048576)}">{cells}</row>')
 
 
-def excel_false_size(n_rows: int, length: int) -> tuple[str, bytes]:
+def excel_false_size(n_samples: int, length: int) -> tuple[str, bytes]:
     """The archive says that the shared strings have 100 bytes."""
-    name, content = excel_shared_string(n_rows, length)
+    name, content = excel_shared_string(n_samples, length)
     size = len(STRINGS.format(f"<si><t>{'a' * length}</t></si>"))
     return name, content.replace(struct.pack("<I", size), struct.pack("<I", 100))
 
@@ -216,37 +216,37 @@ COUNT = (
 )
 
 
-def sqlite_view(n_rows: int, length: int) -> tuple[str, bytes]:
+def sqlite_view(n_samples: int, length: int) -> tuple[str, bytes]:
     text = f"replace(hex(zeroblob({(length + 1) // 2})), '0', 'a')"
-    return write_sqlite(f"CREATE VIEW t AS {COUNT.format(f'{text} AS text', n=n_rows)}")
+    return write_sqlite(f"CREATE VIEW t AS {COUNT.format(f'{text} AS text', n=n_samples)}")
 
 
-def sqlite_concatenation(n_rows: int, length: int) -> tuple[str, bytes]:
+def sqlite_concatenation(n_samples: int, length: int) -> tuple[str, bytes]:
     text = "SELECT 'a' AS x"
     for _ in range(min(length.bit_length() - 1, 12)):
         text = f"SELECT x || x AS x FROM ({text})"
-    rows = COUNT.format("n", n=n_rows)
+    rows = COUNT.format("n", n=n_samples)
     return write_sqlite(f"CREATE VIEW t AS SELECT x AS text FROM ({text}), ({rows})")
 
 
-def sqlite_endless_sum(n_rows: int, length: int) -> tuple[str, bytes]:
-    rows = COUNT.format("n", n=n_rows * length * 1000)
+def sqlite_endless_sum(n_samples: int, length: int) -> tuple[str, bytes]:
+    rows = COUNT.format("n", n=n_samples * length * 1000)
     return write_sqlite(f"CREATE VIEW t AS SELECT 'a' || sum(n) AS text FROM ({rows})")
 
 
-def sqlite_default(n_rows: int, length: int) -> tuple[str, bytes]:
+def sqlite_default(n_samples: int, length: int) -> tuple[str, bytes]:
     return write_sqlite(
         "CREATE TABLE t (n)",
-        f"INSERT INTO t {COUNT.format('1', n=min(n_rows, 100_000))}",
+        f"INSERT INTO t {COUNT.format('1', n=min(n_samples, 100_000))}",
         f"ALTER TABLE t ADD COLUMN text DEFAULT '{'a' * length}'",
     )
 
 
-def sqlite_generated(n_rows: int, length: int) -> tuple[str, bytes]:
+def sqlite_generated(n_samples: int, length: int) -> tuple[str, bytes]:
     text = f"replace(hex(zeroblob({(length + 1) // 2})), '0', 'a')"
     return write_sqlite(
         f"CREATE TABLE t (n, text AS ({text}))",
-        f"INSERT INTO t (n) {COUNT.format('1', n=min(n_rows, 100_000))}",
+        f"INSERT INTO t (n) {COUNT.format('1', n=min(n_samples, 100_000))}",
     )
 
 

@@ -50,8 +50,8 @@ def test_files_are_read_or_rejected_within_limits():
     assert read == {each.__name__ for each in BUILDERS if not each.__name__.startswith(invalid)}
 
 
-def error_message(build, n_rows, length, **options):
-    name, content = build(n_rows, length)
+def error_message(build, n_samples, length, **options):
+    name, content = build(n_samples, length)
     with open(name, "wb") as file:
         file.write(content)
     with pytest.raises(DataError) as caught:
@@ -86,8 +86,8 @@ def test_damaged_column_name_is_an_error_that_names_the_file():
 
 
 def test_lists_of_unknown_size_are_rejected():
-    def build(n_rows, length):
-        labels = pa.array([["a" * length] * n_rows])
+    def build(n_samples, length):
+        labels = pa.array([["a" * length] * n_samples])
         encoding = {"column_encoding": "DELTA_BYTE_ARRAY", "use_dictionary": False}
         return hostile_files.write_parquet({"text": ["a"], "label": labels}, **encoding)
 

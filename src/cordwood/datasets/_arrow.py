@@ -53,7 +53,7 @@ def open_parquet(
             budget = Budget(name, size, max_bytes)
             file = parquet.ParquetFile(name, read_dictionary=checked.dictionaries)
             n_samples = file.metadata.num_rows
-            for batch in file.iter_batches(checked.n_rows, columns=selected):
+            for batch in file.iter_batches(checked.batch_size, columns=selected):
                 budget.spend(decoded_size(batch))
                 yield _to_batch(batch, columns, start, convert, name)
                 start += batch.num_rows

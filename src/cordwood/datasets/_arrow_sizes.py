@@ -16,7 +16,7 @@ from cordwood.datasets._optional import import_extra
 from cordwood.datasets.lines import Budget
 from cordwood.exceptions import DataError
 
-MAX_ROWS = 1000
+_BATCH_SIZE = 1000
 _VALUE_SIZE = 8
 _MIN_PAGE = 64  # counted for each page, because each takes time
 
@@ -34,7 +34,7 @@ _PADDING = 100
 class CheckedPages(NamedTuple):
     """How to read columns of a Parquet file, so that a batch fits the budget."""
 
-    n_rows: int
+    batch_size: int
     dictionaries: list[str]  # columns to read as dictionaries, which are expanded later
 
 
@@ -68,7 +68,7 @@ def check_pages(parquet: Any, path: str, columns: Sequence[str], budget: Budget)
                             f'{path}: the column "{column.path}" has lists in the encoding '
                             "DELTA_BYTE_ARRAY, whose size is unknown; write it in another encoding"
                         )
-    return CheckedPages(min(max(budget.limit // longest, 1), MAX_ROWS), dictionaries)
+    return CheckedPages(min(max(budget.limit // longest, 1), _BATCH_SIZE), dictionaries)
 
 
 class _Page(NamedTuple):

@@ -160,11 +160,11 @@ class _SheetSize:
     def parse(self, chunk: bytes, *, is_last: bool = False) -> None:
         """Read the next part of the XML file, and check its cells after the last one."""
         self._parser.Parse(chunk, is_last)
-        n_cells, n_rows, n_columns = self._n_cells, self._last_row, self._last_column
-        if is_last and n_rows * n_columns > 20 * n_cells + _MAX_EMPTY_CELLS:
+        n_cells, last_row, last_column = self._n_cells, self._last_row, self._last_column
+        if is_last and last_row * last_column > 20 * n_cells + _MAX_EMPTY_CELLS:
             raise DataError(
-                f"{self._path} has a sheet of {n_rows:,} rows and {n_columns:,} columns with only "
-                f"{n_cells:,} cells; delete the cells outside of the table"
+                f"{self._path} has a sheet of {last_row:,} rows and {last_column:,} columns with "
+                f"only {n_cells:,} cells; delete the cells outside of the table"
             )
 
     def measure(self, lengths: Sequence[list[int]]) -> int:
