@@ -96,17 +96,17 @@ def report(error: Exception) -> int:
         return USAGE
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
-    if isinstance(error, CordwoodError):
+    if _NO_MEMORY in _describe_causes(error):
+        print_error(
+            "out of memory: a library cannot be loaded; free memory, or raise the limit of the "
+            "process"
+        )
+    elif isinstance(error, CordwoodError):
         print_error(str(error))
     elif isinstance(error, OSError):
         print_error(_os_message(error))
     elif isinstance(error, MemoryError):
         print_error("out of memory")
-    elif isinstance(error, ImportError) and _NO_MEMORY in str(error):
-        print_error(
-            f"out of memory: a library cannot be loaded ({error}); free memory, or raise "
-            "the limit of the process"
-        )
     else:
         print_error(
             f"unexpected {type(error).__name__}: {error}; this is a bug in cordwood, please report "
@@ -114,6 +114,10 @@ def report(error: Exception) -> int:
         )
         return BUG
     return FAILED
+
+
+def _describe_causes(error: BaseException | None) -> str:
+    return "" if error is None else f"{error} {_describe_causes(error.__context__)}"
 
 
 def _usage_message(error: Any) -> str:
