@@ -73,7 +73,7 @@ def test_process_ends_by_the_signal(case):
         [sys.executable, "-c", COMMAND.format(body=BODIES[case])],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == -signal.SIGTERM
     assert done.stderr == ""
