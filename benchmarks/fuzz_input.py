@@ -6,7 +6,11 @@ fields, wrong shapes, damaged bytes, compression and wrong suffixes. A reader mu
 or raise `CordwoodError`; reading at once and streaming must give the same texts. A command must end
 with exit code 0, 1 or 2; 70 means a bug. In a child process, it has 4 GB of address space.
 
-python dev.py bench fuzz_input [--readers N] [--commands N] [--children N] [--seed N]
+Limited readers run in child processes with 512 MB of address space beside that of the imported
+modules and 10 seconds of CPU time; half of their files are of `hostile_files`, whose content is
+much larger than they are. Files of a seed that are read must have the texts that were written.
+
+python dev.py bench fuzz_input [--readers N] [--limited N] [--commands N] [--children N] [--seed N]
 """
 
 import argparse
@@ -20,6 +24,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 import zipfile
 from collections import Counter
@@ -37,6 +42,7 @@ from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from cordwood.cli.main import main as run_command
 from cordwood.datasets.readers import read_dataset, stream_dataset
 from cordwood.exceptions import CordwoodError
+from hostile_files import BUILDERS, SIZES, Builder
 from options import at_least
 
 FORMATS = (
@@ -58,6 +64,8 @@ WORDS = (
 )
 VALUES = ("text", "label", "w", "Sheet", "t", "SELECT * FROM t", "SELECT 1 AS text", "DROP TABLE t")
 MEMORY_LIMIT = 4 << 30
+LIMITED_MEMORY = 512 << 20
+LIMITED_SECONDS = 10
 TIMEOUT = 600
 
 
@@ -67,11 +75,13 @@ class Case(NamedTuple):
     files: dict[str, bytes]
     path: str
     options: dict[str, Any]
+    is_repeated: bool = False  # whether all rows have the same text, of the letter a
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--readers", type=at_least(0), default=6000, help="files to read")
+    parser.add_argument("--limited", type=at_least(0), default=5000, help="files to read in limits")
     parser.add_argument("--commands", type=at_least(0), default=300, help="commands to call")
     parser.add_argument("--children", type=at_least(0), default=20, help="processes to start")
     parser.add_argument("--seed", type=int, default=0)
@@ -79,6 +89,7 @@ def main() -> None:
     n_failed = 0
     for name, n_cases, check in (
         ("readers", args.readers, check_readers),
+        ("limited readers", args.limited, check_limited),
         ("commands", args.commands, check_command),
         ("child processes", args.children, check_child),
     ):
@@ -95,31 +106,35 @@ def main() -> None:
 def run_cases(
     n_cases: int, seed: int, check: Callable[[Case, random.Random], str]
 ) -> tuple[Counter[str], list[str]]:
-    """Check cases in a temporary folder; return the counts of outcomes, and the failures."""
+    """Check cases of a seed; return the counts of outcomes, and the failures."""
     outcomes: Counter[str] = Counter()
     failures = []
-    before = Path.cwd()
     for number in range(n_cases):
         rng = random.Random(f"{seed} {number}")
-        case = generate_case(rng)
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            os.chdir(folder)
-            try:
-                for name, content in case.files.items():
-                    Path(name).parent.mkdir(parents=True, exist_ok=True)
-                    Path(name).write_bytes(content)
-                outcome = check(case, rng)
-            except Exception as error:
-                outcome = "failed"
-                failures.append(
-                    f"seed {seed}, number {number}, {case.path}, {case.options}: "
-                    f"{type(error).__name__}: {str(error)[:200]}"
-                )
-            finally:
-                os.chdir(before)
-        outcomes[outcome] += 1
+        is_hostile = check is check_limited and rng.random() < 0.5
+        case = generate_hostile(rng) if is_hostile else generate_case(rng)
+        outcome = run_case(case, rng, check)
+        if outcome.startswith("failed: "):
+            failures.append(f"seed {seed}, number {number}, {case.path}, {case.options}: {outcome}")
+        outcomes[outcome.partition(": ")[0]] += 1
     return outcomes, failures
+
+
+def run_case(case: Case, rng: random.Random, check: Callable[[Case, random.Random], str]) -> str:
+    """Check a case in a temporary folder, and return its outcome."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        os.chdir(folder)
+        try:
+            for name, content in case.files.items():
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+                Path(name).write_bytes(content)
+            return check(case, rng)
+        except Exception as error:
+            return f"failed: {type(error).__name__}: {str(error)[:200]}"
+        finally:
+            os.chdir(before)
 
 
 # Checks
@@ -137,6 +152,49 @@ def check_readers(case: Case, rng: random.Random) -> str:
     if read is not None and stream is not None:
         assert tuple(row.text for row in stream) == read.texts
     return "rejected" if read is None else "read"
+
+
+def check_limited(case: Case, rng: random.Random) -> str:
+    """Read a file in a forked process with limits of memory and time."""
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if child == 0:
+        outcome = "error: the process ended"
+        try:
+            limit_child()
+            outcome = read_limited(case)
+        except BaseException as error:
+            outcome = f"error: {type(error).__name__}: {str(error)[:200]}"
+        finally:
+            os.write(sender, outcome.encode("utf-8", "replace"))
+            os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver, encoding="utf-8") as results:
+        outcome = results.read()
+    _, status = os.waitpid(child, 0)
+    assert outcome and not outcome.startswith("error"), outcome or f"status {status}"
+    return outcome
+
+
+def read_limited(case: Case) -> str:
+    try:
+        read = read_dataset(case.path, **case.options)
+    except CordwoodError as error:
+        assert "needs more memory" not in str(error), str(error)
+        return "rejected"
+    if case.is_repeated:
+        assert len(set(read.texts)) == 1, f"{len(set(read.texts))} texts"
+        assert read.texts[0].rstrip("0123456789").strip("a") == "", read.texts[0][:50]
+    return "read"
+
+
+def limit_child() -> None:
+    resource = import_module("resource")  # not on Windows
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    space = pages * resource.getpagesize() + LIMITED_MEMORY
+    seconds = int(time.process_time()) + LIMITED_SECONDS
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 def check_command(case: Case, rng: random.Random) -> str:
@@ -228,6 +286,23 @@ def generate_case(rng: random.Random) -> Case:
         if rng.random() < 0.3:
             content = mutate(content, rng)
     return Case({name: content}, name, options)
+
+
+def generate_hostile(rng: random.Random) -> Case:
+    """Generate a file whose content is larger than it is, sometimes damaged."""
+    case = make_hostile(rng.choice(BUILDERS), *rng.choice(SIZES))
+    content = mutate(case.files[case.path], rng)
+    options = {**case.options, "on_bad_rows": rng.choice(["raise", "skip"])}
+    is_repeated = content == case.files[case.path]
+    return Case({case.path: content}, case.path, options, is_repeated)
+
+
+def make_hostile(build: Builder, n_samples: int, length: int) -> Case:
+    name, content = build(n_samples, length)
+    options: dict[str, Any] = {"require_labels": False, "extra_columns": "all"}
+    if name == "data.sqlite":
+        options["table"] = "t"
+    return Case({name: content}, name, options, is_repeated=True)
 
 
 def encode(text: str, encoding: str) -> bytes:

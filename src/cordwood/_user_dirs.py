@@ -36,5 +36,13 @@ def user_data_dir() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "cordwood"
 
 
+def create_private_dir(path: Path) -> None:
+    """Create a directory and those above it, which only this user can read, unless they exist."""
+    # `Path.mkdir(parents=True)` applies the mode to the last one only.
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
 def _local_app_data() -> Path:
     return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")

@@ -59,6 +59,47 @@ def test_symbolic_links_are_not_used(candidate_dirs, tmp_path):
     assert _kernel_cache.find_cache_dir() is None
 
 
+@posix_only
+def test_directories_below_one_that_others_can_write_to_are_not_used(candidate_dirs, tmp_path):
+    shared = tmp_path / "shared"
+    (shared / "own").mkdir(parents=True, mode=0o700)
+    candidate_dirs(shared / "own", tmp_path / "next")
+    for mode, expected in ((0o770, "next"), (0o707, "next"), (0o1777, "own"), (0o755, "own")):
+        shared.chmod(mode)
+        assert _kernel_cache.find_cache_dir().parent.name == expected
+
+
+@posix_only
+def test_links_to_directories_of_others_are_not_followed(candidate_dirs, tmp_path):
+    (tmp_path / "shared" / "own").mkdir(parents=True)
+    (tmp_path / "shared").chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path / "shared" / "own")
+    candidate_dirs(tmp_path / "link")
+    assert _kernel_cache.find_cache_dir() is None
+
+
+@posix_only
+def test_directories_are_private_whatever_the_umask(candidate_dirs, tmp_path):
+    candidate_dirs(tmp_path / "a" / "b")
+    before = os.umask(0)
+    try:
+        created = _kernel_cache.find_cache_dir()
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (created, *created.parents[:2])] == (
+        [0o700] * 3
+    )
+
+
+@posix_only
+def test_files_that_others_can_write_to_are_not_read(tmp_path):
+    kernel = _kernel_cache.KernelCache("draw", tmp_path)
+    kernel._write(b"draw", b"code")
+    assert kernel._read(b"draw") == b"code"
+    kernel._path(b"draw").chmod(0o620)
+    assert kernel._read(b"draw") is None
+
+
 def test_digest_depends_on_every_source(tmp_path):
     (tmp_path / "_kernels").mkdir()
     (tmp_path / "_kernels" / "jit.py").write_text("x = 1")

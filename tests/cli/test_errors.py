@@ -1,5 +1,6 @@
 import errno
 import os
+import re
 import subprocess
 import sys
 
@@ -43,6 +44,15 @@ def test_full_disk_of_standard_output_is_named():
     assert done.stderr == "cordwood: standard output: No space left on device\n"
 
 
+def test_library_that_cannot_be_loaded_for_want_of_memory_is_no_bug(capsys):
+    reason = ImportError("a.so: failed to map segment from shared object")
+    other = OSError("Could not find a.so")
+    other.__context__ = reason
+    for error in (reason, other):
+        assert errors.report(error) == 1
+        assert capsys.readouterr().err.startswith("cordwood: out of memory: a library cannot be ")
+
+
 def test_unexpected_error_is_reported_as_a_bug(capsys):
     assert errors.report(KeyError("x")) == 70
     message = capsys.readouterr().err
@@ -62,3 +72,61 @@ def test_one_line_replaces_control_characters():
     assert errors.one_line("tab\there \x1b[2J\x07 naïve 日本\u202e") == (
         "tab here \ufffd[2J\ufffd naïve 日本\ufffd"
     )
+
+
+def run_in_terminal(code):
+    """Return what a Python program writes to a terminal."""
+    pty = pytest.importorskip("pty")
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=follower, stdout=follower, stderr=follower
+    ) as child:
+        os.close(follower)
+        written = b""
+        try:
+            while chunk := os.read(leader, 1 << 16):
+                written += chunk
+        except OSError:  # the end, on Linux
+            pass
+    os.close(leader)
+    assert child.returncode == 0, written
+    return written.decode()
+
+
+HOSTILE = "red\x1b[31m title\x1b]0;x\x07 \x9b2J \u202espam"
+
+
+def test_nothing_that_is_printed_controls_a_terminal():
+    written = run_in_terminal(
+        f"""
+import logging, sys, warnings
+from rich.text import Text
+from cordwood.cli import errors
+from cordwood.cli.console import Console
+from cordwood.cli.outputs import open_table
+hostile = {HOSTILE!r}
+errors.configure_streams()
+errors.configure_streams()
+print(hostile)
+print(hostile, file=sys.stderr)
+warnings.warn(hostile)
+logging.basicConfig()
+logging.warning(hostile)
+errors.print_error(hostile)
+with open_table(None, [hostile]) as write:
+    write([hostile])
+Console(as_json=True).print_json({{hostile: hostile}})
+console = Console()
+console.print(hostile)
+console.field(hostile, hostile)
+console.print_text(Text(hostile))
+console.table([hostile], [[hostile]])
+"""
+    )
+    # The styles of rich remain.
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", written)
+    assert plain != written
+    assert "31m" in plain
+    assert "\x1b[31m" not in written
+    assert not set(plain) & {"\x1b", "\x07", "\x9b", "\u202e"}
+    assert plain.count("spam") == 15

@@ -29,7 +29,7 @@ import numba
 from numba import config
 from numba.core import compiler, serialize
 
-from cordwood._user_dirs import user_cache_dir
+from cordwood._user_dirs import create_private_dir, user_cache_dir
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ _dumps: Any = serialize.dumps
 # Seconds of compilation in a process after which a message is logged.
 _SLOW_COMPILATION = 2.0
 
+_NOBODY = 65534
 _PREFIX = "cordwood-kernels-"
 _SUFFIX = ".kernel"
 
@@ -72,7 +73,7 @@ def find_cache_dir() -> Path | None:
     name = _PREFIX + _source_digest(Path(__file__).parents[1])
     bases = list(_candidate_dirs())
     for base in bases:
-        cache_dir = base / name
+        cache_dir = base.resolve() / name
         if _is_private_dir(cache_dir):
             _note_use(cache_dir, bases)
             return cache_dir
@@ -98,23 +99,34 @@ def _candidate_dirs() -> Iterator[Path]:
         yield user_cache_dir()
     # Cached files are executed, and other users can write to the shared temporary directory: use a
     # subdirectory that only this user can write to.
-    private = Path(tempfile.gettempdir(), f"cordwood-{_user_id()}")
+    private = Path(tempfile.gettempdir(), f"cordwood-{_user_id()}").absolute()
     if _is_private_dir(private):
         yield private
 
 
 def _is_private_dir(path: Path) -> bool:
-    """Create a directory if needed; return whether it is writable by this user and no other."""
+    """Create a directory if needed; return whether this user can write to it and no other can."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = path.lstat()
+        create_private_dir(path)
         tempfile.TemporaryFile(dir=path).close()
+        # Who can write to a directory above it could replace it.
+        return not path.is_symlink() and all(
+            _is_private(each.stat(), shared=each != path) for each in (path, *path.parents)
+        )
     except OSError:
         return False
+
+
+def _is_private(status: os.stat_result, *, shared: bool = False) -> bool:
+    """Return whether no other user can write; `shared` directories may be those of the system."""
     if os.name != "posix":
         return True
-    is_private = status.st_uid == _user_id() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return stat.S_ISDIR(status.st_mode) and is_private
+    # In some containers, the directories of root seem to belong to nobody.
+    owners = (_user_id(), 0, _NOBODY) if shared else (_user_id(),)
+    # In a directory such as /tmp, only the owner can rename a file.
+    is_sticky = shared and status.st_mode & stat.S_ISVTX
+    is_writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not is_sticky
+    return status.st_uid in owners and not is_writable
 
 
 def _user_id() -> int:
@@ -189,7 +201,9 @@ class KernelCache:
         if path is None:
             return None
         try:
-            content = path.read_bytes()
+            with open(path, "rb") as file:
+                is_private = _is_private(os.fstat(file.fileno()))
+                content = file.read() if is_private else b""
         except OSError:  # There is no such file, or another process is replacing it.
             return None
         checksum, payload = content[:32], content[32:]

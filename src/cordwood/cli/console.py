@@ -26,7 +26,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from cordwood.cli.errors import one_line
+from cordwood.cli.errors import one_line, printable
 from cordwood.encoders.progress import report_progress
 
 # Wider than any table: rich wraps tables at 80 columns in a pipe.
@@ -74,7 +74,8 @@ class Console:
         self.as_json = as_json
         self.quiet = quiet
         width = None if sys.stdout.isatty() else UNLIMITED_WIDTH
-        self._out = RichConsole(width=width, markup=False, highlight=False, emoji=False)
+        file = getattr(sys.stdout, "terminal", None)
+        self._out = RichConsole(file=file, width=width, markup=False, highlight=False, emoji=False)
 
     @property
     def prints_text(self) -> bool:
@@ -94,12 +95,13 @@ class Console:
     def print_text(self, line: Text) -> None:
         """Print a line with styles; there are no colors if the output is not a terminal."""
         if self.prints_text:
+            line.plain = printable(line.plain)
             self._out.print(line, soft_wrap=True)
 
     def field(self, name: str, value: str) -> None:
         """Print a name and its value; values are aligned."""
         if self.prints_text:
-            line = Text.assemble((f"{name:<10}", "bold"), one_line(value))
+            line = Text.assemble((f"{one_line(name):<10}", "bold"), one_line(value))
             self._out.print(line, soft_wrap=True)
 
     def log(self, line: str) -> None:
@@ -112,7 +114,8 @@ class Console:
         if self.prints_text:
             with self._out.capture() as capture:
                 self._out.print(_table(columns, rows))
-            print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+            lines = "\n".join(line.rstrip() for line in capture.get().splitlines())
+            print(lines, file=self._out.file)
 
     def fits(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
         """Return whether a table fits the width of the terminal."""
@@ -146,7 +149,7 @@ class Console:
             *columns,
             TimeRemainingColumn(),
             TextColumn("{task.fields[remark]}", markup=False),
-            console=RichConsole(stderr=True),
+            console=RichConsole(file=getattr(sys.stderr, "terminal", None), stderr=True),
             speed_estimate_period=_SPEED_PERIOD,
             transient=True,
         ) as progress:

@@ -1,12 +1,14 @@
 """Error handling of the command line: one line on standard error, and an exit code."""
 
 import errno
+import io
 import os
 import sys
 import traceback
 import warnings
 from contextlib import suppress
 from typing import Any, TextIO
+from unicodedata import category
 
 import typer
 
@@ -17,18 +19,37 @@ USAGE = 2
 BUG = 70
 INTERRUPTED = 130
 
+_NO_MEMORY = "failed to map segment"  # of the dynamic linker
+
 DEBUG_VARIABLE = "CORDWOOD_DEBUG"
 
 # The base class of usage errors has a different import path in different versions of typer.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
+class _Terminal(io.TextIOWrapper):
+    """A terminal that shows the control characters of labels, texts and names."""
+
+    def __init__(self, terminal: Any) -> None:
+        super().__init__(terminal.buffer, terminal.encoding, "backslashreplace")
+        self.reconfigure(line_buffering=True)
+        self.terminal = terminal  # for the styles of rich
+
+    def write(self, text: str) -> int:
+        return super().write(printable(text))
+
+
 def configure_streams() -> None:
-    """Use UTF-8 and Unix line ends in pipes on every platform, and print warnings on one line."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            piped = {} if stream.isatty() else {"encoding": "utf-8", "newline": "\n"}
-            stream.reconfigure(errors="backslashreplace", **piped)
+    """Use UTF-8 and Unix line ends in pipes on every platform, and print warnings on one line.
+
+    What is printed to a terminal cannot control it.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream.isatty() and type(stream) is io.TextIOWrapper:
+            setattr(sys, name, _Terminal(stream))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace", encoding="utf-8", newline="\n")
     warnings.showwarning = _show_warning
 
 
@@ -46,8 +67,23 @@ def one_line(text: str) -> str:
     >>> one_line("a label\\n with \\x1b[31mred")
     'a label with \\ufffd[31mred'
     """
-    collapsed = " ".join(text.split())
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in collapsed)
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """Replace control characters other than tabs and newlines, one by one.
+
+    Examples
+    --------
+    >>> printable("a\\tb\\n\\x9b31m")
+    'a\\tb\\n\\ufffd31m'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in "\t\n" or category(letter) == "Zs" else "\ufffd"
+        for letter in text
+    )
 
 
 def report(error: Exception) -> int:
@@ -60,7 +96,12 @@ def report(error: Exception) -> int:
         return USAGE
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
-    if isinstance(error, CordwoodError):
+    if _NO_MEMORY in _describe_causes(error):
+        print_error(
+            "out of memory: a library cannot be loaded; free memory, or raise the limit of the "
+            "process"
+        )
+    elif isinstance(error, CordwoodError):
         print_error(str(error))
     elif isinstance(error, OSError):
         print_error(_os_message(error))
@@ -73,6 +114,10 @@ def report(error: Exception) -> int:
         )
         return BUG
     return FAILED
+
+
+def _describe_causes(error: BaseException | None) -> str:
+    return "" if error is None else f"{error} {_describe_causes(error.__context__)}"
 
 
 def _usage_message(error: Any) -> str:

@@ -96,10 +96,12 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = errors.INTERRUPTED
     except Exception as error:
+        signals.raise_received()
         return errors.report(error)
     # typer converts Ctrl-C in a command to this exit code without a message.
     if code == errors.INTERRUPTED:
         errors.print_error("interrupted")
+    signals.raise_received()
     return code or 0
 
 

@@ -9,6 +9,10 @@ from typing import NoReturn
 _SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 
+_REPEAT = 0.5  # seconds
+_received: list[int] = []
+
+
 class Terminated(BaseException):
     """Raised in the main thread by a termination signal, as `KeyboardInterrupt` is by Ctrl-C."""
 
@@ -28,6 +32,12 @@ def raise_on_termination() -> None:
             signal.signal(number, _raise)
 
 
+def raise_received() -> None:
+    """Raise `Terminated` again if a signal was received, whatever became of its exception."""
+    if _received:
+        raise Terminated(_received[0])
+
+
 def end_by_signal(number: int) -> NoReturn:
     """End the process by a signal, so that its parent process learns the cause."""
     signal.signal(number, signal.SIG_DFL)
@@ -38,4 +48,20 @@ def end_by_signal(number: int) -> NoReturn:
 def _raise(number: int, frame: FrameType | None) -> NoReturn:
     # A second signal must not interrupt the cleanup.
     signal.signal(number, signal.SIG_IGN)
+    _received.append(number)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _raise_if_ignored)
+        signal.setitimer(signal.ITIMER_REAL, _REPEAT, _REPEAT)
     raise Terminated(number)
+
+
+def _raise_if_ignored(number: int, frame: FrameType | None) -> None:
+    """Raise `Terminated` again if it was caught, as in a finalizer or in a callback of a library.
+
+    During the cleanup, it is the exception that is being handled, or the context of that one.
+    """
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, Terminated):
+        error = error.__context__
+    if error is None:
+        raise_received()

@@ -11,13 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cordwood.datasets._arrow_sizes import check_messages, check_pages, decoded_size
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
 from cordwood.datasets._optional import import_extra
-from cordwood.datasets.lines import PathLike, Progress, default_max_bytes
+from cordwood.datasets.lines import Budget, PathLike, Progress
 from cordwood.exceptions import DataError
 
 _BATCH_SIZE = 1000
 _ARROW_MAGIC = b"ARROW1"
+_FILE_START = 8  # the signature and two bytes of padding
 _MAX_JSON_BYTES = 1 << 24
 
 Convert = Callable[[Any], Any]
@@ -37,26 +39,28 @@ def open_parquet(
     name = os.fspath(path)
     parquet = import_extra("pyarrow.parquet", "Parquet files", package="pyarrow")
     with _arrow_errors(name, "Parquet"):
-        file = parquet.ParquetFile(name)
-        schema, n_samples = file.schema_arrow, file.metadata.num_rows
+        schema = parquet.read_schema(name)
+        names = list(schema.names)
 
     def iter_batches(columns: list[str]) -> Iterator[ColumnBatch]:
         size = os.path.getsize(name)
-        limit = _SizeLimit(name, size, max_bytes)
         convert = _class_label_converters(schema)
         start = 1
         with _arrow_errors(name, "Parquet"):
             # Names with dots would select fields of structs.
-            indices = [schema.names.index(column) for column in columns]
-            reader = file.iter_batches(_BATCH_SIZE, columns=[_path(schema, i) for i in indices])
-            for batch in reader:
-                limit.add(batch.nbytes)
+            selected = [_path(schema, names.index(column)) for column in columns]
+            checked = check_pages(parquet, name, selected, Budget(name, size, max_bytes))
+            budget = Budget(name, size, max_bytes)
+            file = parquet.ParquetFile(name, read_dictionary=checked.dictionaries)
+            n_samples = file.metadata.num_rows
+            for batch in file.iter_batches(checked.batch_size, columns=selected):
+                budget.spend(decoded_size(batch))
                 yield _to_batch(batch, columns, start, convert, name)
                 start += batch.num_rows
                 if progress is not None and n_samples:
-                    progress(size * (start - 1) // n_samples, size)
+                    progress(min(size * (start - 1) // n_samples, size), size)
 
-    return BatchedTable(name=name, columns=schema.names, iter_batches=iter_batches)
+    return BatchedTable(name=name, columns=names, iter_batches=iter_batches)
 
 
 def open_arrow(
@@ -108,47 +112,50 @@ def _open_arrow_files(
     max_bytes: int | None,
 ) -> BatchedTable:
     arrow = import_extra("pyarrow", "Arrow files")
-    with _arrow_errors(name, "Arrow"), _open_reader(arrow, paths[0]) as first:
-        schema = first.schema
+    with _arrow_errors(name, "Arrow"), _open_stream(arrow, paths[0]) as first:
+        schema = arrow.ipc.open_stream(first).schema
+        names = list(schema.names)
     total = sum(map(_get_size, paths))
 
     def iter_batches(columns: list[str]) -> Iterator[ColumnBatch]:
-        limit = _SizeLimit(name, total, max_bytes)
+        stored = Budget(name, total, max_bytes)
+        decoded = Budget(name, total, max_bytes)
         convert = _class_label_converters(schema, features)
         start, done = 1, 0
         for path in paths:
-            with _arrow_errors(path, "Arrow"), _open_reader(arrow, path) as reader:
-                if reader.schema.names != schema.names:
-                    raise DataError(f"{path} has other columns than {paths[0]}")
-                for whole in _iter_record_batches(reader):
-                    # Arrow does not check files, and would read outside of its buffers.
-                    whole.validate(full=True)
-                    for offset in range(0, whole.num_rows, _BATCH_SIZE):
-                        batch = whole.slice(offset, _BATCH_SIZE)
-                        limit.add(batch.nbytes)
-                        yield _to_batch(batch, columns, start, convert, name)
-                        start += batch.num_rows
+            with _arrow_errors(path, "Arrow"):
+                with _open_stream(arrow, path) as source:
+                    check_messages(arrow, source, stored)
+                with _open_stream(arrow, path) as source:
+                    reader = arrow.ipc.open_stream(source)
+                    if reader.schema.names != names:
+                        raise DataError(f"{path} has other columns than {paths[0]}")
+                    for whole in reader:
+                        selected = whole.select(list(map(names.index, columns)))
+                        # Arrow does not check files, and would read outside of its buffers. The
+                        # full check reads a repeated value again and again.
+                        selected.validate()
+                        decoded.spend(decoded_size(selected))
+                        selected.validate(full=True)
+                        for offset in range(0, selected.num_rows, _BATCH_SIZE):
+                            batch = selected.slice(offset, _BATCH_SIZE)
+                            yield _to_batch(batch, columns, start, convert, name)
+                            start += batch.num_rows
             done += _get_size(path)
             if progress is not None:
                 progress(done, total)
 
-    return BatchedTable(name=name, columns=schema.names, iter_batches=iter_batches)
+    return BatchedTable(name=name, columns=names, iter_batches=iter_batches)
 
 
 @contextmanager
-def _open_reader(arrow: Any, path: str) -> Iterator[Any]:
+def _open_stream(arrow: Any, path: str) -> Iterator[Any]:
+    """Open the stream of messages, which a file of the other kind has after its signature."""
     with open(path, "rb") as file:
         is_file = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
     with arrow.memory_map(path) as source:
-        yield arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
-
-
-def _iter_record_batches(reader: Any) -> Iterator[Any]:
-    if not hasattr(reader, "num_record_batches"):
-        yield from reader
-        return
-    for index in range(reader.num_record_batches):
-        yield reader.get_batch(index)
+        source.seek(_FILE_START if is_file else 0)
+        yield source
 
 
 def _to_batch(
@@ -174,7 +181,7 @@ def _class_label_converters(schema: Any, features: Any = None) -> dict[str, Conv
         try:
             metadata = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
             features = metadata.get("info", {}).get("features")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             features = None
     if not isinstance(features, dict):
         return {}
@@ -204,23 +211,6 @@ class _ClassNames:
                 return self._names[value]
             return None if value == -1 else value
         return value
-
-
-class _SizeLimit:
-    """Raises an error if more than `max_bytes` bytes have been read."""
-
-    def __init__(self, name: str, file_size: int, max_bytes: int | None) -> None:
-        self._name = name
-        self._limit = default_max_bytes(file_size) if max_bytes is None else max_bytes
-        self._done = 0
-
-    def add(self, n_bytes: int) -> None:
-        self._done += n_bytes
-        if self._done > self._limit:
-            raise DataError(
-                f"{self._name} has more than {self._limit:,} bytes after decompression; if it is "
-                "not malicious, raise this limit with max_bytes= / --max-bytes"
-            )
 
 
 def _path(schema: Any, index: int) -> str:
@@ -262,9 +252,12 @@ def _arrow_errors(name: str, kind: str) -> Iterator[None]:
     arrow = import_extra("pyarrow", f"{kind} files")
     try:
         yield
-    except MemoryError:
-        raise
-    except (arrow.ArrowException, ValueError, TypeError, KeyError, OverflowError) as error:
+    except MemoryError as error:
+        raise DataError(
+            f"{name} needs more memory than there is, or its lengths are damaged; copy or write "
+            "the file again, or free memory"
+        ) from error
+    except (arrow.ArrowException, ValueError, TypeError, LookupError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise _unreadable(name, kind, error) from error

@@ -72,6 +72,24 @@ def default_max_bytes(compressed_size: int) -> int:
     return max(MIN_DECOMPRESSED_SIZE, MAX_EXPANSION * compressed_size)
 
 
+class Budget:
+    """Bytes that the content of a compressed file may take; raises before more are allocated."""
+
+    def __init__(self, name: str, file_size: int, max_bytes: int | None) -> None:
+        self.limit = default_max_bytes(file_size) if max_bytes is None else max_bytes
+        self._name = name
+        self._spent = 0.0
+
+    def spend(self, n_bytes: float) -> None:
+        """Count bytes, or the size of the objects that they become."""
+        self._spent += n_bytes
+        if self._spent > self.limit:
+            raise DataError(
+                f"{self._name} has more than {self.limit:,} bytes after decompression; if it is "
+                "not malicious, raise this limit with max_bytes= / --max-bytes"
+            )
+
+
 @contextmanager
 def open_bytes(
     path: PathLike, progress: Progress | None = None, *, max_bytes: int | None = None

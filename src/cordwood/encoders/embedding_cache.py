@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._user_dirs import user_cache_dir
+from cordwood._user_dirs import create_private_dir, user_cache_dir
 from cordwood.encoders.encoder import EncodedTexts, Encoder
 
 logger = logging.getLogger(__name__)
@@ -147,7 +147,7 @@ class EmbeddingCache:
             )
         ]
         with self._report_errors("written"):
-            self.path.mkdir(parents=True, exist_ok=True)
+            create_private_dir(self.path)
             with self._connect() as database:
                 self._initialize(database)
                 self._make_space(database, vectors.nbytes + len(rows) * _ROW_BYTES)

@@ -60,7 +60,11 @@ def _start_bar(total: int, *, is_transient: bool) -> Any:
         rich.BarColumn(),
         rich.TaskProgressColumn(),
         rich.TimeRemainingColumn(),
-        console=import_module("rich.console").Console(stderr=True),
+        console=import_module("rich.console").Console(
+            # The command replaces the stream by one that shows control characters.
+            file=getattr(sys.stderr, "terminal", None),
+            stderr=True,
+        ),
         speed_estimate_period=24 * 3600.0,
         transient=is_transient,
     )

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from cordwood.compare.report import rendering
 from cordwood.compare.report.rendering import (
     explain_tables,
     make_tables,
@@ -138,6 +139,14 @@ def test_latex_escapes_names_and_is_balanced():
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 3
     summary = text.index("mean, 2 of 2 data sets")
     assert text[:summary].rstrip().endswith(r"\midrule")
+
+
+def test_hostile_names_are_text_in_latex():
+    name = r"[1cm]*\input{x}$^^5c%&#_~" + "\n\n\\end{table}"
+    assert rendering._escape_latex(name) == (
+        r"{[}1cm]{*}\textbackslash{}input\{x\}\$\textasciicircum{}\textasciicircum{}5c\%\&\#\_"
+        r"\textasciitilde{} \textbackslash{}end\{table\}"
+    )
 
 
 def test_csv_contains_all_numbers():

@@ -35,6 +35,7 @@ _LATEX_ESCAPES = {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "–": "--",
+    **{special: f"{{{special}}}" for special in "[*"},  # arguments of the end of the row before
     **{special: f"\\{special}" for special in "&%$#_{}"},
 }
 
