@@ -27,7 +27,8 @@ _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(
 # Projected gradients below this are rounding errors.
 _MIN_GRADIENT = 1e-12
 
-# Of 0.03, 0.1 and 0.3, the fastest on five data sets for tolerances of 0.1 and 1e-4.
+# Of 0.03, 0.1 and 0.3, the fastest on 20ng with a tolerance of 0.1; on four smaller sets, 0.1 is as
+# fast, and with a tolerance of 1e-4 up to 7 % faster.
 _SHRINKING_FACTOR = 0.3
 
 

@@ -20,7 +20,7 @@ Float64Array = NDArray[np.float64]
 _MAX_SCALE = 1e30
 
 # The coefficients of more features are not in the processor's cache. If rows are sorted, they are
-# read in order, which saves more time than the sort takes: a quarter of the fit of 20ng.
+# read in order, which saves at least the time of the sort: 0 to 25 % of the fit of 20ng.
 _MAX_CACHED_FEATURES = 2**18
 
 
