@@ -1,16 +1,19 @@
-"""How long does the first fit of a process take, with and without cached kernels?
+"""How long does a user wait for the first fit of a process, and for the first answer of a command?
 
     python dev.py bench first_fit [--repeats 3]
 
 New processes import the library, fit a forest of ten trees on 2,000 generated documents, predict,
 and do both a second time. "Extra" is the first time minus the second, in wall-clock time, and for
 the fit also in CPU time, which other processes disturb less. The kernel cache is empty at first,
-then filled. The last line is the median of the processes with a filled cache.
+then filled. The same is done with the recipe `quick` on 200 texts. Then commands are timed in CPU
+seconds, the minimum over the repeats, with what they cannot do without: the import of scikit-learn
+and numba. The last line is the median of the processes with a filled cache.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,6 +22,8 @@ from statistics import median
 
 from options import at_least
 from stopwatch import print_head, print_row, print_run
+
+CLOCKS = ("ru_utime", "ru_stime")
 
 CHILD = """
 import json, time
@@ -40,6 +45,28 @@ print(json.dumps(seconds))
 """
 
 
+QUICK = """
+import json, time
+from cordwood import TextClassifier
+model = TextClassifier("quick", encoder=None)
+labels = ["a", "b", "c", "d"] * 50
+texts = [f"{label} text {i % 17} of {label} and {i % 5}" for i, label in enumerate(labels)]
+seconds = []
+for _ in range(2):
+    start = time.process_time()
+    model.fit(texts, labels).predict(texts)
+    seconds.append(time.process_time() - start)
+model.save("model.cordwood")
+print(json.dumps({"extra": seconds[0] - seconds[1]}))
+"""
+
+COMMANDS = {
+    "a missing column": ["-m", "cordwood", "train", "data.csv", "--text", "nosuch"],
+    "predict --text": ["-m", "cordwood", "predict", "model.cordwood", "--text", "a text of a"],
+    "import of scikit-learn and numba": ["-c", "import sklearn.pipeline, numba"],
+}
+
+
 def main(n_repeats: int) -> None:
     print_run()
     print_head(
@@ -53,16 +80,45 @@ def main(n_repeats: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         empty = report("to compile, 1 process", [run(folder)])
         full = report(f"on disk, {n_repeats} processes", [run(folder) for _ in range(n_repeats)])
+    with tempfile.TemporaryDirectory() as folder:
+        extra = run(folder, QUICK)["extra"]
+        print(f"\nextra CPU time of the first `quick`, kernels to compile: {extra:.1f} s\n")
+        time_commands(folder, n_repeats)
     print(f"\nextra time of the first fit, kernels to compile: {empty:.1f} s")
     print(f"extra time of the first fit, kernels on disk: {full:.2f} s")
 
 
-def run(folder: str) -> dict[str, float]:
-    """Time one process that caches its kernels in this folder."""
+def time_commands(folder: str, n_repeats: int) -> None:
+    """Print the CPU seconds of commands, with kernels on disk."""
+    Path(folder, "data.csv").write_text("text,label\na,x\nb,y\n", encoding="utf-8")
+    print_head("command", "CPU, s")
+    for name, arguments in COMMANDS.items():
+        least = float("inf")
+        for _ in range(n_repeats + 1):  # the first one writes bytecode
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(
+                [sys.executable, *arguments], env=make_env(folder), cwd=folder, capture_output=True
+            )
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = [getattr(after, clock) - getattr(before, clock) for clock in CLOCKS]
+            least = min(least, sum(used))
+        print_row(name, f"{least:.2f}")
+
+
+def make_env(folder: str) -> dict[str, str]:
+    """Return an environment with a kernel cache, and this folder and that of the sources."""
+    paths = [str(Path(path).resolve()) for path in sys.path if path]
+    env = {**os.environ, "NUMBA_CACHE_DIR": folder, "PYTHONPATH": os.pathsep.join(paths)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    return env
+
+
+def run(folder: str, code: str = CHILD) -> dict[str, float]:
+    """Time one process that caches its kernels in this folder, and runs in it."""
     process = subprocess.run(
-        [sys.executable, "-c", CHILD],
-        env={**os.environ, "NUMBA_CACHE_DIR": folder},
-        cwd=Path(__file__).parent,
+        [sys.executable, "-c", code],
+        env=make_env(folder),
+        cwd=folder,
         check=True,
         stdout=subprocess.PIPE,
         text=True,

@@ -31,6 +31,20 @@ def test_variants_match_scikit_learn(variant, reference, container):
     assert model.n_features_in_ == 4
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("variant", "reference"), [("multinomial", MultinomialNB), ("complement", ComplementNB)]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_probabilities_are_those_of_scikit_learn_bit_by_bit(variant, reference, container, alpha):
+    rng = np.random.default_rng(0)
+    X, y = container(rng.poisson(0.3, (60, 40)) * 0.37), rng.integers(0, 5, 60)
+    model = NaiveBayesClassifier(variant=variant, alpha=alpha).fit(X, y)
+    expected = reference(alpha=alpha).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
 def draw_weights(n_samples):
     return np.random.default_rng(0).integers(0, 4, n_samples)
 

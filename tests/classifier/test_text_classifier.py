@@ -2,6 +2,7 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -312,6 +313,29 @@ def test_save_and_load(estimator, tmp_path):
     assert loaded.predict_proba(TEXTS).tobytes() == fitted.predict_proba(TEXTS).tobytes()
     assert loaded.evaluation_.accuracy == fitted.evaluation_.accuracy
     assert loaded.fit(TEXTS, LABELS).predict(TEXTS).tolist() == fitted.predict(TEXTS).tolist()
+
+
+def test_a_text_is_predicted_alone_in_a_batch_and_in_threads_alike(model):
+    texts = [*TEXTS, "", "apple car", "日本", "a <b>wheel</b>"] * 3
+    expected = model.predict_proba(texts)
+
+    def predict(i):
+        return model.predict_proba([texts[i]])[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        alone = list(pool.map(predict, range(len(texts))))
+        batches = list(pool.map(model.predict_proba, [texts] * 8))
+    np.testing.assert_array_equal(alone, expected)
+    assert all(np.array_equal(batch, expected) for batch in batches)
+
+
+def test_coefficients_of_texts_are_stored_as_predictions_read_them(tmp_path):
+    fitted = TextClassifier("quick", encoder=None).fit(TEXTS, LABELS)
+    fitted.save(tmp_path / "model.cordwood")
+    for each in (fitted, cordwood.load(tmp_path / "model.cordwood")):
+        members = each.view.stack.named_estimators_
+        assert members["nbsvm"][-1].coef_.T.flags.c_contiguous
+        assert members["nb"][-1].model_.feature_log_prob_.T.flags.c_contiguous
 
 
 def test_predictions_to_frame(model):

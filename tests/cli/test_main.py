@@ -21,6 +21,23 @@ def test_help_imports_nothing_heavy():
     assert all(f"Usage: cordwood {name} " in done.stdout for name in COMMANDS)
 
 
+@pytest.mark.parametrize("command", ["train", "audit", "curve"])
+def test_a_missing_column_is_found_before_anything_heavy_is_imported(command, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("text,label\na,x\nb,y\n", encoding="utf-8")
+    code = (
+        "import sys; from cordwood.cli.main import main\n"
+        "assert main(sys.argv[1:]) == 1\n"
+        f"sys.exit(', '.join(sys.modules.keys() & set({HEAVY}) - {{'numpy'}}) or 0)"
+    )
+    arguments = [command, str(path), "--text", "nosuch"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    assert f'{path} has no column "nosuch"; its columns are: text, label' in done.stderr
+
+
 def test_recipes_in_the_help_are_complete():
     savable = [name for name in recipes.names() if recipes.find(name).savable]
     expected = {name: recipes.describe(name) for name in savable}

@@ -195,6 +195,27 @@ def take_columns(X: sp.csr_matrix, columns: NDArray[Any]) -> sp.csr_matrix:
     return taken
 
 
+def stack_columns(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
+    """Return CSR matrices side by side, several times faster than scipy if there are few rows.
+
+    >>> X = sp.csr_matrix(np.array([[1.0, 0.0], [0.0, 2.0]]))
+    >>> stack_columns([X, X]).toarray()
+    array([[1., 0., 1., 0.],
+           [0., 2., 0., 2.]])
+    """
+    indptr = np.sum([block.indptr for block in blocks], axis=0)
+    indices = np.empty(indptr[-1], np.int32)
+    data = np.empty(indptr[-1], np.result_type(*(block.dtype for block in blocks)))
+    first, n_columns = indptr[:-1].copy(), 0
+    for block in blocks:
+        lengths = np.diff(block.indptr)
+        target = np.arange(block.nnz) + np.repeat(first - block.indptr[:-1], lengths)
+        indices[target], data[target] = block.indices + n_columns, block.data
+        first += lengths
+        n_columns += block.shape[1]
+    return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
+
+
 def locate_columns(
     indices: NDArray[Any], columns: NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:

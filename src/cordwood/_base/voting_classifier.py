@@ -32,11 +32,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from cordwood._base.csr import check_sparse, to_csr, to_training_matrix
 from cordwood._base.labels import is_missing
 from cordwood._base.param_validation import ParamValidationMixin
+from cordwood._base.samples import validate_samples
 from cordwood._base.sklearn_private import check_sample_weight
 
 # Above this number of classes, fitting a classifier for each of them takes minutes.
@@ -146,9 +147,7 @@ class BaseVotingClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator,
         ndarray of shape (n_samples, n_classes)
             Class probabilities, with columns in the order of `classes_`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, check_sparse(X), accept_sparse="csr", dtype=np.float32, reset=False)
-        return self._predict_proba(to_csr(X))
+        return self._predict_proba(to_csr(validate_samples(self, X, np.float32)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class; of tied classes the first in `classes_`.

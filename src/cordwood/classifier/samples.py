@@ -128,6 +128,8 @@ def _to_list(values: Any) -> list[Any]:
 
 def count_samples(X: Any) -> int:
     """Return the number of samples."""
+    if isinstance(X, list | tuple):
+        return len(X)
     return count_rows(X) if isinstance(X, Mapping) and not sp.issparse(X) else num_samples(X)
 
 

@@ -4,7 +4,8 @@ import logging
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from cordwood import persist
 from cordwood._base.csr import check_sparse
+from cordwood._base.samples import check_fitted
 from cordwood._view import MemberRecord, ModelView, view_model
-from cordwood.audit.dataset_audit import DatasetAudit
 from cordwood.classifier.builder import (
     BuiltModel,
     Settings,
@@ -62,11 +63,13 @@ from cordwood.metrics.predictions import Predictions, rank_labels
 from cordwood.metrics.scores import Evaluation
 from cordwood.oof.fit import fit_with_oof
 from cordwood.oof.records import OOFPredictions
-from cordwood.reports.model_records import ModelSummary
-from cordwood.reports.model_summary import Provenance
-from cordwood.reports.report import Report, model_report
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 from cordwood.text.embedding import EmbeddingVectorizer, describe_truncation
+
+if TYPE_CHECKING:
+    from cordwood.audit.dataset_audit import DatasetAudit
+    from cordwood.reports.model_records import ModelSummary
+    from cordwood.reports.report import Report
 
 logger = logging.getLogger("cordwood")
 
@@ -428,9 +431,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         -------
         ConfidenceRule
         """
-        check_is_fitted(self)
+        check_fitted(self)
         oof = self.oof_
-        predicted = None if oof is None else self.decision_.apply(oof.proba)
+        predicted = None
+        if oof is not None and params.get("max_error") is not None:
+            predicted = self.decision_.apply(oof.proba)
         is_multilabel = self.target_kind_ != "label"
         return make_rule(oof, predicted, self.scope_, is_multilabel=is_multilabel, **params)
 
@@ -725,9 +730,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         y: Any = None,
         *,
         name: str = "model",
-        audit: DatasetAudit | None = None,
+        audit: "DatasetAudit | None" = None,
         curve: LearningCurveEstimate | None = None,
-    ) -> Report[ModelSummary]:
+    ) -> "Report[ModelSummary]":
         """Report how good the model is, where it is weak and why, and what to do next.
 
         Parameters
@@ -755,7 +760,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         data = None if X is None else to_dataset(X, y, self.input_kind_, self.columns_)
-        found = model_report(self, data, Provenance(name=name, audit=audit, curve=curve))
+        # Imported here, because their import takes an eighth of the time until a first prediction.
+        make_report = import_module("cordwood.reports.report").model_report
+        provenance = import_module("cordwood.reports.model_summary").Provenance
+        found: Report[ModelSummary] = make_report(
+            self, data, provenance(name=name, audit=audit, curve=curve)
+        )
         if path is not None:
             found.save(path)
         return found
@@ -798,7 +808,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     @property
     def view(self) -> ModelView:
         """The parts of the fitted model, for code that explains or describes it."""
-        check_is_fitted(self)
+        check_fitted(self)
         if "_view" not in vars(self):
             self._view = view_model(self.estimator_)
         return self._view
@@ -858,7 +868,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
 
     def _match(self, X: Any) -> Any:
         """Return samples as the pipeline takes them."""
-        check_is_fitted(self)
+        check_fitted(self)
         n_features = getattr(self, "n_features_in_", None)
         matched = match_samples(X, self.input_kind_, self.columns_, n_features)
         has_features = self.input_kind_ != "text" and self.columns_ is None
@@ -870,7 +880,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         # scikit-learn estimators reject an empty input, but a batch or a file may be empty.
         if not count_samples(X):
             return np.empty((0, len(self.classes_)))
-        return np.asarray(self.estimator_.predict_proba(X))
+        steps = self.estimator_.steps
+        # The stack alone: a pipeline checks all estimators in it, in the time of a short text.
+        classifier = steps[0][1] if len(steps) == 1 else self.estimator_
+        return np.asarray(classifier.predict_proba(X))
 
     def _to_label_sequences(self, labels: Any) -> Any:
         """Return true labels as `evaluate_predictions` takes them."""

@@ -17,7 +17,7 @@ import typer
 
 import cordwood
 from cordwood.cli import errors, signals
-from cordwood.cli.commands import RECORDS
+from cordwood.cli.commands import RECORDS, Audit, Curve, Train
 from cordwood.cli.options import list_parameters, make_record
 
 COMMANDS = {
@@ -66,8 +66,10 @@ def _make_function(name: str, record: type[Any]) -> Callable[..., None]:
 
     @wraps(record, updated=())
     def run_command(**arguments: Any) -> None:
-        module = import_module(f"cordwood.cli.{name}")
-        getattr(module, name)(make_record(record, arguments))
+        args = make_record(record, arguments)
+        if isinstance(args, Train | Audit | Curve):
+            import_module("cordwood.cli.first_row").check_data(args)
+        getattr(import_module(f"cordwood.cli.{name}"), name)(args)
 
     parameters = list_parameters(record)
     cast(Any, run_command).__signature__ = inspect.Signature(parameters)

@@ -4,6 +4,7 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,15 @@ def read_file_rows(
         for split, table in _open_tables(file):
             for row in read_table_rows(table, file.options, bad_rows, numbers):
                 yield row if split is None or row.split is not None else row._replace(split=split)
+
+
+def check_first_row(path: PathLike, options: ReadOptions) -> None:
+    """Raise the error of the first row of a text file, such as that of a missing column."""
+    format = detect_format(path, options.format)
+    if format in ("csv", "tsv", "json", "jsonl"):
+        file = FileSource(path=path, format=format, options=options, progress=None)
+        bad_rows = BadRowHandler(skip=options.on_bad_rows == "skip")
+        next(read_file_rows(file, bad_rows, count(1)), None)
 
 
 def check_content(file: FileSource, content: io.BufferedIOBase) -> None:

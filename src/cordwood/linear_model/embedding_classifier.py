@@ -19,6 +19,7 @@ from cordwood._base.param_validation import (
     integer,
     options,
 )
+from cordwood._base.samples import validate_samples
 from cordwood._base.sklearn_private import check_sample_weight
 
 
@@ -144,7 +145,8 @@ class EmbeddingClassifier(ParamValidationMixin, LogisticRegression):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores; of the second class, if there are two.
         """
-        return np.asarray(super().decision_function(check_sparse(X)))
+        scores = np.asarray(validate_samples(self, X) @ self.coef_.T + self.intercept_)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities.

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from cordwood._base.class_weight import balanced_class_weights
 from cordwood._base.csr import (
@@ -36,6 +36,7 @@ from cordwood._base.param_validation import (
     options,
     real,
 )
+from cordwood._base.samples import check_fitted, validate_samples
 from cordwood._base.sklearn_private import check_sample_weight
 from cordwood._base.temperature import HeldOutMargins, fit_temperature
 from cordwood._base.voting_classifier import (
@@ -275,6 +276,9 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         rng = check_state(self.random_state)
         coef, self.intercept_, self.n_iter_ = self._fit_coefficients(X, y, weights, rng)
         self.coef_ = _insert_columns(coef, columns, self.n_features_in_)
+        if sp.issparse(X):
+            # The transpose of a matrix in C order is copied in each product with a sparse matrix.
+            self.coef_ = np.asfortranarray(self.coef_)
         if self.n_iter_ >= self.max_iter:
             warnings.warn(
                 f"Solver failed to converge after max_iter={self.max_iter} iterations. Increase "
@@ -303,8 +307,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             For two classes, one value per sample, positive for the second class. In multilabel
             classification, one value for each label, positive if it is predicted.
         """
-        check_is_fitted(self)
-        X = validate_data(self, check_sparse(X), reset=False, accept_sparse="csr", dtype=np.float64)
+        X = validate_samples(self, X, np.float64)
         margins: NDArray[np.float64] = X @ self.coef_.T + self.intercept_
         return margins[:, 0] if self._is_binary else margins
 
@@ -344,7 +347,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Predicted labels; label indicators in multilabel classification.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         if self.multilabel_:
             return (self.decision_function(X) > 0).astype(np.int64)
         # Not by the margins: margins that differ by a rounding error have equal probabilities, and

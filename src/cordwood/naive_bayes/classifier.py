@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from cordwood._base.csr import check_dense_size, check_sparse
 from cordwood._base.param_validation import Constraint, ParamValidationMixin, options, real
+from cordwood._base.samples import validate_samples
 from cordwood._base.sklearn_private import check_sample_weight
 from cordwood._base.voting_classifier import check_classification_labels
 
@@ -112,6 +114,11 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
             check_dense_size(len(np.unique(y)), X.shape[1], "feature_log_prob_")
             model = MultinomialNB if self.variant == "multinomial" else ComplementNB
             self.model_ = model(alpha=self.alpha).fit(X, y, weights)
+            if sp.issparse(X):
+                # The transpose of a matrix in C order is copied in each product with a sparse
+                # matrix. The order of the counts, from which files are read, is the same.
+                for name in ("feature_count_", "feature_log_prob_"):
+                    setattr(self.model_, name, np.asfortranarray(getattr(self.model_, name)))
         self.classes_ = self.model_.classes_
         return self
 
@@ -128,12 +135,15 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
         ndarray of shape (n_samples, n_classes)
             Probabilities, with columns in the order of `classes_`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, check_sparse(X), accept_sparse="csr", reset=False)
+        X = validate_samples(self, X)
         if isinstance(self.model_, GaussianNB):
-            X = _to_dense(X)
-        with np.errstate(divide="ignore"):  # the logarithm of the prior of a class without weight
-            return np.asarray(self.model_.predict_proba(X))
+            with np.errstate(divide="ignore"):  # the logarithm of a class without weight
+                return np.asarray(self.model_.predict_proba(_to_dense(X)))
+        # What `predict_proba` of scikit-learn computes, whose checks take longer than a short text.
+        logs = X @ self.model_.feature_log_prob_.T
+        if isinstance(self.model_, MultinomialNB) or len(self.classes_) == 1:
+            logs += self.model_.class_log_prior_
+        return _normalize(logs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of each sample.
@@ -158,6 +168,17 @@ class NaiveBayesClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator)
         # As in scikit-learn: the data of its checks are not counts.
         tags.classifier_tags.poor_score = self.variant != "gaussian"
         return tags
+
+
+def _normalize(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities that are proportional to the exponentials, in the steps of scipy."""
+    largest = logs.max(axis=1, keepdims=True)
+    is_largest = logs == largest
+    n_largest = is_largest.sum(axis=1, keepdims=True, dtype=np.float64)
+    shift = np.where(np.isfinite(largest), largest, 0)
+    rest = np.where(is_largest, 0.0, np.exp(logs - shift)).sum(axis=1, keepdims=True)
+    total = np.log1p(rest / n_largest) + np.log(n_largest) + largest
+    return np.asarray(np.exp(logs - total))
 
 
 def _to_dense(X: Any) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ computed again: most counts are zero, no log probability is.
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.naive_bayes import ComplementNB, GaussianNB, MultinomialNB
 
 from cordwood._schema.errors import Rejected
@@ -35,21 +36,26 @@ def _check_counts(model: Any, interface_of: InterfaceOf) -> None:
 
 
 def _compute_multinomial(model: Any) -> None:
-    counts = model.feature_count_ + model.alpha
+    counts = np.ascontiguousarray(model.feature_count_) + model.alpha
     totals = counts.sum(axis=1)
     with np.errstate(divide="ignore"):
-        model.feature_log_prob_ = np.log(counts) - np.log(totals.reshape(-1, 1))
+        logs = np.log(counts) - np.log(totals.reshape(-1, 1))
+    model.feature_log_prob_ = _order_as(model.feature_count_, logs)
 
 
 def _compute_complement(model: Any) -> None:
-    model.feature_all_ = model.feature_count_.sum(axis=0)
-    counts = model.feature_all_ + model.alpha - model.feature_count_
+    feature_count = np.ascontiguousarray(model.feature_count_)
+    model.feature_all_ = feature_count.sum(axis=0)
+    counts = model.feature_all_ + model.alpha - feature_count
     with np.errstate(divide="ignore", invalid="ignore"):
         logged = np.log(counts / counts.sum(axis=1, keepdims=True))
-    if model.norm:
-        model.feature_log_prob_ = logged / logged.sum(axis=1, keepdims=True)
-    else:
-        model.feature_log_prob_ = -logged
+    logs = logged / logged.sum(axis=1, keepdims=True) if model.norm else -logged
+    model.feature_log_prob_ = _order_as(model.feature_count_, logs)
+
+
+def _order_as(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log probabilities in the memory layout of the counts, as after `fit`."""
+    return np.asarray(logs, order="C" if counts.flags.c_contiguous else "F")
 
 
 def _check_variant(model: Any, interface_of: InterfaceOf) -> None:

@@ -201,13 +201,14 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         n_neighbors = self._count_neighbors(self.n_neighbors)
         n_found = self._count_neighbors(n_neighbors + n_skipped)
         n_skipped = min(n_skipped, n_found - 1)
-        n_threads = self._count_threads(X.shape[0])
+        n_queries = X.shape[0]
+        n_threads = self._count_threads(n_queries)
         vote = self._make_vote_function(n_neighbors, n_threads, X.shape[1], is_loo=is_loo)
         proba = np.zeros((X.shape[0], len(self.classes_)))
 
         def predict(first: int) -> None:
             block = slice(first, first + BLOCK_SIZE)
-            queries, block_proba = X[block], proba[block]
+            queries, block_proba = X if n_queries <= BLOCK_SIZE else X[block], proba[block]
             neighbors, distances = query_index(
                 index, queries, n_found, query_groups=query_groups[block], groups=groups
             )
@@ -241,7 +242,12 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
     def _run_blocks(self, function: Callable[[int], None], n_queries: int) -> None:
         """Call a function with the index of the first query of each block, in threads."""
-        Parallel(n_jobs=self._count_threads(n_queries), require="sharedmem")(
+        n_threads = self._count_threads(n_queries)
+        if n_threads == 1:
+            for first in range(0, n_queries, BLOCK_SIZE):
+                function(first)
+            return
+        Parallel(n_jobs=n_threads, require="sharedmem")(
             delayed(function)(first) for first in range(0, n_queries, BLOCK_SIZE)
         )
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.pipeline import Pipeline
 
 from cordwood._base.sklearn_private import FitTask
@@ -45,7 +45,11 @@ def run_tasks(tasks: Iterable[Task], n_jobs: int | None) -> list[Any]:
     listed = list(tasks)
     results = {i: task.run() for i, task in enumerate(listed) if _is_parallel(task.estimator)}
     others = [i for i in range(len(listed)) if i not in results]
-    found = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(listed[i].run)() for i in others)
+    if effective_n_jobs(n_jobs) == 1:
+        found = [listed[i].run() for i in others]
+    else:
+        parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
+        found = parallel(delayed(listed[i].run)() for i in others)
     results.update(zip(others, found, strict=True))
     return [results[i] for i in range(len(listed))]
 
@@ -53,4 +57,4 @@ def run_tasks(tasks: Iterable[Task], n_jobs: int | None) -> list[Any]:
 def _is_parallel(estimator: Any) -> bool:
     """Return whether the estimator, or the last step of a pipeline, uses several threads."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return last.get_params(deep=False).get("n_jobs") not in (None, 1)
+    return getattr(last, "n_jobs", None) not in (None, 1)

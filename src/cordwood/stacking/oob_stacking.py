@@ -25,6 +25,7 @@ from cordwood._base.param_validation import (
     ParamValidationMixin,
     check_number,
 )
+from cordwood._base.samples import check_fitted
 from cordwood._base.sklearn_private import (
     BaseComposition,
     CallbackSupportMixin,
@@ -444,11 +445,13 @@ class OOBStackingClassifier(
 
     def _predict_base_probas(self, X: Any) -> NDArray[np.float64]:
         """Return the result of `transform` as an array, independent of `set_output`."""
-        check_is_fitted(self)
+        check_fitted(self)
         X = check_samples(X)
         if has_features(X):
             validate_data(self, X, skip_check_array=True, reset=False)
-        transform, predict = map(check_memory(self.memory).cache, (transform_steps, predict_proba))
+        transform, predict = transform_steps, predict_proba
+        if self.memory is not None:
+            transform, predict = map(check_memory(self.memory).cache, (transform, predict))
         inputs = [transform(steps, X) if steps else X for steps in self._shared_steps]
         last_steps = [
             estimator[-1] if position else estimator

@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, clone
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import process_routing
 
+from cordwood._base.csr import stack_columns
 from cordwood.oof.routing import is_routing_enabled
+from cordwood.text.vectorizer import TextVectorizer
 
 # Transformers by name, as in `Pipeline.steps`.
 Steps: TypeAlias = list[tuple[str, Any]]
@@ -112,8 +115,17 @@ def _split_pipeline(
 def transform_steps(steps: Steps, X: Any) -> Any:
     """Transform samples by fitted transformers, one after another."""
     for _, step in steps:
-        X = step.transform(X)
+        X = _transform_by_union(step, X) if type(step) is FeatureUnion else step.transform(X)
     return X
+
+
+def _transform_by_union(union: FeatureUnion, X: Any) -> Any:
+    """Transform texts by several vectorizers, without scikit-learn's scheduling of one thread."""
+    parts = [each for _, each in union.transformer_list]
+    is_plain = union.transformer_weights is None and effective_n_jobs(union.n_jobs) == 1
+    if not is_plain or not all(isinstance(each, TextVectorizer) for each in parts):
+        return union.transform(X)
+    return stack_columns([each.transform(X) for each in parts])
 
 
 def fit_steps(steps: Steps, X: Any) -> tuple[Steps, Any] | None:

@@ -64,7 +64,9 @@ def document_frequency(counts: sp.csr_matrix) -> NDArray[np.intp]:
 def _count_block(columns: "array[int]", ends: "array[int]", n_columns: int) -> sp.csr_matrix:
     indices = np.frombuffer(columns, dtype=np.intc)
     data = np.ones(len(indices), dtype=np.float32)
-    return _build_csr(data, indices, np.frombuffer(ends, dtype=np.int64), n_columns)
+    # scipy converts indices of 64 bits after searching for the largest, and a block has few tokens.
+    indptr = np.frombuffer(ends, dtype=np.int64).astype(np.int32)
+    return _build_csr(data, indices, indptr, n_columns)
 
 
 def _build_csr(
@@ -76,6 +78,6 @@ def _build_csr(
     """Build a matrix of all entries except those whose column is `UNKNOWN`."""
     known = indices != UNKNOWN
     if not known.all():
-        indptr = np.concatenate(([0], np.cumsum(known)))[indptr]
+        indptr = np.concatenate(([0], np.cumsum(known)), dtype=indptr.dtype)[indptr]
         data, indices = data[known], indices[known]
     return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns))

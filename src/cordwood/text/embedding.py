@@ -13,7 +13,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from cordwood._base.param_validation import (
     BOOLEAN,
@@ -23,6 +22,7 @@ from cordwood._base.param_validation import (
     integer,
     options,
 )
+from cordwood._base.samples import check_fitted
 from cordwood.encoders.blas import single_threaded_blas
 from cordwood.encoders.bundle import open_bundled
 from cordwood.encoders.catalog import find_encoder, load_encoder
@@ -238,7 +238,7 @@ class EmbeddingVectorizer(
         CordwoodError
             If the encoder with which the vectorizer was fitted is not installed.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         texts = _clean(check_texts(X))
         if self.encoder_.dimension != self.n_features_out_:
             raise ModelFileError(
@@ -254,7 +254,7 @@ class EmbeddingVectorizer(
     @property
     def encoder_(self) -> Encoder:
         """The encoder, loaded on first use."""
-        check_is_fitted(self)
+        check_fitted(self)
         if getattr(self, "_encoder", None) is None:
             if files := getattr(self, "encoder_files_", None):
                 self._encoder = open_bundled(files, self.max_tokens, self.encoder_name_)

@@ -15,6 +15,8 @@ from cordwood.text.vocabulary import UNKNOWN
 
 Int64Array = NDArray[np.int64]
 
+_LARGEST = np.iinfo(np.int64).max
+
 
 class Sequences(NamedTuple):
     """Concatenated sequences of symbols."""
@@ -83,7 +85,8 @@ def count_ngrams(
         starts.append(at[first])
         sizes.append(np.full(len(first), n))
         n_ngrams += len(first)
-    counts = _sum_entries(rows, columns, (len(bounds) - 1, n_ngrams))
+    entries = (np.concatenate(rows), np.concatenate(columns))
+    counts = _sum_entries(*entries, (len(bounds) - 1, n_ngrams))
     return NgramCounts(counts, np.concatenate(starts), np.concatenate(sizes))
 
 
@@ -108,37 +111,47 @@ class NgramIndex:
             longer = np.flatnonzero(lengths >= n)
             pairs = number[longer] * self._n_symbols + symbols[bounds[longer] + n - 1]
             known, number[longer] = np.unique(pairs, return_inverse=True)
-            column = np.full(len(known), UNKNOWN)
+            # The last entry is where `searchsorted` finds larger pairs.
+            column = np.full(len(known) + 1, UNKNOWN)
             complete = longer[lengths[longer] == n]
             column[number[complete]] = complete
-            self._levels.append((known, column))
+            self._levels.append((np.append(known, _LARGEST), column))
 
     def count(self, sequences: Sequences) -> sp.csr_matrix:
         """Return the counts as float32 matrix of shape (n_sequences, n_ngrams)."""
         symbols, bounds = sequences
-        sequence_ids, n_remaining = sequences.sequence_ids, sequences.n_remaining
-        unknown = (symbols < 0) | (symbols >= self._n_symbols)
-        number = np.zeros(len(symbols), np.int64)
         at = np.arange(len(symbols))
-        rows, columns = [], []
+        n_remaining = sequences.n_remaining
+        unknown = (symbols < 0) | (symbols >= self._n_symbols)
+        if unknown.any():
+            next_unknown = np.minimum.accumulate(np.where(unknown, at, len(at))[::-1])[::-1]
+            n_remaining = np.minimum(n_remaining, next_unknown - at)
+        number = np.zeros(len(symbols), np.int64)  # of the prefix that starts at each of `at`
+        starts, columns = [at[:0]], [at[:0]]
         for n, (known, column) in enumerate(self._levels, start=1):
-            at = at[n_remaining[at] >= n]
-            at = at[~unknown[at + n - 1]]
-            pairs = number[at] * self._n_symbols + symbols[at + n - 1]
-            place = np.minimum(np.searchsorted(known, pairs), len(known) - 1)
+            is_long = n_remaining[at] >= n
+            at, number = at[is_long], number[is_long]
+            pairs = number * self._n_symbols + symbols[at + (n - 1)]
+            place = np.searchsorted(known, pairs)
             is_known = known[place] == pairs
-            at, place = at[is_known], place[is_known]
-            number[at] = place
-            complete = column[place] != UNKNOWN
-            rows.append(sequence_ids[at[complete]])
-            columns.append(column[place[complete]])
-        return _sum_entries(rows, columns, (len(bounds) - 1, self._n_columns))
+            at, number = at[is_known], place[is_known]
+            starts.append(at)
+            columns.append(column[number])
+        start, found = np.concatenate(starts), np.concatenate(columns)
+        is_complete = found != UNKNOWN
+        rows = sequences.sequence_ids[start[is_complete]]
+        return _sum_entries(rows, found[is_complete], (len(bounds) - 1, self._n_columns))
 
 
-def _sum_entries(
-    rows: list[Int64Array], columns: list[Int64Array], shape: tuple[int, int]
-) -> sp.csr_matrix:
+def _sum_entries(rows: Int64Array, columns: Int64Array, shape: tuple[int, int]) -> sp.csr_matrix:
     """Return the matrix that counts how often each (row, column) occurs."""
-    row, column = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (rows, columns))
-    ones = np.ones(len(row), np.float32)
-    return sp.coo_matrix((ones, (row, column)), shape=shape).tocsr()
+    # Rows are a few sorted sequences, which a stable sort merges; `coo_matrix` takes longer for a
+    # short text.
+    indices = columns[np.argsort(rows, kind="stable")]
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
+    if max(len(rows), shape[1]) < 2**31:  # scipy does the same, after searching for the largest
+        indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
+    ones = np.ones(len(rows), np.float32)
+    counts = sp.csr_matrix((ones, indices, indptr), shape=shape)
+    counts.sum_duplicates()
+    return counts

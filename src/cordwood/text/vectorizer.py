@@ -17,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
 from sklearn.utils.validation import check_is_fitted
 
+from cordwood._base.samples import check_fitted
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
 from cordwood.text._count_matrix import document_frequency, remap_columns
 from cordwood.text.analyzer import build_analyzer
@@ -323,7 +324,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         DataError
             If `X` is not a list of texts.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return self._apply_weighting(self._count_terms(check_texts(X)))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:

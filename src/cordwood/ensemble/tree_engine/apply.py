@@ -46,8 +46,10 @@ class RowBlock(NamedTuple):
 def allocate_row_block(X: CSRArrays) -> RowBlock:
     """Allocate a workspace for applying trees to the samples of X."""
     n_features = X.shape[1]
-    ends = np.append(X.indptr[:-1:BLOCK], X.indptr[-1])
-    n_entries = int(np.diff(ends).max(initial=0))
+    n_entries = int(X.indptr[-1])
+    if X.shape[0] > BLOCK:
+        ends = np.append(X.indptr[:-1:BLOCK], n_entries)
+        n_entries = int(np.diff(ends).max())
     return RowBlock(
         present=np.zeros(n_features, np.uint64),
         start=np.empty(n_features, np.int64),

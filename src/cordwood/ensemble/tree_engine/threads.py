@@ -1,9 +1,9 @@
 """Threads for kernels, each with its own workspace; the only module that imports joblib."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from threading import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 
@@ -40,11 +40,16 @@ def map_threads(
         finally:
             idle.put(workspace)
 
-    parallel = Parallel(
-        n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
-    )
+    found: Iterable[Any]
+    if n_threads == 1 and not verbose:
+        found = map(run, tasks)
+    else:
+        parallel = Parallel(
+            n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
+        )
+        found = parallel(delayed(run)(task) for task in tasks)
     results: list[Result] = []
-    for result in parallel(delayed(run)(task) for task in tasks):
+    for result in found:
         if not stopped.is_set():
             results.append(result)
             if on_result is not None and on_result(results):

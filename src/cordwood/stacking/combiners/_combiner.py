@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from cordwood._base.param_validation import ParamValidationMixin
+from cordwood._base.samples import validate_samples
 from cordwood._base.sklearn_private import check_sample_weight
 from cordwood._base.voting_classifier import check_classification_labels
 
@@ -76,8 +77,7 @@ class BaseCombiner(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC):
         ndarray of shape (n_samples, n_classes)
             Probabilities, with classes in the order of `classes_`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_samples(self, X, np.float64)
         scores = np.where(self.class_prior_ > 0, self._class_scores(X), 0.0)
         totals = scores.sum(axis=1, keepdims=True)
         positive = totals > 0
