@@ -42,14 +42,12 @@ def test_eight_threads_predict_as_one_does(model):
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "`sklearn.utils.parallel.delayed` should be used with")
         with ThreadPoolExecutor(8) as pool:
             for number, found in enumerate(pool.map(predict, range(32))):
                 for values, all_values in zip(found, expected, strict=True):
                     assert np.array_equal(values, all_values[number:])
 
 
-@pytest.mark.xfail(strict=True, reason=RACE)
 def test_prediction_does_not_change_the_warning_filters_of_the_process(model, monkeypatch):
     def fail(*args, **keywords):
         raise AssertionError(RACE)

@@ -24,6 +24,8 @@ MAX_DENSE_FEATURES = 2**20
 # Maximum number of values (8 GiB) of a dense array with one column per feature.
 _MAX_DENSE_VALUES = 2**30
 
+_FEW_ROWS = 1000
+
 
 def check_sparse(X: Any) -> Any:
     """Validate the index arrays of a sparse matrix; return other input unchanged."""
@@ -198,11 +200,15 @@ def take_columns(X: sp.csr_matrix, columns: NDArray[Any]) -> sp.csr_matrix:
 def stack_columns(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
     """Return CSR matrices side by side, several times faster than scipy if there are few rows.
 
+    Examples
+    --------
     >>> X = sp.csr_matrix(np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> stack_columns([X, X]).toarray()
     array([[1., 0., 1., 0.],
            [0., 2., 0., 2.]])
     """
+    if blocks[0].shape[0] > _FEW_ROWS:
+        return sp.hstack(blocks, format="csr")  # takes less memory
     indptr = np.sum([block.indptr for block in blocks], axis=0)
     indices = np.empty(indptr[-1], np.int32)
     data = np.empty(indptr[-1], np.result_type(*(block.dtype for block in blocks)))
