@@ -21,7 +21,7 @@ _VARIANTS = {"multinomial": MultinomialNB, "complement": ComplementNB, "gaussian
 
 _COUNTS = {
     **classifier_fields(),
-    "feature_count_": Coefficients("n_classes", "n_features", low=0),
+    "feature_count_": Coefficients("n_classes", "n_features", low=0, n_derived=1),
     "class_count_": Array("float64", "n_classes", low=0),
     "class_log_prior_": Array("float64", "n_classes", low=-np.inf, high=0),
 }
@@ -35,21 +35,26 @@ def _check_counts(model: Any, interface_of: InterfaceOf) -> None:
 
 
 def _compute_multinomial(model: Any) -> None:
-    counts = model.feature_count_ + model.alpha
-    totals = counts.sum(axis=1)
+    # In place, because the matrix may be large.
+    logged = model.feature_count_ + model.alpha
+    totals = logged.sum(axis=1)
     with np.errstate(divide="ignore"):
-        model.feature_log_prob_ = np.log(counts) - np.log(totals.reshape(-1, 1))
+        np.log(logged, out=logged)
+        logged -= np.log(totals.reshape(-1, 1))
+    model.feature_log_prob_ = logged
 
 
 def _compute_complement(model: Any) -> None:
     model.feature_all_ = model.feature_count_.sum(axis=0)
-    counts = model.feature_all_ + model.alpha - model.feature_count_
+    logged = model.feature_all_ + model.alpha - model.feature_count_
     with np.errstate(divide="ignore", invalid="ignore"):
-        logged = np.log(counts / counts.sum(axis=1, keepdims=True))
+        logged /= logged.sum(axis=1, keepdims=True)
+        np.log(logged, out=logged)
     if model.norm:
-        model.feature_log_prob_ = logged / logged.sum(axis=1, keepdims=True)
+        logged /= logged.sum(axis=1, keepdims=True)
     else:
-        model.feature_log_prob_ = -logged
+        np.negative(logged, out=logged)
+    model.feature_log_prob_ = logged
 
 
 def _check_variant(model: Any, interface_of: InterfaceOf) -> None:
