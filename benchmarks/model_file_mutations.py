@@ -1,24 +1,30 @@
-"""Mutations of model files: damage to the bytes, edits of the content, and forged content.
+"""Mutations of model files: damage to the bytes, edits, forged content, and other structure.
 
-Edited and forged files have valid checksums and a valid digest, as an attacker would write them.
+All but damaged files have valid checksums and a valid digest, as an attacker would write them.
 This module knows the layout of a file, but uses no code of `cordwood.persist`.
 """
 
+import contextlib
 import hashlib
 import io
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 
-KINDS = ("damaged", "edited", "forged")
+from cordwood.encoders.catalog import open_encoder
+from cordwood.encoders.model_folder import FolderInMemory
 
-_TREE, _ARRAYS, _DIGESTS = "model.json", "arrays", "sha256"
+KINDS = ("damaged", "edited", "forged", "structured")
+
+_TREE, _ARRAYS, _DIGESTS, _CARD = "model.json", "arrays", "sha256", "cordwood.json"
 
 Rng = np.random.Generator
 
@@ -62,7 +68,8 @@ _RECORDS = (
 
 def mutate(data: bytes, kind: str, rng: Rng) -> tuple[bytes, str]:
     """Return the content of a mutated model file, and what was changed."""
-    return {"damaged": damage, "edited": edit, "forged": forge}[kind](data, rng)
+    mutations = {"damaged": damage, "edited": edit, "forged": forge, "structured": restructure}
+    return mutations[kind](data, rng)
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
@@ -284,6 +291,283 @@ _ATTACKS: tuple[Callable[[Any, Rng], str], ...] = (
     _add_values,
     _enlarge,
 )
+
+
+def restructure(data: bytes, rng: Rng) -> tuple[bytes, str]:
+    """Nest, repeat, exchange and refer to objects and arrays, or change a bundled encoder."""
+    members = unpack(data)
+    tree = json.loads(members[_TREE])
+    changes = []
+    for _ in range(int(rng.choice([1, 1, 1, 2, 3]))):
+        attacks = _STRUCTURES
+        if _find_encoder(tree) is not None and rng.random() < 0.8:
+            attacks = (_change_encoder,)
+        attack = attacks[int(rng.integers(len(attacks)))]
+        try:
+            change = attack(tree, members, rng)
+        except (LookupError, AttributeError, TypeError, ValueError, StopIteration, RecursionError):
+            change = "of what another change removed"
+        changes.append(f"{attack.__name__.strip('_')} {change}")
+    try:
+        members[_TREE] = _dump(tree)
+    except RecursionError:
+        changes.append("nested too deeply to be written")
+    if rng.random() < 0.1:
+        name = str(rng.choice([_TREE, _CARD]))
+        members[name] = _duplicate_key(members[name], rng)
+        changes.append(f"duplicate key in {name}")
+    return pack(members), "; ".join(changes)
+
+
+def _list_objects(tree: Any) -> list[tuple[Any, Any, str]]:
+    """List the parent, the key and the path of each estimator."""
+    return [
+        node
+        for node in _list_nodes(tree)
+        if isinstance(node[0][node[1]], dict) and "class" in node[0][node[1]]
+    ]
+
+
+def _draw_object(tree: Any, rng: Rng) -> tuple[Any, Any, str]:
+    objects = _list_objects(tree) or [(tree, "model", ".model")]
+    return objects[int(rng.integers(len(objects)))]
+
+
+def _exchange_objects(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Put an estimator in the place of another one."""
+    parent, key, path = _draw_object(tree, rng)
+    source, source_key, source_path = _draw_object(tree, rng)
+    parent[key] = deepcopy(source[source_key])
+    return f"{path} <- {source_path}"
+
+
+def _put_keyword(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Put a keyword in the place of an estimator, or after it."""
+    parent, key, path = _draw_object(tree, rng)
+    keyword = [None, "drop", "passthrough"][int(rng.integers(3))]
+    steps = [node for node in _list_nodes(tree) if node[1] == "steps"]
+    if steps and rng.random() < 0.3:
+        parent, key, path = steps[int(rng.integers(len(steps)))]
+        if isinstance(parent[key], list):
+            parent[key].append(["last", keyword])
+        return f"{path}: {keyword} added"
+    parent[key] = keyword
+    return f"{path}: {keyword}"
+
+
+def _nest_objects(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Nest an estimator in pipelines, unions, or in itself."""
+    parent, key, path = _draw_object(tree, rng)
+    depth = int(rng.choice([1, 2, 8, 12, 15, 17, 40]))
+    kind = str(rng.choice(["sklearn.Pipeline", "sklearn.FeatureUnion", "itself"]))
+    original, node = deepcopy(parent[key]), parent[key]
+    places = [place for place, _, _ in _list_objects({"": original})]
+    for _ in range(depth):
+        if kind == "itself" and len(places) > 1:
+            copy = deepcopy(original)
+            holders = _list_objects(copy)
+            if not holders:
+                break
+            holder, name, _ = holders[int(rng.integers(len(holders)))]
+            holder[name] = node
+            node = copy
+        else:
+            name = "steps" if kind != "sklearn.FeatureUnion" else "transformer_list"
+            kind = "sklearn.Pipeline" if name == "steps" else kind
+            node = {"class": kind, "params": {}, "nested": {name: [["a", node]]}}
+    if len(json.dumps(node)) < 2**22:
+        parent[key] = node
+    return f"{path}: {depth} times in {kind}"
+
+
+def _repeat_objects(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Repeat the estimators of a list, with other names."""
+    lists = [
+        node
+        for node in _list_nodes(tree)
+        if isinstance(node[0][node[1]], list) and _list_objects({"": node[0][node[1]]})
+    ]
+    if not lists:
+        return "no lists"
+    parent, key, path = lists[int(rng.integers(len(lists)))]
+    times = int(rng.choice([2, 10, 100, 450, 5000]))
+    size = len(json.dumps(parent[key]))
+    times = min(times, max(2, 2**22 // size))
+    items = [deepcopy(item) for _ in range(times) for item in parent[key]]
+    for number, item in enumerate(items):
+        if isinstance(item, list) and item and isinstance(item[0], str):
+            item[0] = f"{item[0]}{number}"
+    parent[key] = items
+    return f"{path}: {times} times"
+
+
+def _refer(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Let attributes refer to other arrays, or all to the same one."""
+    parent, key, path = _draw_object(tree, rng)
+    numbers = [
+        node for node in _list_nodes(parent[key].get("fitted", {})) if type(node[0][node[1]]) is int
+    ]
+    if not numbers:
+        return "no arrays"
+    n_arrays = len(tree["arrays"])
+    if rng.random() < 0.3:
+        number = int(rng.integers(n_arrays))
+        for place, name, _ in numbers:
+            place[name] = number
+        return f"{path}: all are {number}"
+    place, name, inner = numbers[int(rng.integers(len(numbers)))]
+    place[name] = int(rng.integers(n_arrays))
+    return f"{path}{inner}: {place[name]}"
+
+
+def _inflate(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Enlarge a dimension of all arrays that have it, so that their shapes still agree."""
+    table = tree["arrays"]
+    sizes = sorted({n for entry in table for n in entry["shape"] if n > 1})
+    if not sizes:
+        return "no arrays"
+    old = sizes[int(rng.integers(len(sizes)))]
+    factor = int(rng.choice([2, 100, 10_000, 1_000_000]))
+    content, parts, total = members[_ARRAYS], [], 0
+    for entry, (start, end) in zip(table, itertools.pairwise(_list_ends(table)), strict=True):
+        part = content[start:end]
+        if old in entry["shape"]:
+            times = factor ** entry["shape"].count(old)
+            if total + len(part) * times > 2**26:
+                return "too large"
+            part = part * times if rng.random() < 0.5 else bytes(len(part) * times)
+            entry["shape"] = [n * factor if n == old else n for n in entry["shape"]]
+        total += len(part)
+        parts.append(part)
+    members[_ARRAYS] = b"".join(parts)
+    for place, name, _ in _list_nodes(tree["model"]):
+        if type(place[name]) is int and place[name] == old and name in ("n_features_in_", 0, 1):
+            place[name] = old * factor
+    return f"{old} -> {old * factor}"
+
+
+def _change_card(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Change a value of the model card."""
+    card = json.loads(members[_CARD])
+    nodes = _list_nodes(card)
+    parent, key, path = nodes[int(rng.integers(len(nodes)))]
+    others = [parent[key], [parent[key]], {"a": parent[key]}, [[["b"]]]]
+    choice = int(rng.integers(8))
+    parent[key] = others[choice] if choice < len(others) else _draw_value(parent[key], rng)
+    members[_CARD] = _dump(card)
+    return path
+
+
+_STRUCTURES: tuple[Callable[[Any, dict[str, bytes], Rng], str], ...] = (
+    *(_exchange_objects, _exchange_objects, _put_keyword, _nest_objects, _repeat_objects),
+    *(_refer, _inflate, _change_card),
+)
+
+
+def _duplicate_key(content: bytes, rng: Rng) -> bytes:
+    """Add a key that an object already has, with a small or a large value before the old one."""
+    text = content.decode("utf-8", "surrogatepass")
+    places = [*re.finditer(r'{\s*("[^"\\]*"):', text)]
+    if not places:
+        return content
+    place = places[int(rng.integers(len(places)))]
+    size = int(rng.choice([0, 10, 1_000_000]))
+    junk = ["0", '"Strip"', f"[{'[],' * size}0]", f"[{'{},' * size}0]"][int(rng.integers(4))]
+    text = f"{text[: place.start() + 1]}{place[1]}:{junk},{text[place.start() + 1 :]}"
+    return text.encode("utf-8", "surrogatepass")
+
+
+# --- bundled encoders ------------------------------------------------------------------------
+
+_NORMALIZERS = (
+    *({"type": "NFC"}, {"type": "NFKD"}, {"type": "Lowercase"}, {"type": "StripAccents"}),
+    *({"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "Nmt"}),
+    {"type": "Replace", "pattern": {"String": "e"}, "content": "x" * 100_000},
+    {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""},
+    *({"type": "Prepend", "prepend": "x" * 100_000}, {"type": "Precompiled"}, {}),
+)
+_PRE_TOKENIZERS = (
+    *({"type": "Whitespace"}, {"type": "WhitespaceSplit"}, {"type": "BertPreTokenizer"}),
+    {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+    {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": True},
+    *({"type": "Digits", "individual_digits": True}, {"type": "Punctuation"}),
+    {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False},
+)
+
+
+def _find_encoder(tree: Any) -> Any:
+    """Return the files of a bundled encoder, by path, as numbers of arrays."""
+    for parent, key, _ in _list_nodes(tree):
+        if key == "encoder_files_" and isinstance(parent[key], dict):
+            return parent
+    return None
+
+
+def _change_encoder(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
+    """Change a file of a bundled encoder, and its fingerprint so that it matches."""
+    fitted = _find_encoder(tree)
+    table, ends = tree["arrays"], _list_ends(tree["arrays"])
+    files = {
+        path: members[_ARRAYS][ends[number] : ends[number + 1]]
+        for path, number in fitted["encoder_files_"].items()
+    }
+    path = str(rng.choice(sorted(files)))
+    if rng.random() < 0.5:
+        path = next(name for name in files if name.endswith("tokenizer.json"))
+    change = "bytes"
+    if path.endswith(".json") and rng.random() < 0.9:
+        files[path], change = _change_json(files[path], path, rng)
+    elif path.endswith(".safetensors") and rng.random() < 0.8:
+        length = int.from_bytes(files[path][:8], "little")
+        header, change = _change_json(files[path][8 : 8 + length], path, rng)
+        files[path] = len(header).to_bytes(8, "little") + header + files[path][8 + length :]
+        files[path] += bytes(int(rng.choice([0, 0, 0, 10**6, 10**8])))
+    else:
+        files[path], _ = damage(files[path], rng)
+    number = len(table)
+    table.append({"dtype": "uint8", "shape": [len(files[path])]})
+    members[_ARRAYS] += files[path]
+    fitted["encoder_files_"][path] = number
+    with contextlib.suppress(Exception):
+        encoder = open_encoder(FolderInMemory(files, Path("encoder")), 256, name="encoder")
+        fitted["fingerprint_"] = encoder.fingerprint
+    return f"{path} {change}"
+
+
+def _change_json(content: bytes, path: str, rng: Rng) -> tuple[bytes, str]:
+    """Change a JSON file of an encoder: a value, a key that occurs twice, or tokenizer steps."""
+    parsed = json.loads(content)
+    action = float(rng.random())
+    if action < 0.15:
+        return _duplicate_key(content, rng), "duplicate key"
+    if action < 0.5 and path.endswith("tokenizer.json"):
+        part, kinds, name = [
+            ("normalizer", _NORMALIZERS, "normalizers"),
+            ("pre_tokenizer", _PRE_TOKENIZERS, "pretokenizers"),
+        ][int(rng.integers(2))]
+        n_kinds = int(rng.choice([1, 1, 2, 3]))
+        times = int(rng.choice([1, 1, 3, 20, 20_000]))
+        steps = [kinds[int(rng.integers(len(kinds)))] for _ in range(n_kinds)]
+        steps *= min(times, 2**22 // len(json.dumps(steps)))
+        if n_kinds == 1 and times == 1 and rng.random() < 0.5:
+            shown = next(kind for kind in kinds if kind)
+            text = f"{json.dumps(steps[0])[:-1]}, {json.dumps(shown)[1:]}"
+            raw = {_RAW: text.replace("{, ", "{")}
+            return _dump({**parsed, part: raw}), f"{part} {steps[0]} as {shown['type']}"
+        parsed[part] = steps[0] if len(steps) == 1 else {"type": "Sequence", name: steps}
+        return _dump(parsed), f"{part} of {len(steps)} steps"
+    parent, key, place = _choose_node(parsed, rng)
+    old = parent[key]
+    if isinstance(old, int | float) and not isinstance(old, bool) and rng.random() < 0.5:
+        parent[key] = old * int(rng.choice([2, 100, 10_000, -1]))
+    elif isinstance(old, list) and rng.random() < 0.5:
+        parent[key] = old * int(rng.choice([2, 1000]))
+    elif rng.random() < 0.1:
+        del parent[key]
+    else:
+        parent[key] = "x" * 100_000 if rng.random() < 0.2 else _draw_value(old, rng)
+    return _dump(parsed), place
+
 
 _RAW = "\0raw"
 

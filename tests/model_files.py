@@ -7,10 +7,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from cordwood import load, persist
+from cordwood._schema.budget import Budget
 from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist import _objects, files
-from cordwood.persist._arrays import MemoryBudget
 
 
 def members_of(file):
@@ -58,7 +58,7 @@ def forge(model, target, **options):
         patch.setattr(Schema, "check_fitted", lambda *arguments: None)
         patch.setattr(_objects, "_check_params", lambda *arguments: None)
         patch.setattr(files, "_check_input", lambda *arguments: None)
-        patch.setattr(MemoryBudget, "check", lambda *arguments: None)
+        patch.setattr(Budget, "check", lambda *arguments: None)
         return persist.save(model, target, **options)
 
 

@@ -97,6 +97,27 @@ def change_tokenizer(files, change):
     return {**files, TOKENIZER: json.dumps(tokenizer).encode()}
 
 
+def change_text(files, old, new):
+    """Replace a part of the tokenizer file, for what `json` cannot write."""
+    text = json.dumps(json.loads(files[TOKENIZER]))
+    assert old in text
+    return {**files, TOKENIZER: text.replace(old, new).encode()}
+
+
+def hide_step(files, step):
+    """Write a normalizer whose key `type` occurs twice: parsers differ in which one they read."""
+    hidden = f'{json.dumps(step)[:-1]}, "type": "Strip", "strip_left": true, "strip_right": true}}'
+    tokenizer = {**json.loads(files[TOKENIZER]), "normalizer": "HERE"}
+    return {**files, TOKENIZER: json.dumps(tokenizer).replace('"HERE"', hidden).encode()}
+
+
+def repeat_step(files, part, name, step, times):
+    sequence = {"type": "Sequence", name: [step] * times}
+    return change_tokenizer(files, lambda tokenizer: tokenizer.update({part: sequence}))
+
+
+BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+REPLACE = {"type": "Replace", "pattern": {"String": "e"}, "content": "x" * 10_000}
 REGEX = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
 SEQUENCE = {"type": "Sequence", "pretokenizers": [{"type": "Whitespace"}, REGEX]}
 
@@ -106,6 +127,36 @@ CRAFTED = {
     ),
     "nested regular expression": lambda files: change_tokenizer(
         files, lambda tokenizer: tokenizer.update(pre_tokenizer=SEQUENCE)
+    ),
+    "replacement as another step": lambda files: hide_step(files, REPLACE),
+    "prefix as another step": lambda files: hide_step(
+        files, {"type": "Prepend", "prepend": "x" * 10_000}
+    ),
+    "many steps": lambda files: repeat_step(
+        files, "normalizer", "normalizers", {"type": "NFC"}, 20_000
+    ),
+    "each step doubles a text": lambda files: repeat_step(
+        files, "pre_tokenizer", "pretokenizers", BYTES, 16
+    ),
+    "steps in steps": lambda files: repeat_step(
+        files,
+        "normalizer",
+        "normalizers",
+        {"type": "Sequence", "normalizers": [{"type": "NFC"}]},
+        1,
+    ),
+    "long prefix of words": lambda files: change_tokenizer(
+        files,
+        lambda tokenizer: tokenizer["model"].update(continuing_subword_prefix="#" * 100_000),
+    ),
+    "random tokens": lambda files: change_tokenizer(
+        files, lambda tokenizer: tokenizer["model"].update(dropout=0.5)
+    ),
+    "token without a vector": lambda files: change_tokenizer(
+        files, lambda tokenizer: tokenizer["model"]["vocab"].update(zebra=100_000)
+    ),
+    "key that occurs twice": lambda files: change_text(
+        files, '"version":', '"version": "1.0", "version":'
     ),
     "very long words": lambda files: change_tokenizer(
         files, lambda tokenizer: tokenizer["model"].update(max_input_chars_per_word=10**9)
@@ -133,6 +184,42 @@ def test_crafted_files_are_rejected(case, kind, make_static):
     assert open_bundled(files, 32, "name").dimension
     with pytest.raises(CordwoodError):
         open_bundled(CRAFTED[case](files), 32, "name")
+
+
+def test_steps_of_which_each_occurs_once_are_accepted(make_static):
+    files = read_files(load_encoder(str(make_static()), max_tokens=32))
+    steps = [{"type": "NFKC"}, {"type": "Lowercase"}]
+    files = change_tokenizer(
+        files,
+        lambda tokenizer: tokenizer.update(normalizer={"type": "Sequence", "normalizers": steps}),
+    )
+    encoder = open_bundled(files, 32, "name")
+    np.testing.assert_array_equal(encoder.encode(["The CAT"]), encoder.encode(["the cat"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [("bert", {"max_position_embeddings": 100_000}), ("mpnet", {"pad_token_id": -100_000})],
+)
+def test_lengths_of_texts_are_limited(name, config):
+    """Attention takes memory in proportion to the square of the length."""
+    files = read_files(load_encoder(str(MODELS / name), max_tokens=32))
+    for limit in ("tokenizer_config.json", "sentence_bert_config.json"):
+        files.pop(limit, None)
+    changed = json.dumps({**json.loads(files["config.json"]), **config}).encode()
+    with pytest.raises(CordwoodError, match="lower max_tokens"):
+        open_bundled({**files, "config.json": changed}, 100_000, "name")
+
+
+def test_position_bias_is_limited(copy_model):
+    numpy_format = pytest.importorskip("safetensors.numpy")
+    folder = copy_model("mpnet")
+    arrays = numpy_format.load_file(folder / WEIGHTS)
+    name = next(key for key in arrays if key.endswith("position_embeddings.weight"))
+    arrays[name] = np.zeros((50_000, arrays[name].shape[1]), np.float32)
+    numpy_format.save_file(arrays, folder / WEIGHTS)
+    with pytest.raises(CordwoodError, match="50000 positions is too large"):
+        load_encoder(str(folder)).encode(["a"])
 
 
 @pytest.mark.parametrize(

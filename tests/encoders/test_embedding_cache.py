@@ -4,6 +4,7 @@ import signal
 import sqlite3
 import time
 from contextlib import closing
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -217,6 +218,17 @@ def test_listing(tmp_path):
     assert info.fingerprint.startswith(info.path.name)
     assert info.n_bytes > 5 * 2 * N_ELEMENTS
     assert list_caches(tmp_path / "missing") == []
+
+
+def test_vectors_that_are_not_finite_are_not_used(tmp_path):
+    cache = open_cache(tmp_path)
+    write(cache, [1, 2, 3])
+    vector = np.full(N_ELEMENTS, np.nan, "<f2").tobytes()
+    with closing(sqlite3.connect(cache.path / "vectors.sqlite")) as database, database:
+        database.execute(
+            "UPDATE vectors SET vector = ?, checksum = ? WHERE id = 2", (vector, crc32(vector))
+        )
+    assert_contains(cache, [1, 3], missing=[2])
 
 
 def test_damaged_cache_is_listed(tmp_path):

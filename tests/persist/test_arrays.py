@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from cordwood._schema.budget import ARRAY_COST, Budget
 from cordwood._schema.errors import Rejected
-from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
+from cordwood.persist._arrays import ArrayReader, ArrayWriter
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -17,11 +18,11 @@ DTYPES = [
 
 def round_trip(*arrays):
     """Write and read arrays; return them and the number of stored bytes."""
-    sink, budget = io.BytesIO(), MemoryBudget()
+    sink, budget = io.BytesIO(), Budget()
     writer = ArrayWriter(sink, budget)
     numbers = [writer.add(array) for array in arrays]
     content = np.frombuffer(sink.getvalue(), np.uint8)
-    reader = ArrayReader(writer.table, content, MemoryBudget(budget.spent))
+    reader = ArrayReader(writer.table, content, Budget(budget.total))
     return [reader.get(number) for number in numbers], len(content)
 
 
@@ -86,16 +87,16 @@ def test_arrays_are_stored_in_small_types(array, n_bytes):
 @given(strings=st.lists(st.text(st.characters(codec=None), max_size=300)))
 def test_strings_round_trip(strings):
     sink = io.BytesIO()
-    writer = ArrayWriter(sink, MemoryBudget())
+    writer = ArrayWriter(sink, Budget())
     node = writer.add_strings(strings)
     content = np.frombuffer(sink.getvalue(), np.uint8)
-    reader = ArrayReader(writer.table, content, MemoryBudget(writer.budget.spent))
+    reader = ArrayReader(writer.table, content, Budget(writer.budget.total))
     assert reader.get_strings(node) == strings
 
 
 def test_sorted_strings_share_prefixes():
     sink = io.BytesIO()
-    ArrayWriter(sink, MemoryBudget()).add_strings([f"shared prefix {i:04}" for i in range(1000)])
+    ArrayWriter(sink, Budget()).add_strings([f"shared prefix {i:04}" for i in range(1000)])
     assert len(sink.getvalue()) < 5000
 
 
@@ -104,7 +105,7 @@ def test_sums_of_differences_do_not_overflow(stored):
     content = np.full(4, 2**62, stored).view(np.uint8).reshape(4, 8).T.copy().reshape(-1)
     table = [{"dtype": "int64", "stored": stored, "shape": [4], "sorted": True}]
     with pytest.raises(Rejected, match="out of range"):
-        ArrayReader(table, content, MemoryBudget()).get(0)
+        ArrayReader(table, content, Budget()).get(0)
 
 
 def test_memory_is_limited_before_it_is_allocated():
@@ -113,6 +114,18 @@ def test_memory_is_limited_before_it_is_allocated():
         {"dtype": "float64", "values": 0, "stored": "uint8", "shape": [1000]},
     ]
     content = np.zeros(8 + 1000, np.uint8)
-    assert ArrayReader(table, content, MemoryBudget(8008)).get(1).tolist() == [0.0] * 1000
+    # Two arrays, their content, and the temporary memory of the larger one.
+    total = 2 * ARRAY_COST + 8008 + 16 * 1000
+    assert ArrayReader(table, content, Budget(total)).get(1).tolist() == [0.0] * 1000
     with pytest.raises(Rejected, match="needs more memory"):
-        ArrayReader(table, content, MemoryBudget(8007)).get(1)
+        ArrayReader(table, content, Budget(total - 1)).get(1)
+
+
+def test_each_reference_counts():
+    """What is derived from an array is not shared."""
+    table = [{"dtype": "float64", "shape": [1000]}]
+    reader = ArrayReader(table, np.zeros(8000, np.uint8), Budget(5 * (ARRAY_COST + 8000) + 16_000))
+    arrays = [reader.get(0) for _ in range(5)]
+    assert all(array is arrays[0] for array in arrays)
+    with pytest.raises(Rejected, match="needs more memory"):
+        reader.get(0)

@@ -335,8 +335,8 @@ def test_save_names_an_invalid_path(tmp_path):
         save(fitted(), tmp_path / "missing" / "model")
 
 
-def test_save_rejects_columns_that_are_not_json(tmp_path):
-    with pytest.raises(ModelFileError, match="columns must be JSON-serializable"):
+def test_save_rejects_columns_that_are_not_names(tmp_path):
+    with pytest.raises(ModelFileError, match="columns are not names or lists of names"):
         record = TrainingRecord(columns={"text": {"a", "b"}})
         save(fitted(), tmp_path / "model", provenance=record)
     assert not list(tmp_path.iterdir())

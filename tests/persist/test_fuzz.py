@@ -2,6 +2,7 @@
 
 import os
 import signal
+from importlib.util import find_spec
 
 import pytest
 
@@ -16,7 +17,10 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.fixture(scope="module")
 def models():
     names = ["svm decision", "nb", "rf", "lpuboost", "stack_sigir17 mlr", "svm columns"]
-    return make_models([*names, "nb multilabel", "nb binary", "quick numeric"])
+    names += ["nb multilabel", "nb binary", "quick numeric", "ovr", "union", "trusted"]
+    if find_spec("tokenizers") is not None:
+        names.append("embeddings static")
+    return make_models(names)
 
 
 @needs_fork

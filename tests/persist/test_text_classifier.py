@@ -302,10 +302,10 @@ def test_invalid_decisions_are_neither_saved_nor_loaded(files, name, change, mes
         ("dense", {"n_features_in_": 6}, "other features"),
         ("table", {"input_kind_": "text"}, "other columns"),
         ("table", {"input_kind_": "numeric", "columns_": None}, "other columns"),
-        ("nb", {"target_kind_": "lists"}, "another kind of labels"),
-        ("nb", {"target_kind_": "indicators"}, "another kind of labels"),
+        ("nb", {"target_kind_": "lists"}, "not a multilabel classifier"),
+        ("nb", {"target_kind_": "indicators"}, "not a multilabel classifier"),
         ("nb", {"target_kind_": "words"}, "target_kind_ must be"),
-        ("lists", {"target_kind_": "label"}, "another kind of labels"),
+        ("lists", {"target_kind_": "label"}, "not a classifier"),
         ("lists", {"target_kind_": "indicators"}, "not indices"),
         ("nb", {"classes_": np.array(["a", "b", "c"])}, "other classes"),
         ("nb", {"classes_": np.array(["ant", "bee"])}, "other classes"),
@@ -322,7 +322,7 @@ def test_invalid_decisions_are_neither_saved_nor_loaded(files, name, change, mes
         (
             "nb",
             {"estimator_": make_pipeline(TextVectorizer().fit(TEXTS))},
-            "does not end with a classifier",
+            "not a classifier",
         ),
         (
             "dense",

@@ -15,6 +15,8 @@ MAX_NUMBER = 1e100
 FLOATS = "float64|float32"
 
 _MAX_LABEL_LENGTH = 10_000
+# Of the objects that labels become when they are checked and compared.
+_BYTES_PER_LABEL = 64
 
 
 class Plain(Field):
@@ -148,9 +150,11 @@ class Labels(Field):
     """Sorted distinct class labels: strings, numbers or booleans."""
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        encoder.spend(_BYTES_PER_LABEL * value.size)
         if value.dtype.kind == "U":
             longest = max(map(len, value.tolist()))
             width = min(value.dtype.itemsize // 4, max(longest, 256))
+            encoder.spend(4 * width * len(value))
             return {"strings": encoder.add_strings(value.tolist()), "width": width}
         if value.dtype.kind == "O" and all(type(label) is str for label in value):
             return {"strings": encoder.add_strings(value.tolist())}
@@ -162,13 +166,16 @@ class Labels(Field):
         if not isinstance(node, dict):
             raise Rejected("has labels of the wrong structure")
         if "array" in node:
-            return decoder.get_array(node["array"])
+            array = decoder.get_array(node["array"])
+            decoder.spend(_BYTES_PER_LABEL * array.size)
+            return array
         if "values" in node:
             labels = decoder.decode_value(node["values"])
             if not isinstance(labels, list):
                 raise Rejected("has labels of the wrong structure")
             return to_object_array(labels)
         labels = decoder.get_strings(node.get("strings"))
+        decoder.spend(_BYTES_PER_LABEL * len(labels))
         if "width" not in node:
             return to_object_array(labels)
         longest, width = max(map(len, labels), default=0), node["width"]

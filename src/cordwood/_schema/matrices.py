@@ -11,8 +11,8 @@ from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import FLOATS, MAX_NUMBER, Array
 
 _BLOCK = 2**16
-# Of a coefficient and of the mask.
-_BYTES_PER_ENTRY = 8 + 1
+# Of a coefficient, and of masks.
+_BYTES_PER_ENTRY = 8 + 3
 
 
 class Coefficients(Array):
@@ -24,11 +24,14 @@ class Coefficients(Array):
         low: float = -MAX_NUMBER,
         high: float = MAX_NUMBER,
         find_step: Callable[[Any, float], float] | None = None,
+        n_derived: int = 0,
     ) -> None:
         super().__init__(FLOATS, *shape, low=low, high=high)
         # Called with the owner and the largest norm of a sample; returns the step to which
         # coefficients are rounded with compact precision. Without one, they become float32.
         self._find_step = find_step
+        # Matrices of the same shape that are computed from it.
+        self._bytes_per_entry = _BYTES_PER_ENTRY + 8 * n_derived
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         step = None
@@ -51,7 +54,7 @@ class Coefficients(Array):
             node["mask"] = encoder.add_array(np.packbits(mask))
             values = values[mask]
         node["values"] = encoder.add_array(values)
-        encoder.spend(_BYTES_PER_ENTRY * value.size)
+        encoder.spend(self._bytes_per_entry * value.size)
         return node
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
@@ -60,7 +63,7 @@ class Coefficients(Array):
         if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):
             raise Rejected(f"has a matrix of the invalid shape {shorten(shape)}")
         size = shape[0] * shape[1]
-        decoder.spend(_BYTES_PER_ENTRY * size)
+        decoder.spend(self._bytes_per_entry * size)
         values = decoder.get_array(node.get("values"))
         step, dtype = node.get("step"), node.get("dtype")
         if dtype not in FLOATS.split("|"):

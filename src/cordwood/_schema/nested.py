@@ -5,8 +5,8 @@ from typing import Any
 from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import expect_list
 
-# Steps of a pipeline and transformers of a union that are not estimators.
-_KEYWORDS = ("passthrough", "drop", None)
+# Such lists are parameters, of which scikit-learn needs milliseconds to print each.
+_COST_PER_NAME = 100_000
 
 
 class Estimator(Field):
@@ -43,14 +43,13 @@ class EstimatorList(Field):
 class NamedEstimators(Field):
     """A list of pairs of a name and an estimator, or a keyword such as "passthrough"."""
 
-    def __init__(
-        self, *, is_chain: bool = False, keywords: tuple[str | None, ...] = _KEYWORDS
-    ) -> None:
+    def __init__(self, *, is_chain: bool = False, keywords: tuple[str | None, ...]) -> None:
         # Whether each estimator is applied to the output of the one before it.
         self._is_chain = is_chain
         self._keywords = keywords
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        encoder.spend(_COST_PER_NAME * len(value))
         outer_norm, nodes = encoder.input_norm, []
         for name, each in value:
             is_keyword = each is None or isinstance(each, str)
@@ -62,6 +61,7 @@ class NamedEstimators(Field):
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         pairs = [expect_list(pair, 2) for pair in expect_list(node)]
+        decoder.spend(_COST_PER_NAME * len(pairs))
         return [
             (name, each if each is None or isinstance(each, str) else decoder.decode(each))
             for name, each in pairs

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -16,7 +17,12 @@ _NOT_STORED = ("n_jobs", "verbose", "memory")
 
 
 def _classifier_interface(model: Any, interface_of: InterfaceOf) -> Interface:
-    return Interface(n_features=int(model.n_features_in_), classes=model.classes_)
+    return Interface(
+        n_features=int(model.n_features_in_),
+        classes=model.classes_,
+        is_multilabel=bool(getattr(model, "multilabel_", False)),
+        takes_counts=getattr(model, "metric_", None) == "tfidf_cosine",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +63,8 @@ class Schema:
     def defaults(self) -> dict[str, Any]:
         """Return the parameters that are plain values, with their defaults."""
         return {
-            name: None if parameter.default is Parameter.empty else parameter.default
-            for name, parameter in signature(self.cls).parameters.items()
+            name: None if default is Parameter.empty else default
+            for name, default in _list_defaults(self.cls)
             if name not in self.nested
         }
 
@@ -88,6 +94,11 @@ class Schema:
             if problem is not None:
                 raise Rejected(f"has a {self.cls.__name__} whose {name} must be {problem}")
         self.check(model, interface_of)
+
+
+@cache
+def _list_defaults(cls: type) -> list[tuple[str, Any]]:
+    return [(name, each.default) for name, each in signature(cls).parameters.items()]
 
 
 def check_label_indices(model: Any) -> None:

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
 from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import FeatureNames, Labels, Size, choice
-from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.interface import Interface, InterfaceOf, check_classifier
 from cordwood._schema.nested import Estimator
 from cordwood._schema.schema import Schema
 from cordwood.classifier.decision import OBJECTIVES, Decision, TunedDecision
@@ -130,9 +130,10 @@ def _check_model(model: TextClassifier, interface_of: InterfaceOf) -> None:
     pipeline = model.estimator_
     if not isinstance(pipeline, Pipeline):
         raise Rejected("has a TextClassifier without a pipeline")
-    interface = interface_of(pipeline)
-    if interface.is_fitted is False:
-        raise Rejected("has a TextClassifier whose pipeline is not fitted")
+    is_multilabel = model.target_kind_ != "label"
+    interface = check_classifier(
+        pipeline, interface_of, "TextClassifier", is_multilabel=is_multilabel
+    )
     _check_input(model, interface)
     _check_target(model, interface)
     _check_records(model)
@@ -159,8 +160,6 @@ def _check_input(model: TextClassifier, interface: Interface) -> None:
 def _check_target(model: TextClassifier, interface: Interface) -> None:
     """Raise Rejected unless pipeline and decision predict labels of the kind of the model."""
     classes, decision = model.classes_, model.decision_
-    if interface.is_fitted and interface.classes is None:
-        raise Rejected("has a TextClassifier whose pipeline does not end with a classifier")
     if interface.classes is not None and not np.array_equal(interface.classes, classes):
         raise Rejected("has a TextClassifier whose pipeline predicts other classes")
     is_multilabel = isinstance(model.estimator_[-1], MultiLabelClassifier)
@@ -197,7 +196,7 @@ def _check_records(model: TextClassifier) -> None:
 
 
 def _interface(model: TextClassifier, interface_of: InterfaceOf) -> Interface:
-    return interface_of(model.estimator_)._replace(classes=model.classes_)
+    return interface_of(model.estimator_)
 
 
 def _keep_plain(value: Any) -> Any:

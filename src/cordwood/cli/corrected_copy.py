@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cordwood._base import atomic
+from cordwood._base import atomic, strict_json
 from cordwood.datasets.csv_records import (
     Record,
     choose_delimiter,
@@ -80,7 +80,7 @@ def write_corrected_copy(
 def _read_json_rows(lines: Lines, column: str) -> Iterator[_Row]:
     for line in lines:
         if not line.isspace():
-            record = json.loads(line)
+            record = strict_json.parse(line)
             yield _Row(line, str(record.get(column)), partial(_write_json, record, column, line))
 
 

@@ -58,12 +58,8 @@ def make_model(
 
 
 def load_model(path: Path) -> tuple[TextClassifier, ModelCard]:
-    """Load a model and its metadata, with valid columns."""
+    """Load a model and its metadata."""
     model, card = load_with_card(path)
-    for name, column in card.columns.items():
-        names = column if isinstance(column, list) else [column]
-        if not names or not all(isinstance(entry, str) for entry in names):
-            raise ModelFileError(f"{path} is damaged: its {name} column is {column!r}; train again")
     if not isinstance(model, TextClassifier):
         raise ModelFileError(
             f"{path} contains a {type(model).__name__}; the command needs a model of "

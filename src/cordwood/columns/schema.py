@@ -18,7 +18,10 @@ from cordwood.columns.numeric import NumericEncoder
 from cordwood.columns.roles import ColumnRoles, check_columns
 
 _BYTES_PER_CATEGORY = 200
+# Of the lists of columns by transformer and by kind.
+_BYTES_PER_COLUMN = 200
 _MAX_KNOTS = 10_000
+_MAX_OUTPUTS = 1_000_000
 _MAX_COLUMNS = 100_000
 _TEXT, _CATEGORY, _NUMBER = "text", "categorical", "numeric"
 
@@ -196,6 +199,8 @@ def _one_hot_interface(model: Any, interface_of: InterfaceOf) -> Interface:
 
 def _check_numeric(model: Any, interface_of: InterfaceOf) -> None:
     missing = model.missing_features_
+    if model.n_features_in_ * (model.n_knots or 1) > _MAX_OUTPUTS:
+        raise Rejected(f"has a NumericEncoder that returns more than {_MAX_OUTPUTS:,} features")
     if (np.diff(model.quantiles_, axis=0) < 0).any():
         raise Rejected("has a NumericEncoder whose quantiles_ are not sorted")
     if (np.diff(missing) <= 0).any() or (len(missing) and missing[-1] >= model.n_features_in_):
@@ -323,7 +328,7 @@ SCHEMAS = (
         cls=ColumnTransformer,
         fitted={
             "transformers_": _ColumnEstimators(),
-            "n_features_in_": Size("n_features"),
+            "n_features_in_": Size("n_features", bytes_each=_BYTES_PER_COLUMN),
             "sparse_output_": choice(True, False),
             "output_indices_": _OutputSlices(),
         },

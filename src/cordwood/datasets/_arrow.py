@@ -4,13 +4,13 @@ They are read in record batches, so that a file may be larger than memory. Class
 Face, which are stored as numbers, are converted to their names.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cordwood._base import strict_json
 from cordwood.datasets._arrow_sizes import check_messages, check_pages, decoded_size
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
 from cordwood.datasets._optional import import_extra
@@ -179,9 +179,9 @@ def _class_label_converters(schema: Any, features: Any = None) -> dict[str, Conv
     """Return a function for each column of class labels, which are numbers, to their names."""
     if not features:
         try:
-            metadata = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+            metadata = strict_json.parse((schema.metadata or {}).get(b"huggingface", b"{}"))
             features = metadata.get("info", {}).get("features")
-        except (ValueError, AttributeError, RecursionError):
+        except (ValueError, AttributeError):
             features = None
     if not isinstance(features, dict):
         return {}
@@ -238,8 +238,8 @@ def _get_size(path: str) -> int:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
-            content = json.loads(file.read(_MAX_JSON_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
+            content = strict_json.parse(file.read(_MAX_JSON_BYTES))
+    except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read ({error}); save the data again") from error
     if not isinstance(content, dict):
         raise DataError(f"{path} is not a JSON object; save the data again")

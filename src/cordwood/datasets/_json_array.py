@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
+from cordwood._base.strict_json import describe_duplicate_key
+from cordwood.datasets._json_records import InvalidRow, RecordReader
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.lines import row_length_error
 from cordwood.datasets.options import ReadOptions

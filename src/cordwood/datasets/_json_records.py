@@ -1,11 +1,9 @@
 """Rows of JSON objects, for JSON Lines and JSON arrays."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from cordwood._base.labels import is_missing
-from cordwood._base.wording import shorten
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.rows import NO_COLUMNS, Row, missing_name_issue
@@ -117,12 +115,6 @@ class RecordReader:
             raise DataError(
                 f'{name} has no row with the key "{min(self._missing)}"; name a key that exists'
             )
-
-
-def describe_duplicate_key(pairs: list[tuple[str, Any]]) -> str:
-    """Return a message about the key that occurs most often."""
-    (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-    return f'the key "{shorten(name)}" occurs more than once'
 
 
 def _choose_keys(options: ReadOptions, record: dict[str, Any]) -> _Keys:

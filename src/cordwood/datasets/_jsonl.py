@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from cordwood.datasets._json_records import InvalidRow, RecordReader, describe_duplicate_key
+from cordwood._base.strict_json import make_object
+from cordwood.datasets._json_records import InvalidRow, RecordReader
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
 from cordwood.datasets.lines import Lines
 from cordwood.datasets.options import ReadOptions
@@ -46,11 +47,4 @@ def _parse(lines: Lines, line: str, place: str) -> Any:
         raise InvalidRow(RowIssue(message, "correct the line")) from None
 
 
-def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ValueError(describe_duplicate_key(pairs))
-    return record
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_reject_duplicate_keys)
+_DECODER = json.JSONDecoder(object_pairs_hook=make_object)

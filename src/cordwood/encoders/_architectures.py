@@ -168,6 +168,7 @@ ARCHITECTURES = {
 }
 _NUMBERED_FROM_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
 _DISTILBERT_EPSILON = 1e-12
+_MAX_BIAS_SIZE = 2**26
 
 
 def check_config(config: Mapping[str, Any], where: str) -> None:
@@ -193,6 +194,12 @@ def max_length(config: Mapping[str, Any]) -> int:
     padding_id = _padding_id(config)
     n_positions: int = config["max_position_embeddings"]
     return n_positions if padding_id is None else n_positions - padding_id - 1
+
+
+def n_heads(config: Mapping[str, Any]) -> int:
+    """Return the number of attention heads."""
+    heads: int = config[ARCHITECTURES[config["model_type"]].n_heads]
+    return heads
 
 
 def _padding_id(config: Mapping[str, Any]) -> int | None:
@@ -248,7 +255,7 @@ def build_transformer(
             )
             for i in range(config[names.n_layers])
         ),
-        n_heads=config[names.n_heads],
+        n_heads=n_heads(config),
         padding_id=_padding_id(config),
         position_bias=bias,
     )
@@ -258,6 +265,8 @@ def _relative_position_bias(table: Floats, n_positions: int) -> Floats:
     """Return the bias of each pair of positions, from one of each bucket of distances."""
     # Half of the buckets are for keys after the query. Half of these are for single distances, the
     # others for logarithmically growing ranges up to 128.
+    if table.shape[1] * n_positions**2 > _MAX_BIAS_SIZE:
+        raise CordwoodError(f"a position bias of {n_positions} positions is too large")
     n_buckets = len(table) // 2
     n_exact = n_buckets // 2
     distance = np.arange(n_positions)[None, :] - np.arange(n_positions)[:, None]

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from cordwood._base import strict_json
 from cordwood.encoders.catalog import open_encoder
 from cordwood.encoders.encoder import Encoder
 from cordwood.encoders.model_folder import FILES, TOKENIZER, WEIGHTS, FolderInMemory
+from cordwood.encoders.transformer import TransformerEncoder
 from cordwood.exceptions import CordwoodError
 
 # Kinds of steps without regular expressions, which may take exponential time, and without compiled
@@ -34,6 +36,11 @@ _STEPS = {
 _MODELS = ("BPE", "WordPiece")
 _MAX_WORD_CHARACTERS = 1_000
 _MAX_SETTINGS_SIZE = 100_000
+_MAX_STEPS_SIZE = 10_000
+_MAX_SETTING_LENGTH = 100
+
+# Attention scores of a text, such as those of 512 tokens and 64 heads.
+_MAX_SCORES = 2**24
 
 # With larger weights, sums of products could overflow.
 _MAX_WEIGHT = 1e4
@@ -59,8 +66,6 @@ def open_bundled(files: Mapping[str, bytes], max_tokens: int, name: str) -> Enco
             raise CordwoodError(f"the bundled encoder has an unexpected file {path[:100]!r}")
         if file not in (WEIGHTS, TOKENIZER) and len(content) > _MAX_SETTINGS_SIZE:
             raise CordwoodError(f"the file {path} of the bundled encoder is too large")
-        if file == TOKENIZER:
-            _check_tokenizer(content)
     try:
         return _open(FolderInMemory(files, Path("bundled encoder")), max_tokens, name)
     except CordwoodError:
@@ -74,29 +79,40 @@ def open_bundled(files: Mapping[str, bytes], max_tokens: int, name: str) -> Enco
 
 
 def _open(folder: FolderInMemory, max_tokens: int, name: str) -> Encoder:
-    """Check the weights, open the encoder, and encode an empty, a short and a long text."""
+    """Check the files, open the encoder, and encode an empty, a short and a long text."""
     for path in folder.read_files():
+        if path.endswith(TOKENIZER):
+            _check_tokenizer(folder.read_json(path))
         if path.endswith(WEIGHTS):
             _check_weights(folder, path)
     encoder = open_encoder(folder, max_tokens, name=name)
+    # What the library has built is what was checked, even if it reads the file in another way.
+    _check_tokenizer(strict_json.parse(encoder.tokenizer.to_str()))
+    if isinstance(encoder, TransformerEncoder) and encoder.n_scores > _MAX_SCORES:
+        raise CordwoodError("the bundled encoder encodes too long texts; lower max_tokens")
     vectors = encoder.encode(["", "a", "word " * (2 * min(max_tokens, 10_000))])
     if vectors.shape[1:] != (encoder.dimension,) or not np.isfinite(vectors).all():
         raise CordwoodError("the vectors of the bundled encoder are not valid")
     return encoder
 
 
-def _check_tokenizer(content: bytes) -> None:
+def _check_tokenizer(tokenizer: Any) -> None:
     """Raise unless the tokenizer consists of steps whose time is proportional to the text."""
     try:
-        tokenizer = json.loads(content)
         model = tokenizer["model"]
-        kinds = {
-            part: [str(step["type"]) for step in _list_steps(tokenizer.get(part))]
-            for part in _STEPS
-        }
+        steps = {part: [*_list_steps(tokenizer.get(part))] for part in _STEPS}
+        kinds = {part: [str(step["type"]) for step in steps[part]] for part in _STEPS}
+        settings = [value for key, value in model.items() if key not in ("vocab", "merges")]
         word_length = int(model.get("max_input_chars_per_word", 0))
+        ids = [*model["vocab"].values(), *(each["id"] for each in tokenizer["added_tokens"] or ())]
+        is_valid = all(type(each) is int for each in ids) and max(ids) < len({*ids})
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CordwoodError("the tokenizer of the bundled encoder is invalid") from None
+    if not is_valid or len(json.dumps(steps)) > _MAX_STEPS_SIZE:
+        raise CordwoodError("the tokenizer of the bundled encoder is invalid")
+    # A prefix of words is copied for each word.
+    if model.get("dropout") or max(len(str(each)) for each in settings) > _MAX_SETTING_LENGTH:
+        raise CordwoodError("the tokenizer of the bundled encoder has invalid settings")
     if model.get("type") not in _MODELS or not 0 <= word_length <= _MAX_WORD_CHARACTERS:
         raise CordwoodError(
             f"a bundled encoder must have a tokenizer of type {' or '.join(_MODELS)}"
@@ -107,6 +123,11 @@ def _check_tokenizer(content: bytes) -> None:
                 raise CordwoodError(
                     f"a bundled encoder cannot have a tokenizer with the {part} {kind[:50]}"
                 )
+        # ByteLevel doubles the length of a text: many of them would take exponential time.
+        if len(set(found)) < len(found):
+            raise CordwoodError(
+                f"a bundled encoder cannot have a tokenizer with a {part} of two steps of a kind"
+            )
 
 
 def _list_steps(step: Any) -> Iterator[dict[str, Any]]:
@@ -115,8 +136,7 @@ def _list_steps(step: Any) -> Iterator[dict[str, Any]]:
         return
     yield step
     for key in ("normalizers", "pretokenizers", "processors"):
-        for each in step.get(key, ()):
-            yield from _list_steps(each)
+        yield from step.get(key, ())
 
 
 def _check_weights(folder: FolderInMemory, path: str) -> None:

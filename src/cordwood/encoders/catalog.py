@@ -192,7 +192,9 @@ def _load_unchanged(path: Path, max_tokens: int, name: str, stamps: Any) -> Enco
     return open_encoder(ModelFolder(path), max_tokens, name=name)
 
 
-def open_encoder(folder: ModelFolder, max_tokens: int, *, name: str) -> Encoder:
+def open_encoder(
+    folder: ModelFolder, max_tokens: int, *, name: str
+) -> StaticEncoder | TransformerEncoder:
     """Return the encoder whose files are given, by the kind of its model."""
     if is_static(folder):
         return StaticEncoder(folder, max_tokens, name=name)

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from cordwood._base import strict_json
+
 
 def round_to_float16(path: Path) -> None:
     """Round the float32 arrays of a safetensors file, which must be valid, to float16 in place."""
     # The format is the length of the header in 8 bytes, the header, and the arrays.
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        header: dict[str, Any] = json.loads(file.read(length))
+        header: dict[str, Any] = strict_json.parse(file.read(length))
     entries = [entry for name, entry in header.items() if name != "__metadata__"]
     entries.sort(key=lambda entry: entry["data_offsets"])
     n_bytes, sources = 0, []
@@ -40,6 +42,6 @@ def round_to_float16(path: Path) -> None:
 
 def compact_json(path: Path) -> None:
     """Remove the white space between the elements of a JSON file."""
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = strict_json.parse(path.read_text(encoding="utf-8"))
     compact = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     path.write_text(compact, encoding="utf-8")

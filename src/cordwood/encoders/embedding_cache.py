@@ -133,7 +133,10 @@ class EmbeddingCache:
         data = b"".join(found[keys[i][0]][2] for i in hits)
         vectors = np.frombuffer(data, "<f2").reshape(len(hits), self._encoder.dimension)
         truncated = np.array([found[keys[i][0]][1] for i in hits], np.bool_)
-        return np.array(hits, np.intp), EncodedTexts(vectors.astype(np.float32), truncated)
+        # A process that writes other vectors can write their checksums, too.
+        is_finite = np.isfinite(vectors).all(axis=1)
+        encoded = EncodedTexts(vectors[is_finite].astype(np.float32), truncated[is_finite])
+        return np.array(hits, np.intp)[is_finite], encoded
 
     def write(self, keys: Sequence[Key], encoded: EncodedTexts) -> None:
         """Add vectors, whose elements must be representable as float16."""

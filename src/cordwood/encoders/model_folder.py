@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._base import strict_json
 from cordwood.exceptions import CordwoodError
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
@@ -72,7 +73,7 @@ class ModelFolder:
             return default
         content = self.read(name)
         try:
-            parsed = json.loads(content.decode("utf-8"))
+            parsed = strict_json.parse(content.decode("utf-8"))
         except ValueError as error:
             raise CordwoodError(f"{self.path / name} is not valid JSON: {error}") from None
         expected, kind = (list, "array") if isinstance(default, list) else (dict, "object")
@@ -93,10 +94,11 @@ class ModelFolder:
 
     def read_tokenizer(self, name: str = TOKENIZER) -> Any:
         """Read a tokenizer of the library tokenizers, without truncation and padding."""
-        content = self.read(name)
+        # Written again, so that the library, whose parser is another one, reads the same values.
+        content = json.dumps(self.read_json(name))
         tokenizers = import_extra("tokenizers")
         try:
-            tokenizer = tokenizers.Tokenizer.from_buffer(content)
+            tokenizer = tokenizers.Tokenizer.from_str(content)
         except Exception as error:  # tokenizers raises the base class
             path = self.path / name
             raise CordwoodError(f"{path} is not a valid tokenizer file: {error}") from None

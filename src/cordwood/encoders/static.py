@@ -78,7 +78,7 @@ class StaticEncoder(Encoder):
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
         # One by one: batches are tokenized by threads of the library, one per processor.
-        encodings = [tokenize(self._tokenizer, text, add_special_tokens=False) for text in texts]
+        encodings = [tokenize(self.tokenizer, text, add_special_tokens=False) for text in texts]
         truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
         unknown = self._unknown_id
         token_ids = [
@@ -99,7 +99,8 @@ class StaticEncoder(Encoder):
         return mean
 
     @cached_property
-    def _tokenizer(self) -> Any:
+    def tokenizer(self) -> Any:
+        """Tokenizer of the library tokenizers."""
         tokenizer = self._folder.read_tokenizer(TOKENIZER)
         tokenizer.enable_truncation(self.max_tokens)
         return tokenizer
@@ -112,7 +113,7 @@ class StaticEncoder(Encoder):
         if token is None:
             unknown = model.get("unk_id")
             return None if unknown is None else int(unknown)
-        found = self._tokenizer.token_to_id(token)
+        found = self.tokenizer.token_to_id(token)
         return None if found is None else int(found)
 
     @cached_property
@@ -128,7 +129,7 @@ class StaticEncoder(Encoder):
             None if weights is None else weights.astype(np.float32),
             None if mapping is None else mapping.astype(np.int64),
         )
-        n_tokens = self._tokenizer.get_vocab_size()
+        n_tokens = self.tokenizer.get_vocab_size()
         n_vectors = [len(vectors) if mapping is None else len(mapping)]
         n_vectors += [] if weights is None else [len(weights)]
         if min(n_vectors) < n_tokens:

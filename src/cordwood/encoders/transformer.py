@@ -13,6 +13,7 @@ from cordwood.encoders._architectures import (
     build_transformer,
     check_config,
     max_length,
+    n_heads,
 )
 from cordwood.encoders._layers import Floats
 from cordwood.encoders.blas import single_threaded_blas
@@ -90,6 +91,11 @@ class TransformerEncoder(Encoder):
     def dimension(self) -> int:
         """Number of elements of a vector."""
         return int(self._config.get("hidden_size") or self._config["dim"])
+
+    @property
+    def n_scores(self) -> int:
+        """Number of attention scores of a text of maximum length."""
+        return int(self._length**2 * n_heads(self._config))
 
     @cached_property
     def fingerprint(self) -> str:

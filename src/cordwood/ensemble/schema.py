@@ -21,6 +21,8 @@ from cordwood.neighbors.schema import SAMPLES, check_samples
 _BYTES_PER_FEATURE = 20
 
 _NODES_PER_CHECK = 2**18
+# Of a node while its tree is checked.
+_TEMPORARY_PER_NODE = 64
 
 _MAX_TREES = 10_000
 
@@ -29,6 +31,7 @@ class _Trees(Field):
     """The trees: exact arrays, with the far child relative to its node."""
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
+        encoder.spend(0, temporary=_TEMPORARY_PER_NODE * len(value.far_child))
         arrays = value._asdict()
         arrays["far_child"] = _make_relative(value.far_child, value.node_start, -1)
         return {name: encoder.add_array(array) for name, array in arrays.items()}
@@ -38,6 +41,7 @@ class _Trees(Field):
             raise Rejected("has a forest of the wrong structure")
         arrays = {name: decoder.get_array(node[name]) for name in Forest._fields}
         start, far_child = arrays["node_start"], arrays["far_child"]
+        decoder.spend(0, temporary=_TEMPORARY_PER_NODE * far_child.size)
         is_valid = start.ndim == far_child.ndim == 1 and start.dtype == np.int64 and len(start)
         if not is_valid or far_child.dtype.kind != "i":
             raise Rejected("has a forest of the wrong structure")

@@ -20,7 +20,7 @@ from cordwood._schema.fields import (
     integer,
     number,
 )
-from cordwood._schema.interface import Interface, InterfaceOf
+from cordwood._schema.interface import Interface, InterfaceOf, check_classifier
 from cordwood._schema.matrices import Coefficients
 from cordwood._schema.nested import Estimator, EstimatorList
 from cordwood._schema.schema import Schema, check_label_indices
@@ -46,14 +46,21 @@ def _check_rows(model: Any, interface_of: InterfaceOf) -> None:
 
 
 def _check_one_vs_rest(model: Any, interface_of: InterfaceOf) -> None:
-    classes = model.label_binarizer_.classes_
+    binarizer = model.label_binarizer_
+    if type(binarizer) is not LabelBinarizer or "y_type_" not in vars(binarizer):
+        raise Rejected("has a OneVsRestClassifier without a LabelBinarizer")
+    classes = binarizer.classes_
     if not np.array_equal(classes, model.classes_):
         raise Rejected("has a OneVsRestClassifier with two different lists of classes")
     is_binary = len(classes) == 2 and not model.multilabel_
+    if (binarizer.y_type_ == "binary") != is_binary:
+        raise Rejected("has a OneVsRestClassifier with another number of classes")
+    if model.multilabel_:
+        check_label_indices(model)
     if len(model.estimators_) != (1 if is_binary else len(classes)):
         raise Rejected("has a OneVsRestClassifier without one estimator for each class")
     for estimator in model.estimators_:
-        interface = interface_of(estimator)
+        interface = check_classifier(estimator, interface_of, "OneVsRestClassifier")
         if interface.n_features not in (None, model.n_features_in_):
             raise Rejected("has a OneVsRestClassifier with estimators of other features")
         if interface.classes is not None and interface.classes.tolist() != [0, 1]:
@@ -101,7 +108,7 @@ SCHEMAS = (
             "y_type_": choice("binary", "multiclass", "multilabel-indicator"),
             "sparse_input_": choice(True, False),
         },
-        interface=lambda model, interface_of: Interface(classes=model.classes_),
+        interface=lambda model, interface_of: Interface(),
     ),
     Schema(
         cls=OneVsRestClassifier,

@@ -7,15 +7,15 @@ import numpy as np
 from cordwood._schema.base import FileEncoder, Sizes
 from cordwood._schema.errors import Rejected
 from cordwood._schema.fields import Array, Labels, Size, integer
-from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
+from cordwood._schema.interface import Interface, InterfaceOf, chain_interface, check_classifier
 from cordwood._schema.nested import Estimator, EstimatorList
 from cordwood._schema.schema import Schema
 from cordwood.multilabel.multilabel_classifier import MultiLabelClassifier
 from cordwood.multilabel.problem_transformation import BinaryRelevance, LabelPowerset
 from cordwood.stacking.schema import (
     INDEX_LIST,
-    MAPPING,
     SHARED_STEPS,
+    SOURCE_MAPPING,
     STRINGS,
     encode_after,
     merge_kinds,
@@ -49,9 +49,7 @@ def _check_binary_relevance(model: Any, interface_of: InterfaceOf) -> None:
         raise Rejected("has a BinaryRelevance without one estimator for each label")
     _check_columns(model)
     for estimator in model.estimators_:
-        interface = interface_of(estimator)
-        if interface.is_fitted is False:
-            raise Rejected("has a BinaryRelevance with an estimator that is not fitted")
+        interface = check_classifier(estimator, interface_of, "BinaryRelevance")
         if interface.classes is not None and not np.isin(interface.classes, [0, 1]).all():
             raise Rejected("has a BinaryRelevance with an estimator that is not binary")
         _check_features(model, interface)
@@ -64,9 +62,7 @@ def _check_powerset(model: Any, interface_of: InterfaceOf) -> None:
     _check_columns(model)
     if model.estimator_ is None:
         return
-    interface = interface_of(model.estimator_)
-    if interface.is_fitted is False:
-        raise Rejected("has a LabelPowerset with an estimator that is not fitted")
+    interface = check_classifier(model.estimator_, interface_of, "LabelPowerset")
     if interface.classes is not None and not np.isin(interface.classes, np.arange(n_sets)).all():
         raise Rejected("has a LabelPowerset whose estimator predicts other label sets")
     _check_features(model, interface)
@@ -97,10 +93,8 @@ def _check_multilabel(model: Any, interface_of: InterfaceOf) -> None:
     for member, interface in zip(
         model.estimators_, _member_interfaces(model, interface_of), strict=True
     ):
+        check_classifier(member, interface_of, "MultiLabelClassifier", is_multilabel=True)
         classes = interface.classes
-        is_multilabel = getattr(member, "multilabel_", True)
-        if interface.is_fitted is False or not is_multilabel:
-            raise Rejected("has a MultiLabelClassifier with a member that is not fitted")
         if classes is not None and not np.array_equal(classes, np.arange(n_labels)):
             raise Rejected("has a MultiLabelClassifier with a member of other labels")
         inputs.add((interface.n_features, interface.takes_text))
@@ -128,14 +122,21 @@ def _multilabel_interface(model: Any, interface_of: InterfaceOf) -> Interface:
     return Interface(
         n_features=getattr(model, "n_features_in_", None),
         takes_text=any(each.takes_text for each in members),
+        takes_counts=any(each.takes_counts for each in members),
         classes=model.classes_,
+        is_multilabel=True,
         input_kinds=merge_kinds(members),
     )
 
 
 def _transformation_interface(model: Any, interface_of: InterfaceOf) -> Interface:
-    n_features = getattr(model, "n_features_in_", None)
-    return Interface(n_features=n_features, classes=model.classes_)
+    estimators = model.estimators_ if isinstance(model, BinaryRelevance) else [model.estimator_]
+    return Interface(
+        n_features=getattr(model, "n_features_in_", None),
+        takes_counts=any(interface_of(each).takes_counts for each in estimators),
+        classes=model.classes_,
+        is_multilabel=True,
+    )
 
 
 SCHEMAS = (
@@ -145,7 +146,7 @@ SCHEMAS = (
             "classes_": Labels(),
             "n_features_in_": Size("n_features", optional=True),
             "_names": STRINGS,
-            "oof_source_": MAPPING,
+            "oof_source_": SOURCE_MAPPING,
             "_shared_steps": SHARED_STEPS,
             "_step_index": INDEX_LIST,
             "estimators_": _Members(),

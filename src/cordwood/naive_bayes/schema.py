@@ -22,7 +22,8 @@ _VARIANTS = {"multinomial": MultinomialNB, "complement": ComplementNB, "gaussian
 
 _COUNTS = {
     **classifier_fields(),
-    "feature_count_": Coefficients("n_classes", "n_features", low=0),
+    # Log probabilities, and copies in the other layout.
+    "feature_count_": Coefficients("n_classes", "n_features", low=0, n_derived=3),
     "class_count_": Array("float64", "n_classes", low=0),
     "class_log_prior_": Array("float64", "n_classes", low=-np.inf, high=0),
 }
@@ -36,20 +37,26 @@ def _check_counts(model: Any, interface_of: InterfaceOf) -> None:
 
 
 def _compute_multinomial(model: Any) -> None:
-    counts = np.ascontiguousarray(model.feature_count_) + model.alpha
-    totals = counts.sum(axis=1)
+    # In place, because the matrix may be large.
+    logs = np.ascontiguousarray(model.feature_count_) + model.alpha
+    totals = logs.sum(axis=1)
     with np.errstate(divide="ignore"):
-        logs = np.log(counts) - np.log(totals.reshape(-1, 1))
+        np.log(logs, out=logs)
+        logs -= np.log(totals.reshape(-1, 1))
     model.feature_log_prob_ = _order_as(model.feature_count_, logs)
 
 
 def _compute_complement(model: Any) -> None:
-    feature_count = np.ascontiguousarray(model.feature_count_)
-    model.feature_all_ = feature_count.sum(axis=0)
-    counts = model.feature_all_ + model.alpha - feature_count
+    counts = np.ascontiguousarray(model.feature_count_)
+    model.feature_all_ = counts.sum(axis=0)
+    logs = model.feature_all_ + model.alpha - counts
     with np.errstate(divide="ignore", invalid="ignore"):
-        logged = np.log(counts / counts.sum(axis=1, keepdims=True))
-    logs = logged / logged.sum(axis=1, keepdims=True) if model.norm else -logged
+        logs /= logs.sum(axis=1, keepdims=True)
+        np.log(logs, out=logs)
+    if model.norm:
+        logs /= logs.sum(axis=1, keepdims=True)
+    else:
+        np.negative(logs, out=logs)
     model.feature_log_prob_ = _order_as(model.feature_count_, logs)
 
 

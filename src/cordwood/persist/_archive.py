@@ -14,23 +14,19 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._schema.budget import JSON_COST, Budget, memory_limit
 from cordwood._schema.errors import Rejected
 
 CARD, TREE, ARRAYS, DIGESTS = "cordwood.json", "model.json", "arrays", "sha256"
 
-# A model may take this much memory: a multiple of the file size, plus a constant. Files of the
-# recipes expand 3 to 30 times, see docs/model-files.md.
-_MAX_EXPANSION = 100
-_MIN_LIMIT = 256 * 2**20
-
-# The tree has neither arrays nor vocabularies; a parsed tree takes about twenty times its size.
-_MAX_SIZES = {TREE: 16 * 2**20, CARD: 16 * 2**20, DIGESTS: 4096}
+_COSTS = {TREE: JSON_COST, CARD: JSON_COST}
 _MAX_DIRECTORY_SIZE = 4096
 
 _BLOCK = 2**20
 
-_END_SIZE, _END_SIZE_64 = 22, 22 + 20 + 56
-_END_MAGIC, _END_MAGIC_64 = b"PK\x05\x06", b"PK\x06\x06"
+# The last records of an archive: of a large one, the record of 64 bits, its locator, and the end.
+_END_SIZE, _LOCATOR_SIZE, _RECORD_SIZE = 22, 20, 56
+_END_MAGIC, _LOCATOR_MAGIC, _RECORD_MAGIC = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
 
 
 class Damaged(Exception):
@@ -43,19 +39,15 @@ class Content(NamedTuple):
     card: bytes
     tree: bytes
     arrays: NDArray[np.uint8]
-    file_size: int
-
-
-def memory_limit(file_size: int) -> int:
-    """Return the memory in bytes that a model may take, for the size of its file."""
-    return _MAX_EXPANSION * file_size + _MIN_LIMIT
+    budget: Budget
 
 
 class ArchiveWriter:
     """Writes the members of a model file one after another; a context manager."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], budget: Budget) -> None:
         self._archive = ZipFile(file, "w", ZIP_DEFLATED)
+        self._budget = budget
         self._digests: dict[str, str] = {}
 
     @contextmanager
@@ -65,10 +57,10 @@ class ArchiveWriter:
             writer = _HashingWriter(member)
             yield writer
         self._digests[name] = writer.digest.hexdigest()
+        self._budget.spend(_COSTS.get(name, 1) * writer.n_bytes)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a whole member; raise Rejected if it is larger than `read_content` accepts."""
-        _check_size(name, len(content))
+        """Write a whole member."""
         with self.open(name) as member:
             member.write(content)
 
@@ -89,80 +81,76 @@ class _HashingWriter:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.digest = hashlib.sha256()
+        self.n_bytes = 0
 
     def write(self, content: Any) -> None:
         """Write a bytes-like object."""
         self._file.write(content)
         self.digest.update(content)
+        self.n_bytes += len(content)
 
 
 def read_card(file: IO[bytes]) -> bytes:
     """Read the model card, without verifying the rest of the file."""
-    archive = _open_archive(file)
-    return _read_member(archive, CARD, hashlib.sha256()).tobytes()
+    archive, budget = _open_archive(file)
+    return _read_member(archive, CARD, hashlib.sha256(), budget).tobytes()
 
 
 def read_content(file: IO[bytes]) -> Content:
     """Read all members; raise Damaged or Rejected unless they are complete, valid and not large."""
-    archive = _open_archive(file)
-    members = {member.filename: member for member in archive.infolist()}
-    if sorted(members) != sorted((CARD, TREE, ARRAYS, DIGESTS)) or len(archive.infolist()) != 4:
+    archive, budget = _open_archive(file)
+    if sorted(archive.namelist()) != sorted((CARD, TREE, ARRAYS, DIGESTS)):
         raise Rejected("does not have exactly the members of a model file")
-    file_size = file.seek(0, os.SEEK_END)
-    if sum(member.file_size for member in members.values()) > memory_limit(file_size):
-        raise Rejected("has archive members that are too large for the size of the file")
     contents: dict[str, NDArray[np.uint8]] = {}
     digests: dict[str, str] = {}
     for name in (CARD, TREE, ARRAYS):
         digest = hashlib.sha256()
-        contents[name] = _read_member(archive, name, digest)
+        contents[name] = _read_member(archive, name, digest, budget)
         digests[name] = digest.hexdigest()
-    stored = _read_member(archive, DIGESTS, hashlib.sha256()).tobytes()
+    stored = _read_member(archive, DIGESTS, hashlib.sha256(), budget).tobytes()
     if stored != _format_digests(digests):
         raise Damaged("its content does not match its SHA-256 digest")
     card, tree = contents[CARD].tobytes(), contents[TREE].tobytes()
-    return Content(card, tree, contents[ARRAYS], file_size)
+    return Content(card, tree, contents[ARRAYS], budget)
 
 
-def _open_archive(file: IO[bytes]) -> ZipFile:
+def _open_archive(file: IO[bytes]) -> tuple[ZipFile, Budget]:
     if file.read(4) != b"PK\x03\x04":
         file.seek(0)
         hint = ", but seems to be a pickle, which may run code" if file.read(1) == b"\x80" else ""
         raise Rejected(f"is not a cordwood model file{hint}")
-    _check_directory_size(file)
+    file_size = file.seek(0, os.SEEK_END)
+    _check_directory_size(file, file_size)
     archive = ZipFile(file)
     if CARD not in archive.namelist():
         raise Rejected(f"is not a cordwood model file: it contains no {CARD}")
-    return archive
+    return archive, Budget(memory_limit(file_size))
 
 
-def _check_directory_size(file: IO[bytes]) -> None:
+def _check_directory_size(file: IO[bytes], file_size: int) -> None:
     """Check the size of the directory before `ZipFile` reads it: each entry becomes an object."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _END_SIZE_64))
+    place = max(0, file_size - _END_SIZE - _LOCATOR_SIZE - _RECORD_SIZE)
+    file.seek(place)
     tail = file.read()
-    end = tail[-_END_SIZE:]
-    if not end.startswith(_END_MAGIC):
+    end, locator = tail[-_END_SIZE:], tail[-_END_SIZE - _LOCATOR_SIZE : -_END_SIZE]
+    if not end.startswith(_END_MAGIC) or not end.endswith(b"\0\0"):
         raise Damaged("it does not end with the directory of an archive")
     directory_size = int.from_bytes(end[12:16], "little")
-    if directory_size == 2**32 - 1 and tail.startswith(_END_MAGIC_64):
+    # `ZipFile` prefers the record of 64 bits, if there is a locator, and ignores the end.
+    if locator.startswith(_LOCATOR_MAGIC):
+        if not tail.startswith(_RECORD_MAGIC) or locator[8:16] != place.to_bytes(8, "little"):
+            raise Damaged("the directory of its archive is not where it should be")
         directory_size = int.from_bytes(tail[40:48], "little")
     if directory_size > _MAX_DIRECTORY_SIZE:
         raise Rejected("has more archive members than a model file has")
 
 
-def _check_size(name: str, size: int) -> None:
-    limit = _MAX_SIZES.get(name)
-    if limit is not None and size > limit:
-        raise Rejected(f"has a member {name} of more than {limit:,} bytes")
-
-
-def _read_member(archive: ZipFile, name: str, digest: Any) -> NDArray[np.uint8]:
+def _read_member(archive: ZipFile, name: str, digest: Any, budget: Budget) -> NDArray[np.uint8]:
     """Read a member and update the digest."""
     info = archive.getinfo(name)
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise Rejected("has archive members with an unsupported compression method")
-    _check_size(name, info.file_size)
+    budget.spend(_COSTS.get(name, 1) * info.file_size)
     content = np.empty(info.file_size, np.uint8)
     view = memoryview(content)
     position = 0

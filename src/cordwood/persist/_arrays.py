@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._schema.budget import ARRAY_COST, Budget
 from cordwood._schema.errors import Rejected, shorten
 
 Array = NDArray[Any]
@@ -31,8 +32,11 @@ _SIGNED = tuple(np.dtype(name) for name in ("int8", "int16", "int32", "int64"))
 _MAX_CODES = 2**16
 _MAX_DIMENSIONS = 8
 
-# Python objects of a string: header and pointer.
-_STRING_SIZE = 64
+# The largest copies of a number while it is read and checked: a sum of differences, and masks.
+_TEMPORARY_PER_NUMBER = 16
+# Header of a string, pointers and the number of its length; a character takes up to four bytes.
+_STRING_COST = 100
+_BYTE_COST = 4
 _MAX_PREFIX = 255
 
 
@@ -43,35 +47,10 @@ class Sink(Protocol):
         """Write a bytes-like object."""
 
 
-class MemoryBudget:
-    """Counts the memory that a model takes when it is loaded.
-
-    `save` and `load` count the same numbers, so that a file that exceeds the limit is not written.
-    `save` counts without a limit, because it depends on the size of the file.
-    """
-
-    def __init__(self, limit: int | None = None) -> None:
-        self.spent = 0
-        self._limit = limit
-
-    def spend(self, n_bytes: int) -> None:
-        """Count memory before it is allocated."""
-        self.spent += int(n_bytes)
-        if self._limit is not None:
-            self.check(self._limit)
-
-    def check(self, limit: int) -> None:
-        """Raise Rejected if the memory exceeds a limit."""
-        if self.spent > limit:
-            raise Rejected(
-                f"needs more memory than the {limit / 2**20:,.0f} MB that a file of its size may"
-            )
-
-
 class ArrayWriter:
     """Writes arrays to a sink and keeps the table of them."""
 
-    def __init__(self, sink: Sink, budget: MemoryBudget) -> None:
+    def __init__(self, sink: Sink, budget: Budget) -> None:
         self.table: list[dict[str, Any]] = []
         self.budget = budget
         self._sink = sink
@@ -96,11 +75,11 @@ class ArrayWriter:
         digest = hashlib.sha256(json.dumps(entry).encode() + b"\0")
         digest.update(content)
         key = digest.digest()
+        _charge(self.budget, array.size, array.dtype)
         if key not in self._known:
             self._known[key] = len(self.table)
             self.table.append(entry)
             self._sink.write(content)
-            self.budget.spend(array.nbytes)
         return self._known[key]
 
     def add_strings(self, strings: Sequence[str]) -> dict[str, int]:
@@ -142,7 +121,7 @@ class ArrayWriter:
 class ArrayReader:
     """Reads arrays from the table and the concatenated bytes of an untrusted file."""
 
-    def __init__(self, table: Any, content: NDArray[np.uint8], budget: MemoryBudget) -> None:
+    def __init__(self, table: Any, content: NDArray[np.uint8], budget: Budget) -> None:
         self.budget = budget
         self._content = content
         self._entries = [_Entry(entry) for entry in _expect(table, list, "a table of arrays")]
@@ -156,6 +135,8 @@ class ArrayReader:
         """Return an array; all references to a number share it."""
         if type(number) is not int or not 0 <= number < len(self._entries):
             raise Rejected(f"has no array {shorten(number)}")
+        entry = self._entries[number]
+        _charge(self.budget, entry.size, entry.dtype)
         if number not in self._arrays:
             self._arrays[number] = self._read(number)
         return self._arrays[number]
@@ -173,13 +154,13 @@ class ArrayReader:
                 raise Rejected("has strings of invalid lengths")
             if (lengths > len(suffixes)).any() or lengths.sum() != len(suffixes):
                 raise Rejected("has strings of invalid lengths")
-            self.budget.spend(_measure_strings(prefixes, lengths))
+        self.budget.spend(_measure_strings(prefixes, lengths))
+        if numbers not in self._strings:
             self._strings[numbers] = _join_suffixes(prefixes, lengths, suffixes)
         return self._strings[numbers]
 
     def _read(self, number: int) -> Array:
         entry = self._entries[number]
-        self.budget.spend(entry.size * entry.dtype.itemsize)
         content = self._content[int(self._ends[number]) : int(self._ends[number + 1])]
         stored = _join_bytes(content, entry.stored)
         if entry.values is not None:
@@ -211,6 +192,11 @@ class ArrayReader:
         elif entry.dtype == np.dtype(bool) and (content > 1).any():
             raise Rejected("has truth values other than 0 and 1")
         return entry.reshape(stored.astype(entry.dtype, copy=False))
+
+
+def _charge(budget: Budget, size: int, dtype: np.dtype[Any]) -> None:
+    """Count a reference to an array."""
+    budget.spend(ARRAY_COST + size * dtype.itemsize, temporary=_TEMPORARY_PER_NUMBER * size)
 
 
 class _Entry:
@@ -286,8 +272,9 @@ def _join_bytes(content: NDArray[np.uint8], dtype: np.dtype[Any]) -> Array:
 
 
 def _measure_strings(prefixes: NDArray[np.uint8], lengths: NDArray[np.int64]) -> int:
-    """Return the approximate memory of strings."""
-    return int(prefixes.sum(dtype=np.int64) + lengths.sum()) + _STRING_SIZE * len(prefixes)
+    """Return the memory of strings, at most."""
+    n_bytes = int(prefixes.sum(dtype=np.int64) + lengths.sum())
+    return _BYTE_COST * n_bytes + _STRING_COST * len(prefixes)
 
 
 def _join_suffixes(

@@ -22,22 +22,24 @@ def _check_pipeline(model: Any, interface_of: InterfaceOf) -> None:
 
 
 def _union_interface(model: Any, interface_of: InterfaceOf) -> Interface:
-    estimators = [each for _, each in model.transformer_list if not isinstance(each, str)]
-    if len(estimators) < len(model.transformer_list):
-        return Interface()
-    interfaces = [interface_of(each) for each in estimators]
-    weights = [
-        (model.transformer_weights or {}).get(name, 1.0) for name, _ in model.transformer_list
-    ]
+    used = [(name, each) for name, each in model.transformer_list if not isinstance(each, str)]
+    if not used:
+        raise Rejected("has a FeatureUnion without transformers")
+    interfaces = [interface_of(each) for _, each in used]
+    weights = [(model.transformer_weights or {}).get(name, 1.0) for name, _ in used]
     outputs = [each.n_outputs for each in interfaces]
     norms = [each.norm for each in interfaces]
     if len({(each.takes_text, each.n_features, each.is_fitted) for each in interfaces}) > 1:
         raise Rejected("has a FeatureUnion whose transformers take different features")
     if any(each.is_fitted and each.n_outputs is None for each in interfaces):
         raise Rejected("has a FeatureUnion with an estimator that is not a transformer")
+    passed = [each for _, each in model.transformer_list if each == "passthrough"]
+    if passed and interfaces[0].takes_text:
+        raise Rejected("has a FeatureUnion that passes texts through")
+    outputs += [interfaces[0].n_features for _ in passed]
     n_outputs = None if None in outputs else sum(n for n in outputs if n is not None)
     norm = None
-    if None not in norms:
+    if None not in norms and not passed:
         pairs = zip(norms, weights, strict=True)
         norm = sqrt(sum((each * weight) ** 2 for each, weight in pairs if each is not None))
     return Interface(
@@ -45,14 +47,16 @@ def _union_interface(model: Any, interface_of: InterfaceOf) -> Interface:
         takes_text=interfaces[0].takes_text,
         n_outputs=n_outputs,
         norm=norm,
+        takes_counts=any(each.takes_counts for each in interfaces),
+        returns_counts=all(each.returns_counts for each in interfaces)
+        and not passed
+        and set(weights) == {1.0},
         is_fitted=interfaces[0].is_fitted,
     )
 
 
 def _check_union(model: Any, interface_of: InterfaceOf) -> None:
     check_transformer_weights(model, [name for name, _ in model.transformer_list])
-    if not model.transformer_list:
-        raise Rejected("has a FeatureUnion without transformers")
     _union_interface(model, interface_of)
 
 
@@ -81,7 +85,7 @@ SCHEMAS = (
     Schema(
         cls=Pipeline,
         fitted={},
-        nested={"steps": NamedEstimators(is_chain=True)},
+        nested={"steps": NamedEstimators(is_chain=True, keywords=("passthrough", None))},
         check=_check_pipeline,
         interface=lambda model, interface_of: chain_interface(
             [step for _, step in model.steps], interface_of
@@ -90,7 +94,7 @@ SCHEMAS = (
     Schema(
         cls=FeatureUnion,
         fitted={},
-        nested={"transformer_list": NamedEstimators()},
+        nested={"transformer_list": NamedEstimators(keywords=("drop", "passthrough"))},
         check=_check_union,
         interface=_union_interface,
         check_params=lambda model, is_trusted: None,
@@ -126,7 +130,9 @@ SCHEMAS = (
         check=_check_features,
         check_params=lambda model, is_trusted: None,
         interface=lambda model, interface_of: Interface(
-            n_features=int(model.n_features_in_), n_outputs=len(model.features_)
+            n_features=int(model.n_features_in_),
+            n_outputs=len(model.features_),
+            returns_counts=None,
         ),
     ),
 )

@@ -1,21 +1,25 @@
 """Estimators as JSON: by the schema of their class, or as plain values if the caller trusts it."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from cordwood._schema.budget import OBJECT_COST
 from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.schema import Schema
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._arrays import ArrayReader, ArrayWriter
 from cordwood.persist._plain_values import ValueDecoder, ValueEncoder
-from cordwood.persist.registry import BY_CLASS, BY_NAME, interface_of
+from cordwood.persist.registry import BY_CLASS, BY_NAME, Interfaces
 
 Trusted = Mapping[str, type]
 
 _MAX_NAME_LENGTH = 150
+# Of estimators in estimators: scikit-learn takes exponential time to predict with nested pipelines.
+_MAX_DEPTH = 10
 
 
 def resolve_trusted(trusted: Iterable[type | str]) -> dict[str, type]:
@@ -56,7 +60,8 @@ class ModelEncoder:
         self.is_compact = is_compact
         self.bundles_encoder = bundles_encoder
         self.input_norm: float | None = None
-        self.interface_of = interface_of
+        self.interface_of = Interfaces().of
+        self._depth = 0
         self.encode_value = ValueEncoder(arrays, self.encode).encode
         self.add_array, self.add_strings = arrays.add, arrays.add_strings
         self.spend = arrays.budget.spend
@@ -64,6 +69,10 @@ class ModelEncoder:
 
     def encode(self, model: Any) -> dict[str, Any]:
         """Convert an estimator; raise Rejected if `load` would not accept it."""
+        with _nest(self):
+            return self._encode(model)
+
+    def _encode(self, model: Any) -> dict[str, Any]:
         schema = BY_CLASS.get(type(model))
         if schema is None:
             return self._encode_trusted(model)
@@ -81,7 +90,7 @@ class ModelEncoder:
         for name, each in schema.nested.items():
             node.setdefault("nested", {})[name] = each.encode(getattr(model, name), self, model)
         if schema.is_fitted(model):
-            schema.check_fitted(model, interface_of)
+            schema.check_fitted(model, self.interface_of)
             node["fitted"] = {
                 name: each.encode(getattr(model, name, None), self, model)
                 for name, each in schema.fitted.items()
@@ -114,7 +123,10 @@ class ModelDecoder:
     def __init__(self, arrays: ArrayReader, *, trusted: Trusted) -> None:
         self.decode_value = ValueDecoder(arrays, self.decode).decode
         self.get_array, self.get_strings = arrays.get, arrays.get_strings
+        self.interface_of = Interfaces().of
         self.spend = arrays.budget.spend
+        self.parts: list[Any] = []  # all objects that were built
+        self._depth = 0
         self._trusted = trusted
 
     def trusts(self, kind: type) -> bool:
@@ -123,6 +135,10 @@ class ModelDecoder:
 
     def decode(self, node: Any) -> Any:
         """Build an estimator; raise an exception if it is not valid."""
+        with _nest(self):
+            return self._decode(node)
+
+    def _decode(self, node: Any) -> Any:
         if not isinstance(node, dict) or not isinstance(name := node.get("class"), str):
             raise Rejected("has an object without a class")
         schema = BY_NAME.get(name)
@@ -148,8 +164,9 @@ class ModelDecoder:
         params = schema.params(model)
         vars(model).update(params)
         _check_params(schema, params, model, self.trusts(schema.cls))
-        if "fitted" in node:
-            self._decode_fitted(schema, model, _expect_mapping(node["fitted"]))
+        if "fitted" in node or not schema.required:
+            self._decode_fitted(schema, model, _expect_mapping(node.get("fitted", {})))
+        self.parts.append(model)
         return model
 
     def _decode_fitted(self, schema: Schema, model: Any, fitted: Mapping[str, Any]) -> None:
@@ -157,7 +174,7 @@ class ModelDecoder:
         for name, each in schema.fitted.items():
             if name in fitted:
                 vars(model)[name] = each.decode(fitted[name], self, model)
-        schema.check_fitted(model, interface_of)
+        schema.check_fitted(model, self.interface_of)
         schema.finish(model)
 
     def _decode_trusted(self, name: str, node: Mapping[str, Any]) -> Any:
@@ -169,6 +186,17 @@ class ModelDecoder:
         model = _make_bare(kind)
         vars(model).update({key: self.decode_value(value) for key, value in state.items()})
         return model
+
+
+@contextmanager
+def _nest(converter: ModelEncoder | ModelDecoder) -> Iterator[None]:
+    """Count an object and the level at which it is nested, before it is converted."""
+    if converter._depth == _MAX_DEPTH:
+        raise Rejected(f"has estimators that are nested in more than {_MAX_DEPTH} levels")
+    converter.spend(OBJECT_COST)
+    converter._depth += 1
+    yield
+    converter._depth -= 1
 
 
 def _make_bare(kind: Any) -> Any:

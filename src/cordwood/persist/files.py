@@ -11,8 +11,10 @@ from typing import IO, Any, TypeVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from cordwood._base import atomic
+from cordwood._base import atomic, strict_json
+from cordwood._schema.budget import Budget, memory_limit
 from cordwood._schema.errors import Rejected, shorten
+from cordwood._schema.interface import InterfaceOf
 from cordwood.exceptions import ModelFileError
 from cordwood.persist._archive import (
     ARRAYS,
@@ -20,12 +22,12 @@ from cordwood.persist._archive import (
     TREE,
     ArchiveWriter,
     Damaged,
-    memory_limit,
     read_card,
     read_content,
 )
-from cordwood.persist._arrays import ArrayReader, ArrayWriter, MemoryBudget
+from cordwood.persist._arrays import ArrayReader, ArrayWriter
 from cordwood.persist._objects import ModelDecoder, ModelEncoder, Trusted, resolve_trusted
+from cordwood.persist._trial import try_model
 from cordwood.persist.model_card import (
     ModelCard,
     TrainingRecord,
@@ -34,7 +36,7 @@ from cordwood.persist.model_card import (
     make_card,
     parse_card,
 )
-from cordwood.persist.registry import interface_of
+from cordwood.persist.registry import Interfaces
 
 _T = TypeVar("_T")
 
@@ -224,9 +226,9 @@ def _write(
     bundles_encoder: bool,
 ) -> None:
     """Write all members, one array at a time."""
-    budget = MemoryBudget()
-    _check_input(model)
-    with ArchiveWriter(file) as archive:
+    budget = Budget()
+    _check_input(model, Interfaces().of)
+    with ArchiveWriter(file, budget) as archive:
         with archive.open(ARRAYS) as member:
             arrays = ArrayWriter(member, budget)
             encoder = ModelEncoder(
@@ -239,7 +241,7 @@ def _write(
     budget.check(memory_limit(file.tell()))
 
 
-def _check_input(model: Any) -> None:
+def _check_input(model: Any, interface_of: InterfaceOf) -> None:
     """Raise Rejected if a model takes columns of several kinds that nothing converts."""
     if interface_of(model).input_kinds is not None:
         raise Rejected(
@@ -266,17 +268,19 @@ def _read(file: IO[bytes], trusted: Trusted) -> tuple[ModelCard, Any]:
     content = read_content(file)
     card = parse_card(content.card)
     try:
-        tree = json.loads(content.tree)
+        tree = strict_json.parse(content.tree)
         if not isinstance(tree, dict) or set(tree) != {"model", "arrays"}:
             raise Rejected("has an object tree of the wrong structure")
-        budget = MemoryBudget(memory_limit(content.file_size))
-        arrays = ArrayReader(tree["arrays"], content.arrays, budget)
-        model = ModelDecoder(arrays, trusted=trusted).decode(tree["model"])
+        arrays = ArrayReader(tree["arrays"], content.arrays, content.budget)
+        decoder = ModelDecoder(arrays, trusted=trusted)
+        model = decoder.decode(tree["model"])
         if not isinstance(model, BaseEstimator):
             raise Rejected(f"contains no estimator, but an object of type {type(model).__name__}")
         check_is_fitted(model)
         check_classes(card, model)
-        _check_input(model)
+        _check_input(model, decoder.interface_of)
+        if not trusted:
+            try_model(model, decoder.interface_of(model), decoder.parts)
     except (Rejected, MemoryError):
         raise
     except Exception as error:

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from platform import python_version
 from typing import Any
 
+from cordwood._base import strict_json
 from cordwood._schema.errors import Rejected, shorten
 from cordwood.persist.sample_hashes import SampleHashes
 
@@ -26,8 +27,8 @@ class TrainingRecord:
     recipe : str, optional
         Name of the recipe.
     columns : dict, default={}
-        Columns of the training file, such as ``{"text": ["title", "body"]}``, as JSON-serializable
-        values.
+        Columns of the training file, such as ``{"text": ["title", "body"], "label": "topic"}``:
+        names, or lists of names.
     training : dict of str to str, default={}
         Facts about the training, such as its time, which reports show.
     sample_hashes : str, optional
@@ -93,10 +94,7 @@ def _list_classes(model: Any) -> tuple[str, ...]:
 def format_card(card: ModelCard) -> bytes:
     """Convert a card to JSON; raise Rejected if its columns, facts or hashes are not valid."""
     _check_record(card)
-    try:
-        return json.dumps(asdict(card), indent=2).encode()
-    except (TypeError, ValueError) as error:
-        raise Rejected(f"columns must be JSON-serializable ({shorten(error)})") from None
+    return json.dumps(asdict(card), indent=2).encode()
 
 
 def _check_record(record: TrainingRecord) -> None:
@@ -110,11 +108,18 @@ def _check_record(record: TrainingRecord) -> None:
     )
     if not is_valid:
         raise Rejected("has a model card whose facts about the training are not texts")
+    if not isinstance(record.columns, dict) or not all(map(_is_column, record.columns.values())):
+        raise Rejected("has a model card whose columns are not names or lists of names")
+
+
+def _is_column(column: Any) -> bool:
+    names = column if isinstance(column, list) else [column]
+    return bool(names) and all(isinstance(name, str) for name in names)
 
 
 def parse_card(content: bytes) -> ModelCard:
     """Parse and validate the card of an untrusted file."""
-    stored = json.loads(content)
+    stored = strict_json.parse(content)
     protocol = stored["protocol"]
     if type(protocol) is not int or protocol < 1:
         raise Rejected(f"has no valid protocol number: {shorten(protocol)}")
@@ -128,7 +133,5 @@ def parse_card(content: bytes) -> ModelCard:
     optional = [text for text in (card.fingerprint, card.recipe) if text is not None]
     if not all(isinstance(text, str) for text in (*texts, *optional)):
         raise Rejected("has a model card with a value of the wrong type")
-    if not isinstance(card.columns, dict):
-        raise Rejected("has a model card whose columns are not a mapping")
     _check_record(card)
     return card

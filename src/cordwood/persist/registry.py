@@ -36,10 +36,22 @@ for _module in _MODULES:
     register(_module.SCHEMAS)
 
 
-def interface_of(model: Any) -> Interface:
-    """Return the interface of an object; that of other classes and unfitted ones is unknown."""
-    schema = BY_CLASS.get(type(model))
-    if schema is None or not schema.is_fitted(model):
-        return Interface(is_fitted=None if schema is None else False)
-    interface = schema.interface(model, interface_of)
-    return interface._replace(is_fitted=True) if schema.required else interface
+class Interfaces:
+    """Interfaces of objects that do not change; that of a class without a schema is unknown."""
+
+    def __init__(self) -> None:
+        # By identity, with the object, so that no other object has its identity.
+        self._found: dict[int, tuple[Any, Interface]] = {}
+
+    def of(self, model: Any) -> Interface:
+        """Return the interface of an object, which is computed once: objects are nested."""
+        if id(model) not in self._found:
+            self._found[id(model)] = model, self._find(model)
+        return self._found[id(model)][1]
+
+    def _find(self, model: Any) -> Interface:
+        schema = BY_CLASS.get(type(model))
+        if schema is None or not schema.is_fitted(model):
+            return Interface(is_fitted=None if schema is None else False)
+        interface = schema.interface(model, self.of)
+        return interface._replace(is_fitted=True) if schema.required else interface

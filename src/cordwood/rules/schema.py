@@ -13,8 +13,8 @@ from cordwood.rules.estimators import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.rules.records import RuleSet, check_rules
 
 _BYTES_PER_FEATURE = 16
-# Of the record and its array objects, without their content.
-_BYTES_PER_RULE_SET = 500
+# Of the record and its array objects, without their content, and of the time to check them.
+_BYTES_PER_RULE_SET = 1_000
 _DTYPES = {"feature": "int32", "present": "float64", "absent": "float64", "weight": "float64"}
 
 

@@ -1,6 +1,6 @@
 """Schemas of the stack and of its final estimators."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from cordwood._schema.fields import (
     classifier_fields,
     integer,
 )
-from cordwood._schema.interface import Interface, InterfaceOf, chain_interface
+from cordwood._schema.interface import Interface, InterfaceOf, chain_interface, check_classifier
 from cordwood._schema.nested import Estimator, NamedEstimators
 from cordwood._schema.schema import Schema
 from cordwood.oof.schema import SOURCES
@@ -33,12 +33,13 @@ from cordwood.stacking.combiners import (
 from cordwood.stacking.oob_stacking import OOBStackingClassifier
 
 _DEFAULT_CV = 5
+_METHOD_NAMES = {"predict_proba", "decision_function", "predict"}
 
 
 class _SharedSteps(Field):
     """Lists of steps, each shared by several members."""
 
-    _steps = NamedEstimators(is_chain=True)
+    _steps = NamedEstimators(is_chain=True, keywords=("passthrough", None))
 
     def encode(self, value: Any, encoder: FileEncoder, owner: Any) -> Any:
         return [self._steps.encode(steps, encoder, owner) for steps in value]
@@ -139,7 +140,7 @@ def _check_stack(model: Any, interface_of: InterfaceOf) -> None:
     final = interface_of(model.final_estimator_)
     if final.is_fitted is None:
         return
-    if final.classes is None:
+    if final.classes is None or final.is_multilabel or final.takes_text or final.takes_counts:
         raise Rejected("has a stack whose final estimator is not a fitted classifier")
     n_meta_features = len(names) * n_classes + n_passed
     if final.n_features != n_meta_features or not np.array_equal(final.classes, classes):
@@ -162,11 +163,8 @@ def _count_passed_features(model: Any, inputs: set[tuple[int | None, bool]]) -> 
 
 def _check_member(member: Any, classes: Any, interface_of: InterfaceOf) -> tuple[int | None, bool]:
     """Check the classes of a member and return what it takes."""
-    interface = interface_of(member)
-    if interface.is_fitted is False:
-        raise Rejected("has a stack with a member that is not fitted")
-    is_classifier = interface.classes is not None and np.isin(interface.classes, classes).all()
-    if interface.is_fitted and not is_classifier:
+    interface = check_classifier(member, interface_of, "stack")
+    if interface.classes is not None and not np.isin(interface.classes, classes).all():
         raise Rejected("has a stack with a member that predicts other classes")
     return interface.n_features, interface.takes_text
 
@@ -179,6 +177,7 @@ def _stack_interface(model: Any, interface_of: InterfaceOf) -> Interface:
     return Interface(
         n_features=n_features,
         takes_text=any(each.takes_text for each in members),
+        takes_counts=any(each.takes_counts for each in members),
         classes=model.classes_,
         input_kinds=merge_kinds(members),
     )
@@ -238,12 +237,11 @@ def _is_string_mapping(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
-def _is_source_mapping(value: Any) -> bool:
-    return _is_string_mapping(value) and all(each in SOURCES for each in value.values())
-
-
-def _is_time_mapping(value: Any) -> bool:
-    return _is_string_mapping(value) and all(_is_number(each, 0) for each in value.values())
+def _mapping_of(what: str, accepts: Callable[[Any], bool]) -> Plain:
+    return Plain(
+        f"a mapping of names to {what}",
+        lambda value: _is_string_mapping(value) and all(map(accepts, value.values())),
+    )
 
 
 def _are_scores(value: Any, keys: set[str], low: float, high: float) -> bool:
@@ -277,9 +275,13 @@ _COMBINER = {
     "class_prior_": _Distribution("float64", "n_classes", low=0, high=1),
 }
 STRINGS = Plain("a list of strings", _is_string_list)
-MAPPING = Plain("a mapping of names", _is_string_mapping)
-_SOURCE_MAPPING = Plain("a mapping of names to sources of predictions", _is_source_mapping)
-_TIMES = Plain("a mapping of names to seconds", _is_time_mapping)
+SOURCE_MAPPING = _mapping_of("sources of predictions", lambda each: each in SOURCES)
+_METHODS = Plain(
+    "a list of methods", lambda value: _is_string_list(value) and set(value) <= _METHOD_NAMES
+)
+_COUNTS = _mapping_of("numbers of samples", lambda each: isinstance(each, int | np.integer))
+_NUMBERS = _mapping_of("numbers", lambda each: isinstance(each, float))
+_TIMES = _mapping_of("seconds", lambda each: _is_number(each, 0))
 _SCORES = Plain(
     "a mapping of names to scores", lambda value: _are_scores(value, {"accuracy", "macro_f1"}, 0, 1)
 )
@@ -300,11 +302,11 @@ SCHEMAS = (
             "n_features_in_": Size("n_features", optional=True),
             "feature_names_in_": FeatureNames(),
             "_names": STRINGS,
-            "stack_method_": STRINGS,
+            "stack_method_": _METHODS,
             "pruned_": STRINGS,
-            "oof_source_": _SOURCE_MAPPING,
-            "n_imputed_": MAPPING,
-            "oof_optimism_": MAPPING,
+            "oof_source_": SOURCE_MAPPING,
+            "n_imputed_": _COUNTS,
+            "oof_optimism_": _NUMBERS,
             "oof_scores_": _SCORES,
             "oof_disagreement_": Array("float64", "n_members", "n_members", low=0, high=1),
             "_ablation": _ABLATION,

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from cordwood._schema.base import Field, FileDecoder, FileEncoder, Sizes
-from cordwood._schema.errors import Rejected
+from cordwood._schema.budget import JSON_COST
+from cordwood._schema.errors import Rejected, shorten
 from cordwood._schema.fields import Plain, integer
 from cordwood._schema.interface import Interface, InterfaceOf
 from cordwood._schema.schema import Schema
@@ -27,8 +28,9 @@ _MAX_DIMENSION = 100_000
 _MAX_TOKENS = 1_000_000
 _MAX_WORDS = 10_000_000
 _MAX_FILES = 20
-# Bytes, arrays and the single-precision copies of weights that are stored in less.
-_MEMORY_PER_BYTE = 4
+# Of weights: bytes, arrays, and copies in single precision, or double precision for a short time.
+_BYTES_PER_BYTE = 8
+_TEMPORARY_PER_BYTE = 20
 
 
 def _is_name(value: Any) -> bool:
@@ -74,11 +76,11 @@ class _EncoderFiles(Field):
             files = bundle.read_files(owner.encoder_)
         except CordwoodError as error:
             raise Rejected(f"cannot be stored with its encoder: {error}") from None
-        encoder.spend(_MEMORY_PER_BYTE * sum(map(len, files.values())))
-        return {
-            path: encoder.add_array(np.frombuffer(content, np.uint8))
-            for path, content in files.items()
-        }
+        node = {}
+        for path, content in files.items():
+            _charge(encoder, path, len(content))
+            node[path] = encoder.add_array(np.frombuffer(content, np.uint8))
+        return node
 
     def decode(self, node: Any, decoder: FileDecoder, owner: Any) -> Any:
         if not isinstance(node, dict) or not 0 < len(node) <= _MAX_FILES:
@@ -86,7 +88,7 @@ class _EncoderFiles(Field):
         files = {}
         for path, number in node.items():
             content = decoder.get_array(number)
-            decoder.spend(_MEMORY_PER_BYTE * content.size)
+            _charge(decoder, path, content.size)
             if content.dtype != np.uint8 or content.ndim != 1:
                 raise Rejected("has an encoder with a file that is not a sequence of bytes")
             files[path] = content.tobytes()
@@ -97,13 +99,18 @@ class _EncoderFiles(Field):
         return None if isinstance(value, dict) else "a mapping of paths to bytes"
 
 
+def _charge(converter: FileEncoder | FileDecoder, path: str, size: int) -> None:
+    cost = JSON_COST if path.endswith(".json") else _BYTES_PER_BYTE
+    converter.spend(cost * size, temporary=_TEMPORARY_PER_BYTE * size)
+
+
 def _check_encoder(model: Any, interface_of: InterfaceOf) -> None:
     if "encoder_files_" not in vars(model):
         return
     try:
         encoder = bundle.open_bundled(model.encoder_files_, model.max_tokens, model.encoder_name_)
     except CordwoodError as error:
-        raise Rejected(f"has an encoder that is not valid: {error}") from None
+        raise Rejected(f"has an encoder that is not valid: {shorten(error, 200)}") from None
     if encoder.fingerprint != model.fingerprint_ or encoder.dimension != model.n_features_out_:
         raise Rejected("has an encoder that differs from the one of its vectorizer")
     model._encoder = encoder

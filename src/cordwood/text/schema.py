@@ -164,8 +164,13 @@ def _finish(model: Any) -> None:
 
 
 def _interface(model: Any, interface_of: InterfaceOf) -> Interface:
-    norm = 1.0 if model.resolved_params_.norm in ("l1", "l2") else None
-    return Interface(takes_text=True, n_outputs=len(model._vocabulary), norm=norm)
+    params = model.resolved_params_
+    return Interface(
+        takes_text=True,
+        n_outputs=len(model._vocabulary),
+        norm=1.0 if params.norm in ("l1", "l2") else None,
+        returns_counts=params.weighting != "tfidf" and not params.norm,
+    )
 
 
 SCHEMAS = (

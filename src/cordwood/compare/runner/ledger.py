@@ -19,7 +19,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import ArrayLike
 
-from cordwood._base import atomic
+from cordwood._base import atomic, strict_json
 from cordwood.exceptions import DataError
 
 _FILE_LOCK = "ledger"
@@ -205,8 +205,8 @@ class Ledger:
 def _parse(line: bytes) -> dict[str, Any] | None:
     """Parse a line as a record; None for anything else, such as a part of a record."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = strict_json.parse(line)
+    except ValueError:
         return None
     return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
 
