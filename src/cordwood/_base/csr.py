@@ -208,7 +208,7 @@ def stack_columns(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
            [0., 2., 0., 2.]])
     """
     if blocks[0].shape[0] > _FEW_ROWS:
-        return sp.hstack(blocks, format="csr")  # takes less memory
+        return sp.csr_matrix(sp.hstack(blocks))  # takes less memory
     indptr = np.sum([block.indptr for block in blocks], axis=0)
     indices = np.empty(indptr[-1], np.int32)
     data = np.empty(indptr[-1], np.result_type(*(block.dtype for block in blocks)))
