@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from cordwood import TextClassifier, persist, recipes
+from cordwood import persist, recipes
 from cordwood.cli.main import main
 
 TEXTS = ["bread soup", "salt bread", "goal team", "ball goal"]
@@ -26,18 +26,6 @@ def test_malicious_model_is_an_error_about_its_file(folder, capsys, file, comman
     error = capsys.readouterr().err
     assert file.name in error
     assert "bug" not in error
-
-
-@pytest.mark.parametrize(
-    "columns", [{"text": 5}, {"text": []}, {"label": {"a": 1}}, {"id": [None]}]
-)
-def test_columns_of_a_model_must_be_names(folder, capsys, columns):
-    record = persist.TrainingRecord(columns=columns)
-    model = TextClassifier("svm").fit(TEXTS, LABELS)
-    persist.save(model, "model.cordwood", provenance=record)
-    assert main(["predict", "model.cordwood", "rows.jsonl"]) == 1
-    (name,) = columns
-    assert f"model.cordwood is damaged: its {name} column is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "explain", "report"])
