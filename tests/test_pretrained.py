@@ -360,10 +360,10 @@ def test_findings_on_the_command_line(table, tmp_path):
         (["--set", "encoder=nonsense"], "encoder 'nonsense' is neither an installed encoder"),
     ],
 )
-def test_encoder_and_lexicon_are_checked_before_the_data_are_read(
+def test_encoder_and_lexicon_are_checked_before_all_data_are_read(
     arguments, message, capsys, tmp_path
 ):
-    (tmp_path / "rows.csv").write_text("not read")
+    (tmp_path / "rows.csv").write_text("text,label\nonly the first row is read,a\ninvalid")
     assert main(["train", str(tmp_path / "rows.csv"), *arguments]) == 1
     error = capsys.readouterr().err
     assert message in error
@@ -371,7 +371,7 @@ def test_encoder_and_lexicon_are_checked_before_the_data_are_read(
 
 
 def test_encoder_that_cannot_be_bundled_is_rejected_before_training(use, capsys, tmp_path):
-    (tmp_path / "rows.csv").write_text("not read")
+    (tmp_path / "rows.csv").write_text("text,label\nonly the first row is read,a\ninvalid")
     assert main(["train", str(tmp_path / "rows.csv"), "--encoder", "use", "--bundle-encoder"]) == 1
     assert "'use' is not a folder of files" in capsys.readouterr().err
 
@@ -379,8 +379,8 @@ def test_encoder_that_cannot_be_bundled_is_rejected_before_training(use, capsys,
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"encoder": Letters()}, "recipe 'svm' uses no encoder; .* quick, best or embeddings"),
-        ({"lexicon": WORDS}, "recipe 'svm' uses no lexicon; .* quick, best or lexicon"),
+        ({"encoder": Letters()}, "recipe 'svm' uses no encoder; .* quick or embeddings"),
+        ({"lexicon": WORDS}, "recipe 'svm' uses no lexicon; .* quick or lexicon"),
     ],
 )
 def test_recipe_without_encoder_and_lexicon(params, message):

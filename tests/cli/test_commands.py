@@ -120,7 +120,7 @@ def test_predictions_use_all_cores(command, model, monkeypatch, name):
 
     monkeypatch.setattr(TextClassifier, "apply_rule", spy)
     command(name, model, "rows.csv")
-    assert set(n_jobs) == {cpu_count()}
+    assert n_jobs[-1] == cpu_count()  # those before are of the trial when the model is loaded
 
 
 def test_quiet_prints_nothing(command, here):
