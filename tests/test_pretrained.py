@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 
 import cordwood
 from cordwood import EmbeddingVectorizer, TextClassifier, recipes
+from cordwood.cli.console import Console
+from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.main import app, main
+from cordwood.datasets.corpus import Corpus
 from cordwood.encoders import choice as choice_module
 from cordwood.encoders.catalog import EncoderInfo
 from cordwood.encoders.choice import choose_encoder
@@ -207,6 +210,16 @@ def test_vectorizer_chooses_by_language(use, monkeypatch):
     assert vectorizer.encoder_name_ == "use"
     with pytest.raises(CordwoodError, match="encoder 'mpnet' is not installed"):
         EmbeddingVectorizer().fit(["This is a house and not a ship", "Who is that?"])
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"), [("en", "mpnet"), ("de", "use"), (None, "mpnet")]
+)
+def test_command_chooses_the_encoder_by_the_given_language(monkeypatch, language, expected):
+    monkeypatch.setattr(choice_module, "list_encoders", lambda: infos(*ALL))
+    samples = Corpus(texts=("This is a house", "Who is that?"), ids=("1", "2"), labels=("a", "b"))
+    console = Console(quiet=True)
+    assert find_encoder(console, "auto", samples, language) == expected
 
 
 def test_auto_adds_an_installed_encoder(use, installed_encoders):

@@ -126,7 +126,7 @@ def _make_quick_plan(console: Console, args: Compare) -> Plan:
     if args.language is not None and isinstance(samples, FeatureMatrix):
         raise typer.BadParameter("--language requires texts, but the samples are numeric; omit it")
     source.show(console, samples)
-    encoder = find_encoder(console, args.encoder, samples)
+    encoder = find_encoder(console, args.encoder, samples, args.language)
     dataset = {"path": source.paths} if source.dataset is None else {"name": source.dataset}
     plan = parse_plan(
         {

@@ -53,7 +53,7 @@ def make_model(
     if given["encoder"] == "auto" and not (recipes.find(args.recipe).auto_encoder and has_texts):
         given["encoder"] = None
     # An encoder by name, because a share of the samples could make "auto" choose another one.
-    given["encoder"] = find_encoder(console, given["encoder"], samples)
+    given["encoder"] = find_encoder(console, given["encoder"], samples, given["language"])
     return TextClassifier(args.recipe, columns=columns, recipe_params=settings or None, **given)
 
 
