@@ -1,12 +1,13 @@
 """Is the recipe `quick` ever less accurate than its best member, and which members matter?
 
     python dev.py bench stack_vs_member [--sets twitter,yelp,...] [--folds 1] [--max-train 3000]
-        [--encoder use] [--prune-tol 0.001]
+        [--encoder use] [--prune-tol 0.001] [--clusters 20]
 
 Fits `quick` on two thirds of each data set, at most `--max-train` texts, and compares it with the
 member that is most accurate on the test texts, which only they show. `name@official` uses the
 predefined split of a data set. `name@COLUMN` tests on the texts of one value of a column, such as
 `webkb@university`, and trains on the others: once as usual, and once with the column as `groups`.
+With `--clusters`, the groups of all splits are so many clusters of similar texts.
 
 `p` is that of McNemar's exact test. The last line is the smallest difference from the best member
 in standard errors.
@@ -20,7 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
+from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
 from cordwood import recipes
 from corpora import load_single_label
@@ -45,12 +51,16 @@ class Split(NamedTuple):
     test_labels: NDArray[Any]
 
 
-def main(names: list[str], n_folds: int, max_train: int, params: dict[str, Any]) -> None:
+def main(
+    names: list[str], n_folds: int, max_train: int, n_clusters: int, params: dict[str, Any]
+) -> None:
     print_run()
     print_head("data set", "best member", "which", "quick", "difference", "p", "weights")
     errors = []
     for name in names:
         for split in list_splits(name, n_folds, max_train):
+            if n_clusters:
+                split = split._replace(groups=find_clusters(split.texts, n_clusters))
             model = recipes.make("quick", random_state=0, check_leakage=False, **params)
             fit_params = {} if split.groups is None else {"classifier__groups": split.groups}
             model.fit(split.texts, split.labels, **fit_params)
@@ -73,6 +83,17 @@ def main(names: list[str], n_folds: int, max_train: int, params: dict[str, Any])
                 ", ".join(f"{member} {weight:.2f}" for member, weight in weights.items()),
             )
     print(f"\nsmallest difference in standard errors: {min(errors):.1f}")
+
+
+def find_clusters(texts: NDArray[Any], n_clusters: int) -> NDArray[np.intp]:
+    """Return the cluster of each text, by latent semantic analysis and k-means."""
+    model = make_pipeline(
+        TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english"),
+        TruncatedSVD(100, random_state=0),
+        Normalizer(),
+        KMeans(n_clusters, n_init=1, random_state=0),
+    )
+    return np.asarray(model.fit_predict(texts))
 
 
 def find_best_member(
@@ -124,11 +145,13 @@ if __name__ == "__main__":
     parser.add_argument("--max-train", type=at_least(100), default=3000)
     parser.add_argument("--encoder")
     parser.add_argument("--prune-tol", type=float)
+    parser.add_argument("--clusters", type=at_least(0), default=0)
     options = parser.parse_args()
     given = {"encoder": options.encoder, "prune_tol": options.prune_tol}
     main(
         options.sets.split(","),
         options.folds,
         options.max_train,
+        options.clusters,
         {param: value for param, value in given.items() if value is not None},
     )
