@@ -334,7 +334,7 @@ def _draw_object(tree: Any, rng: Rng) -> tuple[Any, Any, str]:
 
 
 def _exchange_objects(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
-    """Put an estimator in the place of another one."""
+    """Replace an estimator by another one."""
     parent, key, path = _draw_object(tree, rng)
     source, source_key, source_path = _draw_object(tree, rng)
     parent[key] = deepcopy(source[source_key])
@@ -342,7 +342,7 @@ def _exchange_objects(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
 
 
 def _put_keyword(tree: Any, members: dict[str, bytes], rng: Rng) -> str:
-    """Put a keyword in the place of an estimator, or after it."""
+    """Replace an estimator by a keyword, or add one after it."""
     parent, key, path = _draw_object(tree, rng)
     keyword = [None, "drop", "passthrough"][int(rng.integers(3))]
     steps = [node for node in _list_nodes(tree) if node[1] == "steps"]
