@@ -7,40 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cordwood._base.param_validation import check_choice
-
-METHODS = ("lac", "aps", "raps")
-
-# Penalty of each label of rank above `_UNPENALIZED_RANKS` in RAPS; see docs/confidence.md.
-_PENALTY = 0.05
-_UNPENALIZED_RANKS = 1
-
-# Values of the random part with which the score of a training sample is computed. Their average
-# replaces one random value, which would make the coverage depend on the seed.
-_N_COPIES = 32
-
 
 @dataclass(frozen=True)
 class ConformalCalibration:
-    """Conformity scores of the training samples, which determine prediction sets.
+    """Nonconformity scores of the training samples, which determine prediction sets.
 
     Made by `calibrate_sets`.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_samples, n_copies)
-        Nonconformity scores of the true label of each training sample, for equally spaced values of
-        the random part of the score.
+    scores : ndarray of shape (n_samples,)
+        Nonconformity scores: one minus the probability of the true label of each training sample.
     y : ndarray of int, shape (n_samples,)
         Class codes of the training samples.
     n_classes : int
         Number of classes.
-    method : {"lac", "aps", "raps"}
-        Nonconformity score.
     class_conditional : bool
         Whether each class has a threshold of its own.
-    random_state : int
-        Seed of the randomized scores.
 
     See Also
     --------
@@ -50,9 +33,7 @@ class ConformalCalibration:
     scores: NDArray[np.float64] = field(repr=False)
     y: NDArray[np.intp] = field(repr=False)
     n_classes: int
-    method: str
     class_conditional: bool
-    random_state: int
 
     def predict_set(
         self, proba: ArrayLike, coverage: float = 0.95, *, allow_empty: bool = False
@@ -75,8 +56,7 @@ class ConformalCalibration:
             Whether each label is in the set.
         """
         proba = _check_proba(proba, self.n_classes)
-        scores = nonconformity(proba, self.method, uniform_of_rows(proba, self.random_state))
-        is_member = scores <= self.thresholds(coverage)
+        is_member = 1.0 - proba <= self.thresholds(coverage)
         if not allow_empty:
             is_member[np.arange(len(proba)), proba.argmax(axis=1)] = True
         return is_member
@@ -138,11 +118,9 @@ def calibrate_sets(
     oof_proba: ArrayLike,
     y: ArrayLike,
     *,
-    method: str = "lac",
     class_conditional: bool = False,
-    random_state: int = 0,
 ) -> ConformalCalibration:
-    r"""Compute conformity scores from out-of-fold probabilities.
+    r"""Compute nonconformity scores from out-of-fold probabilities.
 
     Parameters
     ----------
@@ -151,23 +129,9 @@ def calibrate_sets(
         with NaN are ignored.
     y : array-like of int, shape (n_samples,)
         Class codes: columns of `oof_proba`.
-    method : {"lac", "aps", "raps"}, default="lac"
-        Nonconformity score of a label:
-
-        - "lac" [1]_: one minus its probability. No other score has smaller sets on average if the
-          probabilities are right.
-        - "aps" [2]_: total probability of the more probable labels, plus a random part of its own.
-          Sets are larger for difficult samples and smaller for easy ones than those of "lac", so
-          that both have the same coverage.
-        - "raps" [3]_: "aps" plus a penalty of 0.05 for each label of rank above 1. Sets are
-          smaller than those of "aps" if there are many classes and nearly all samples are
-          classified correctly; otherwise the threshold exceeds one, and no set has a single label.
     class_conditional : bool, default=False
         Whether the coverage holds for the samples of each class instead of all samples
-        (Mondrian). Classes that are too small share a threshold; see `pooled_classes`.
-    random_state : int, default=0
-        Seed of the random part in "aps" and "raps". That of a new sample is a function of the seed
-        and its probabilities: the same sample has the same set in any batch.
+        (Mondrian [3]_). Classes that are too small share a threshold; see `pooled_classes`.
 
     Returns
     -------
@@ -181,12 +145,13 @@ def calibrate_sets(
 
     Notes
     -----
-    A label is in the set if its score is at most the k-th smallest score of the true labels of n
-    training samples, with :math:`k = \lceil (n + 1) \cdot coverage \rceil`. The random part of
-    their scores is averaged over equally spaced values. If the scores of new samples and of
-    training samples are exchangeable, the set contains the true label with at least this
+    The nonconformity score of a label is one minus its probability (LAC [1]_): no other score has
+    smaller sets on average if the probabilities are right. A label is in the set if its score is
+    at most the k-th smallest score of the true labels of n training samples, with
+    :math:`k = \lceil (n + 1) \cdot coverage \rceil`. If the scores of new samples and of training
+    samples are exchangeable, the set contains the true label with at least this
     probability, whatever the classifier and the distribution. Out-of-fold predictions come from
-    models of fewer samples or trees than the final model (the jackknife, not jackknife+ [4]_, which
+    models of fewer samples or trees than the final model (the jackknife, not jackknife+ [2]_, which
     would have to keep these models), so that this holds approximately; docs/confidence.md has the
     measured coverage.
 
@@ -194,74 +159,26 @@ def calibrate_sets(
     ----------
     .. [1] Sadinle, Lei, Wasserman (2019). Least ambiguous set-valued classifiers with bounded
        error levels. JASA 114.
-    .. [2] Romano, Sesia, Candès (2020). Classification with valid and adaptive coverage. NeurIPS.
-    .. [3] Angelopoulos, Bates, Malik, Jordan (2021). Uncertainty sets for image classifiers using
-       conformal prediction. ICLR.
-    .. [4] Barber, Candès, Ramdas, Tibshirani (2021). Predictive inference with the jackknife+.
+    .. [2] Barber, Candès, Ramdas, Tibshirani (2021). Predictive inference with the jackknife+.
        Annals of Statistics 49.
-    .. [5] Ding, Angelopoulos, Bates, Jordan, Tibshirani (2023). Class-conditional conformal
+    .. [3] Ding, Angelopoulos, Bates, Jordan, Tibshirani (2023). Class-conditional conformal
        prediction with many classes. NeurIPS.
 
     Examples
     --------
     >>> oof_proba = np.array([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.3, 0.7], [0.6, 0.4]])
-    >>> calibration = calibrate_sets(oof_proba, [0, 0, 1, 1, 1], method="lac")
+    >>> calibration = calibrate_sets(oof_proba, [0, 0, 1, 1, 1])
     >>> calibration.predict_set([[0.95, 0.05], [0.45, 0.55]], coverage=0.8)
     array([[ True, False],
            [ True,  True]])
     """
-    check_choice("method", method, METHODS)
     proba, codes = check_oof(oof_proba, y)
-    true = np.arange(len(codes)), codes
-    scores = nonconformity(proba, method, np.zeros(len(codes)))[true][:, None]
-    if method != "lac":
-        parts = (np.arange(_N_COPIES) + 0.5) / _N_COPIES
-        scores = scores + parts * proba[true][:, None]
     return ConformalCalibration(
-        scores=scores,
+        scores=1.0 - proba[np.arange(len(codes)), codes],
         y=codes,
         n_classes=proba.shape[1],
-        method=method,
         class_conditional=class_conditional,
-        random_state=random_state,
     )
-
-
-def nonconformity(
-    proba: NDArray[np.float64], method: str, u: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the nonconformity score of each label, of shape (n_samples, n_classes).
-
-    In "aps" and "raps", `u` is the part of a label's own probability that counts, one per sample.
-    """
-    if method == "lac":
-        return 1.0 - proba
-    order = np.argsort(-proba, axis=1, kind="stable")
-    descending = np.take_along_axis(proba, order, axis=1)
-    ranked = np.cumsum(descending, axis=1) - descending + u[:, None] * descending
-    if method == "raps":
-        ranked += _PENALTY * np.maximum(np.arange(1, proba.shape[1] + 1) - _UNPENALIZED_RANKS, 0)
-    scores = np.empty_like(proba)
-    np.put_along_axis(scores, order, ranked, axis=1)
-    return scores
-
-
-def uniform_of_rows(proba: NDArray[np.float64], random_state: int) -> NDArray[np.float64]:
-    """Return a number between 0 and 1 for each row, a hash of its values and the seed."""
-    bits = np.ascontiguousarray(proba, np.float64).view(np.uint64)
-    state = np.full(len(proba), np.uint64(random_state % 2**64))
-    for column in range(bits.shape[1]):
-        state = _mix(state ^ bits[:, column])
-    return np.asarray((state >> np.uint64(11)).astype(np.float64) / 2.0**53)
-
-
-def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the next output of SplitMix64, a bijection whose output bits look random."""
-    with np.errstate(over="ignore"):
-        z = state + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def quantile_rank(n_samples: int, coverage: float) -> int:
@@ -271,16 +188,9 @@ def quantile_rank(n_samples: int, coverage: float) -> int:
 
 
 def conformal_quantile(scores: NDArray[np.float64], coverage: float) -> float:
-    """Return the threshold of scores for a coverage; infinity if there are too few samples.
-
-    Scores have one row per sample; each of its columns counts as a part of a sample.
-    """
-    n_samples, n_copies = scores.shape
-    rank = quantile_rank(n_samples, coverage)
-    if rank > n_samples:
-        return math.inf
-    last = rank * n_copies - 1
-    return float(np.partition(scores, last, axis=None)[last])
+    """Return the threshold of scores for a coverage; infinity if there are too few samples."""
+    rank = quantile_rank(len(scores), coverage)
+    return math.inf if rank > len(scores) else float(np.partition(scores, rank - 1)[rank - 1])
 
 
 def check_oof(oof_proba: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
