@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import Parallel, delayed
 from scipy.special import expit, softmax
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
@@ -550,3 +552,29 @@ def test_balanced_weights_ignore_classes_without_weight():
         class_weight=dict(enumerate(expected)), temperature=1.0, random_state=0
     )
     np.testing.assert_array_equal(model.coef_, given.fit(X, y, weights).coef_)
+
+
+def test_sparse_samples_of_single_precision_are_not_converted():
+    # Values of single precision that are converted would take 40 bytes for each stored entry.
+    X = sp.random(4000, 20_000, 0.005, format="csr", dtype=np.float32, random_state=0)
+    y = np.random.default_rng(0).integers(4, size=4000)
+    single = LinearSVMClassifier(nb_scaling=0.5, temperature=1.0, random_state=0)
+    double = clone(single).fit(X.astype(np.float64), y)
+    tracemalloc.start()
+    try:
+        single.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1] - double.coef_.nbytes
+    finally:
+        tracemalloc.stop()
+    assert peak < 25 * X.nnz
+    np.testing.assert_array_equal(single.coef_, double.coef_)
+    np.testing.assert_array_equal(single.predict_proba(X), double.predict_proba(X))
+
+
+def test_log_count_ratios_do_not_depend_on_the_blocks_of_their_sums(monkeypatch):
+    X = sp.random(300, 40, 0.3, format="csr", random_state=1)
+    weights = np.random.default_rng(1).random(300)
+    is_positive = np.arange(300) % 3 == 0
+    expected = LogCountRatio(X, weights, 0.5).scale(is_positive)
+    monkeypatch.setattr("cordwood.linear_model._log_count_ratio._BLOCK_SIZE", 7)
+    np.testing.assert_array_equal(LogCountRatio(X, weights, 0.5).scale(is_positive), expected)

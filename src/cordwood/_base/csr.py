@@ -26,6 +26,9 @@ _MAX_DENSE_VALUES = 2**30
 
 _FEW_ROWS = 1000
 
+# Stored entries that are processed at once; more than most matrices have columns.
+_BLOCK_SIZE = 2**22
+
 
 def check_sparse(X: Any) -> Any:
     """Validate the index arrays of a sparse matrix; return other input unchanged."""
@@ -118,6 +121,22 @@ def check_dense_size(n_vectors: int, n_features: int, name: str) -> None:
             f"{_MAX_DENSE_VALUES // n_vectors} features, for example by "
             "sklearn.feature_extraction.FeatureHasher."
         )
+
+
+def largest_magnitude(X: Any) -> float:
+    """Return the largest absolute value of a finite matrix, 0 if it is empty."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    # Without the array of absolute values.
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def count_columns(X: Any) -> NDArray[np.intp]:
+    """Return the number of stored entries of each column of a CSR matrix."""
+    total = np.zeros(X.shape[1], np.intp)
+    # In blocks, because `bincount` converts indices to 64 bits.
+    for start in range(0, len(X.indices), _BLOCK_SIZE):
+        total += np.bincount(X.indices[start : start + _BLOCK_SIZE], minlength=X.shape[1])
+    return total
 
 
 def to_csc(X: Any) -> sp.csc_matrix:

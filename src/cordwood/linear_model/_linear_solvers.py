@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from cordwood._base.csr import count_columns, largest_magnitude
 from cordwood._kernels.intrinsics import read_only
 from cordwood.linear_model._dual_solver import solve_dual
 
@@ -94,7 +95,7 @@ def is_well_scaled(X: Any, costs: Float64Array, class_weight: Float64Array) -> b
 
     If the Hessian is numerically infinite or singular, its line search does not.
     """
-    largest = np.abs(X if isinstance(X, np.ndarray) else X.data).max(initial=1.0)
+    largest = max(largest_magnitude(X), 1.0)
     # The factor of the rest is one in one-vs-rest problems.
     factors = np.append(class_weight[class_weight > 0], 1.0)
     least, most = costs.min() * factors.min(), costs.max() * factors.max()
@@ -108,8 +109,10 @@ def _scale(X: Any, scale: Float64Array) -> Any:
     return type(X)((X.data * scale[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
-def _to_float32_if_exact(data: Float64Array) -> NDArray[Any]:
+def _to_float32_if_exact(data: NDArray[Any]) -> NDArray[Any]:
     """Return the same values in half the memory if they fit, such as those of vectorizers."""
+    if data.dtype == np.float32:
+        return data
     with np.errstate(over="ignore"):
         single = data.astype(np.float32)
     return single if np.array_equal(single, data) else data
@@ -121,7 +124,7 @@ def _order_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
     Coefficients of frequent features are then contiguous and stay in the processor's cache. The
     arrays of `X` are modified.
     """
-    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    frequency = count_columns(X)
     position = np.empty(X.shape[1], np.int32)
     position[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1])
     ordered = sp.csr_matrix((X.data, position[X.indices], X.indptr), shape=X.shape)

@@ -1,10 +1,13 @@
 """Naive Bayes log-count ratios as feature scales (NB-SVM)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from cordwood._base.csr import largest_magnitude
 
 _SMOOTHING = 1.0  # added to the count of each feature in the class and in the rest
 
@@ -12,6 +15,9 @@ _SMOOTHING = 1.0  # added to the count of each feature in the class and in the r
 # half of that. Chosen by benchmarks/count_ratio_share.py; see docs/stacking.md.
 _MAX_STRENGTH = 0.5
 _HALF_STRENGTH_OCCURRENCES = 20_000
+
+# Samples whose values are summed at once, so that temporary arrays are small.
+_BLOCK_SIZE = 4096
 
 
 class LogCountRatio:
@@ -29,10 +35,11 @@ class LogCountRatio:
         self._weights = weights
         self._strength = strength
         self._counts = _count_samples(self._samples, weights)
-        data = self._samples.data
         # Relative to the largest value, so that squares cannot overflow.
-        relative = data / (np.abs(data).max(initial=0.0) or 1.0)
-        self._squares = _column_sums(self._samples, np.square(relative), weights)
+        largest = largest_magnitude(self._samples) or 1.0
+        self._squares = _column_sums(
+            self._samples, weights, lambda data: np.square(data.astype(np.float64) / largest)
+        )
 
     def scale(self, is_positive: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the scale of each feature for one class against the rest."""
@@ -70,15 +77,23 @@ def automatic_strength(n_occurrences: float) -> float:
 
 def _count_samples(X: sp.csr_matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weighted number of samples in which each feature is not zero."""
-    return _column_sums(X, X.data != 0, weights)
+    return _column_sums(X, weights, lambda data: data != 0)
 
 
 def _column_sums(
-    X: sp.csr_matrix, values: NDArray[Any], weights: NDArray[np.float64]
+    X: sp.csr_matrix,
+    weights: NDArray[np.float64],
+    transform: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> NDArray[np.float64]:
-    """Return the weighted column sums of `values`, one for each stored entry of `X`."""
-    weighted = values * np.repeat(weights, np.diff(X.indptr))
-    return np.asarray(np.bincount(X.indices, weighted, X.shape[1]), np.float64)
+    """Return the weighted column sums of the transformed values of `X`."""
+    total = np.zeros(X.shape[1])
+    for start in range(0, X.shape[0], _BLOCK_SIZE):
+        bounds = X.indptr[start : start + _BLOCK_SIZE + 1]
+        entries = slice(bounds[0], bounds[-1])
+        factors = np.repeat(weights[start : start + _BLOCK_SIZE], np.diff(bounds))
+        # One addition after the other, so that sums do not depend on the size of blocks.
+        np.add.at(total, X.indices[entries], transform(X.data[entries]) * factors)
+    return total
 
 
 def _log_frequency(counts: NDArray[np.float64]) -> NDArray[np.float64]:

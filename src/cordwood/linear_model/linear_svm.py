@@ -20,6 +20,7 @@ from cordwood._base.csr import (
     check_dense_size,
     check_sparse,
     drop_empty_columns,
+    largest_magnitude,
     to_csr,
 )
 from cordwood._base.duplicates import assign_folds, number_duplicates
@@ -253,7 +254,8 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             check_sparse(X),
             y,
             accept_sparse="csr",
-            dtype=np.float64,
+            # Sparse matrices of single precision, such as those of vectorizers, are not copied.
+            dtype=[np.float64, np.float32] if sp.issparse(X) else np.float64,
             order="C",
             multi_output=self.multilabel_,
         )
@@ -504,7 +506,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
 
 
 def _check_values(X: Any) -> None:
-    largest = np.abs(X if isinstance(X, np.ndarray) else X.data).max(initial=0.0)
+    largest = largest_magnitude(X)
     if largest > _MAX_VALUE:
         raise ValueError(
             f"X has a value of magnitude {largest:g}, but at most {_MAX_VALUE:g} is supported; "

@@ -56,11 +56,6 @@ def remap_columns(
     return remapped
 
 
-def document_frequency(counts: sp.csr_matrix) -> NDArray[np.intp]:
-    """Return the number of samples with a non-zero count, for each column."""
-    return np.bincount(counts.indices, minlength=counts.shape[1])
-
-
 def _count_block(columns: "array[int]", ends: "array[int]", n_columns: int) -> sp.csr_matrix:
     indices = np.frombuffer(columns, dtype=np.intc)
     data = np.ones(len(indices), dtype=np.float32)
@@ -78,6 +73,8 @@ def _build_csr(
     """Build a matrix of all entries except those whose column is `UNKNOWN`."""
     known = indices != UNKNOWN
     if not known.all():
-        indptr = np.concatenate(([0], np.cumsum(known)), dtype=indptr.dtype)[indptr]
+        position = np.zeros(len(known) + 1, indptr.dtype)
+        np.cumsum(known, out=position[1:])
+        indptr = position[indptr]
         data, indices = data[known], indices[known]
     return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns))

@@ -17,9 +17,10 @@ from sklearn.utils import Tags
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
 from sklearn.utils.validation import check_is_fitted
 
+from cordwood._base.csr import count_columns
 from cordwood._base.samples import check_fitted
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
-from cordwood.text._count_matrix import document_frequency, remap_columns
+from cordwood.text._count_matrix import remap_columns
 from cordwood.text.analyzer import build_analyzer
 from cordwood.text.counting import build_counter, count_terms
 from cordwood.text.languages import check_language
@@ -37,6 +38,9 @@ from cordwood.text.vocabulary import UNKNOWN, build_vocabulary, pack_strings, un
 logger = logging.getLogger(__name__)
 
 _PARAMS = tuple(field.name for field in fields(VectorizerParams))
+
+# Stored entries that are weighted at once, so that temporary arrays are small.
+_BLOCK_SIZE = 2**20
 
 
 # Output is always sparse, which no dataframe container supports: like scikit-learn's vectorizers,
@@ -282,16 +286,17 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         if not texts:
             raise DataError("X is empty; fit needs at least one text")
         preset, reason, params = self._choose_params(texts)
-        found = count_terms(texts, build_analyzer(params))
-        n_found = found.counts.shape[1]
-        kept = _select_by_document_frequency(found.counts, params)
+        # Unpacked, so that the counts of all terms are released when those of the vocabulary exist.
+        counts, term_names, make_counter = count_terms(texts, build_analyzer(params))
+        n_found = counts.shape[1]
+        kept = _select_by_document_frequency(counts, params)
         if not len(kept):
             raise _no_terms_error(params, n_found)
-        terms = found.term_names(kept)
+        terms = term_names(kept)
         order = np.array(sorted(range(len(kept)), key=terms.__getitem__))
         new_column = np.full(n_found, UNKNOWN)
         new_column[kept[order]] = np.arange(len(kept))
-        counts = remap_columns(found.counts, new_column, len(kept))
+        counts = remap_columns(counts, new_column.astype(np.int32), len(kept))
         if params.max_features is not None and len(kept) > params.max_features:
             frequent = _select_most_frequent(counts, params.max_features)
             counts, order = counts[:, frequent], order[frequent]
@@ -301,7 +306,7 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         # In order of first occurrence, because that makes lookups faster (see `ColumnLookup`).
         pairs = zip(terms, new_column[kept].tolist(), strict=True)
         self._vocabulary = {term: column for term, column in pairs if column != UNKNOWN}
-        self._count_terms = found.make_counter(self._vocabulary, new_column)
+        self._count_terms = make_counter(self._vocabulary, new_column)
         self.idf_ = _compute_idf(counts, params)
         return self._apply_weighting(counts)
 
@@ -403,9 +408,13 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
         if params.weighting == "binary":
             counts.data.fill(1)
         if params.sublinear_tf:
-            counts.data = 1 + np.log(counts.data)
+            np.log(counts.data, out=counts.data)
+            counts.data += 1
         if self.idf_ is not None:
-            counts.data = (counts.data * self.idf_[counts.indices]).astype(np.float32)
+            for start in range(0, counts.nnz, _BLOCK_SIZE):
+                block = slice(start, start + _BLOCK_SIZE)
+                # In double precision, which is rounded by the assignment.
+                counts.data[block] = counts.data[block] * self.idf_[counts.indices[block]]
         if params.norm == "l2":
             # What `normalize` calls, whose checks take longer than a short text.
             inplace_csr_row_normalize_l2(counts)
@@ -484,7 +493,7 @@ def _select_by_document_frequency(
         bound if isinstance(bound, Integral) else bound * counts.shape[0]
         for bound in (params.min_df, params.max_df)
     )
-    frequency = document_frequency(counts)
+    frequency = count_columns(counts)
     return np.flatnonzero((frequency >= low) & (frequency <= high))
 
 
@@ -508,6 +517,6 @@ def _compute_idf(counts: sp.csr_matrix, params: VectorizerParams) -> NDArray[np.
     if params.weighting != "tfidf":
         return None
     n_samples = counts.shape[0]
-    frequency = document_frequency(counts)
+    frequency = count_columns(counts)
     smoothing = int(params.smooth_idf)
     return 1 + np.log((n_samples + smoothing) / (frequency + smoothing))
