@@ -19,7 +19,8 @@ USAGE = 2
 BUG = 70
 INTERRUPTED = 130
 
-_NO_MEMORY = "failed to map segment"  # of the dynamic linker
+# Messages of the dynamic linker, and of Python.
+_NO_MEMORY = ("failed to map segment", "can't start new thread")
 
 DEBUG_VARIABLE = "CORDWOOD_DEBUG"
 
@@ -96,10 +97,10 @@ def report(error: Exception) -> int:
         return USAGE
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
-    if _NO_MEMORY in _describe_causes(error):
+    if any(message in _describe_causes(error) for message in _NO_MEMORY):
         print_error(
-            "out of memory: a library cannot be loaded; free memory, or raise the limit of the "
-            "process"
+            "out of memory: a library cannot be loaded, or a thread started; free memory, or raise "
+            "the limit of the process"
         )
     elif isinstance(error, CordwoodError):
         print_error(str(error))

@@ -19,11 +19,17 @@ import cordwood
 from cordwood.cli import errors, signals
 from cordwood.cli.commands import RECORDS, Audit, Curve, Train
 from cordwood.cli.options import list_parameters, make_record
+from cordwood.exceptions import CordwoodError
+
+if sys.platform != "win32":
+    import resource
 
 COMMANDS = {
     name: inspect.cleandoc(str(record.__doc__)).partition("\n\n")[0]
     for name, record in RECORDS.items()
 }
+
+_MIN_ADDRESS_SPACE = 512 * 2**20
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -61,11 +67,23 @@ def options(
         logging.getLogger("cordwood").setLevel(logging.DEBUG)
 
 
+def _check_address_space() -> None:
+    """Reject a limit below which OpenBLAS waits for memory for ever when it is loaded."""
+    if sys.platform != "win32":
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY and limit < _MIN_ADDRESS_SPACE:
+            raise CordwoodError(
+                f"out of memory: the limit of the address space (ulimit -v) is {limit // 1024:,} "
+                f"kB, and libraries need more than {_MIN_ADDRESS_SPACE // 1024:,} kB"
+            )
+
+
 def _make_function(name: str, record: type[Any]) -> Callable[..., None]:
     """Make a function with the fields of the record as parameters, which runs the command."""
 
     @wraps(record, updated=())
     def run_command(**arguments: Any) -> None:
+        _check_address_space()
         args = make_record(record, arguments)
         if isinstance(args, Train | Audit | Curve):
             import_module("cordwood.cli.first_row").check_data(args)
