@@ -218,7 +218,10 @@ def test_number_of_models_in_memory_is_bounded(model, tmp_path):
         ({"words": ["soup"]}, 'no column "text", which the model needs; its columns are: words'),
         ({"text": ["soup", 3]}, 'column "text", row 1 of the batch: the text is of type int'),
         ([b"soup"], "row 0 of the batch: the text is of type bytes"),
-        ({"text": ["soup"], "label": ["food"]}, 'has a column "label" already; drop or rename it'),
+        (
+            {"text": ["soup"], "label": ["food"], "predicted_label": ["sport"]},
+            'has a column "predicted_label" and one without',
+        ),
     ],
 )
 def test_invalid_batch(path, batch, message):
@@ -226,9 +229,9 @@ def test_invalid_batch(path, batch, message):
         BatchPredictor(path)(batch)
 
 
-def test_prefix(path):
-    found = BatchPredictor(path, prefix="predicted_")({"text": ["soup"], "label": ["food"]})
-    assert list(found) == ["text", "label", "predicted_label", "predicted_probability"]
+def test_names_that_the_batch_has(path):
+    found = BatchPredictor(path)({"text": ["soup"], "label": ["food"]})
+    assert list(found) == ["text", "label", "predicted_label", "probability"]
 
 
 def test_single_text_is_not_a_batch(path):

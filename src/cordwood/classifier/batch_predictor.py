@@ -55,8 +55,6 @@ class BatchPredictor:
         that `cordwood train` stored in the file, else "text". A model of a table has its own.
     all_probabilities : bool, default=False
         Whether to add the probability of each class, in columns ``probability:CLASS``.
-    prefix : str, default=""
-        Put before the names of the columns of predictions, if the batches have such columns.
     coverage, class_conditional, min_confidence, max_error, unknown : default=None
         As in `TextClassifier.classify`.
 
@@ -66,7 +64,8 @@ class BatchPredictor:
 
     Notes
     -----
-    The columns are `label` and `probability`, those of each class, and `set` with a `coverage`.
+    The columns are `label` and `probability`, those of each class, and `set` with a `coverage`;
+    with "predicted_" before a name that the batch has already.
     Labels are strings, also "__undecided__" and "__unknown__"; of several labels per sample,
     `label` and `probability` are lists. A missing text has a missing label.
 
@@ -94,7 +93,6 @@ class BatchPredictor:
     digest: str = ""
     text: Any = None
     all_probabilities: bool = False
-    prefix: str = ""
     coverage: float | None = None
     class_conditional: bool = False
     min_confidence: float | None = None
@@ -142,19 +140,18 @@ class BatchPredictor:
             predictions = model.apply_rule([text for text in texts if text is not None], rule)
         else:
             predictions = model.apply_rule(batch, rule)
+        kept = list_columns(batch) if is_table(batch) else []
         columns = {
-            f"{self.prefix}{name}": column._replace(
+            f"predicted_{name}" if name in kept else name: column._replace(
                 values=_spread(column.values, is_present, n_samples)
             )
             for name, column in self._list_columns(predictions).items()
         }
-        if is_table(batch):
-            present = [name for name in list_columns(batch) if name in columns]
-            if present:
-                raise DataError(
-                    f'the batch has a column "{present[0]}" already; drop or rename it, or set '
-                    'prefix, such as prefix="predicted_"'
-                )
+        if twice := [name for name in columns if name in kept]:
+            raise DataError(
+                f'the batch has a column "{twice[0]}" and one without "predicted_" already; drop '
+                "or rename one of them"
+            )
         return _append(batch, columns)
 
     def _prepare(self) -> tuple[TextClassifier, ConfidenceRule, ModelCard]:
