@@ -14,6 +14,7 @@ import multiprocessing
 import random
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -65,31 +66,40 @@ def kill_and_resume(
         process.start()
         return process
 
+    begin = time.perf_counter()
     start("whole").join()
+    seconds = (time.perf_counter() - begin) / n_parts  # of a part
     whole = read_outputs(folder / "whole")
     assert len(whole) == n_parts
     counts = {"kills": 0, "resumed": 0, "compared": 0, "different": 0}
-    number = seconds = 0.0
     while counts["kills"] < n_kills:
-        number += 1
-        out = f"killed{number:g}"
+        out = folder / f"killed{counts['compared']}"
         is_done = False
         while not is_done:
             jobs = 2 if job_rounds and counts["kills"] % job_rounds == job_rounds - 1 else 1
-            process = start(out, jobs)
-            seconds = rng.uniform(0.0, 5.0 if jobs == 2 else 0.8)
-            process.join(seconds if counts["kills"] < n_kills else None)
+            process = start(out.name, jobs)
+            if counts["kills"] < n_kills:
+                # From its start on, or while or after it writes one of the next parts.
+                n_awaited = count_outputs(out) + rng.randrange(4)
+                while process.is_alive() and count_outputs(out) < n_awaited:
+                    time.sleep(0.001)
+                process.join(rng.uniform(0.0, seconds))
+            else:
+                process.join()
             is_done = process.exitcode is not None
             if not is_done:
                 process.kill()
                 process.join()
                 counts["kills"] += 1
-                counts["resumed"] += any((folder / out).glob("part*"))
+                counts["resumed"] += count_outputs(out) > 0
         counts["compared"] += 1
-        counts["different"] += read_outputs(folder / out) != whole
-        # A part that is written twice would have twice the rows.
-        assert sum(len(rows) for rows, _ in whole.values()) == n_parts * N_SAMPLES
+        counts["different"] += read_outputs(out) != whole
+    assert sum(len(rows) for rows, _ in whole.values()) == n_parts * N_SAMPLES
     return counts
+
+
+def count_outputs(folder: Path) -> int:
+    return len(list(folder.glob("part*"))) if folder.exists() else 0
 
 
 def make_files(folder: Path, n_parts: int, rng: random.Random) -> None:

@@ -211,6 +211,11 @@ def test_invalid_parts(folder, models, capsys, data, message):
     assert message in error and error.count("\n") == 1
 
 
+def test_option_of_another_format(folder, models, capsys):
+    run(models / "svm.cordwood", "parts/a0.parquet", "-o", "out/", "--delimiter", ";", code=1)
+    assert "in parquet format, which has no delimiter" in capsys.readouterr().err
+
+
 def test_missing_text(folder, models, capsys):
     table = pa.table({"text": ["soup", None, "goal"]})
     pa.parquet.write_table(table, "null.parquet")
@@ -263,7 +268,7 @@ def test_tables(folder, models):
     assert [row["label"] for row in found] == expected.decided_labels()
 
 
-def test_second_process_is_refused(folder, models, capsys):
+def test_second_process_is_rejected(folder, models, capsys):
     (folder / "out").mkdir()
     with predict_parts.Ledger(folder / "out" / predict_parts.RECORDS).claim("writer"):
         run(models / "svm.cordwood", "parts", "-o", "out/", code=1)
@@ -278,5 +283,5 @@ def test_jobs_of_a_single_output(folder, models, capsys):
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_killed_runs_continue(tmp_path):
     counts = kill_and_resume(tmp_path, 4, random.Random(0), n_parts=9, job_rounds=0)
-    assert counts["kills"] == 4
+    assert counts["kills"] == 4 and counts["resumed"] > 0
     assert counts["compared"] >= 1 and counts["different"] == 0

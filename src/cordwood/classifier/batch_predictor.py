@@ -70,7 +70,7 @@ class BatchPredictor:
     `label` and `probability` are lists. A missing text has a missing label.
 
     The result for an empty batch has the columns and types of all others, which is the schema
-    that some engines ask for.
+    that some engines need.
 
     Examples
     --------

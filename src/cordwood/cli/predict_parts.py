@@ -30,6 +30,7 @@ from cordwood.cli.inputs import Progress
 from cordwood.cli.options import check_jobs
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.parent_watch import exit_with_parent
+from cordwood.datasets.file_source import FileSource
 from cordwood.datasets.parquet_copy import copy_parquet, import_extra
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.persist import ModelCard
@@ -65,7 +66,7 @@ Execute = Callable[[Sequence[Part], Progress], Iterator[dict[str, Any]]]
 
 
 def predict_parts(args: Predict, predict_file: PredictFile, execute: Execute | None = None) -> None:
-    """Predict each part that is not done; `execute` runs them elsewhere than on this machine."""
+    """Predict each part that is not done; `execute` runs them elsewhere than on this computer."""
     check_jobs(args.jobs)
     folder = Path(args.output)
     sources = find_parts(args.data or ())
@@ -205,6 +206,8 @@ def _predict_parquet(part: Part, progress: Progress | None) -> tuple[Counter[str
     """Predict a Parquet file, whose columns keep their types."""
     args = part.args
     arrow = import_extra("pyarrow", "Parquet files")
+    # Raises if an option is one of other formats.
+    FileSource(path=part.source, format="parquet", options=args.read, progress=None)
     predictor = BatchPredictor(
         str(args.model),
         part.digest,
@@ -219,24 +222,24 @@ def _predict_parquet(part: Part, progress: Progress | None) -> tuple[Counter[str
     _, card = load_once(predictor.path, part.digest)
     id_column = args.read.id or card.columns.get("id", "id")
     labels: Counter[str] = Counter()
-    n_rows = n_skipped = 0
+    n_read = n_skipped = 0
 
     def transform(table: Any) -> Any:
-        nonlocal n_rows, n_skipped
+        nonlocal n_read, n_skipped
         found = predictor(table)
         added = found.column_names[table.num_columns :]
         values = found[added[0]].to_pylist()
         if None in values and args.read.on_bad_rows != "skip":
             raise DataError(
-                f"{part.source}, row {n_rows + values.index(None) + 1}: the text is missing; "
+                f"{part.source}, row {n_read + values.index(None) + 1}: the text is missing; "
                 "correct or drop the row, or use --on-bad-rows skip"
             )
         if not args.keep_columns:
-            numbers = [str(n_rows + position + 1) for position in range(len(values))]
+            numbers = [str(n_read + position + 1) for position in range(len(values))]
             ids = found[id_column].to_pylist() if id_column in table.column_names else numbers
             strings = arrow.array(map(str, ids), arrow.string())
             found = found.select(added).add_column(0, "id", strings)
-        n_rows += len(values)
+        n_read += len(values)
         n_skipped += values.count(None)
         for value in values:
             labels.update(value if isinstance(value, list) else [] if value is None else [value])
@@ -245,7 +248,7 @@ def _predict_parquet(part: Part, progress: Progress | None) -> tuple[Counter[str
     copy_parquet(
         part.source, part.target, transform, progress=progress, max_bytes=args.read.max_bytes
     )
-    return labels, n_rows - n_skipped, n_skipped
+    return labels, n_read - n_skipped, n_skipped
 
 
 def _name_targets(sources: Sequence[Path], folder: Path) -> list[Path]:

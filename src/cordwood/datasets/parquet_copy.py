@@ -35,8 +35,8 @@ def copy_parquet(
     ):
         for table in tables:
             group.append(table)
-            n_rows, n_bytes = (sum(getattr(t, x) for t in group) for x in ("num_rows", "nbytes"))
-            if n_rows >= _GROUP_ROWS or n_bytes >= _GROUP_BYTES:
+            n_read, n_bytes = (sum(getattr(t, x) for t in group) for x in ("num_rows", "nbytes"))
+            if n_read >= _GROUP_ROWS or n_bytes >= _GROUP_BYTES:
                 writer.write_table(arrow.concat_tables(group))
                 group.clear()
         if group:
