@@ -278,6 +278,8 @@ def test_second_process_is_rejected(folder, models, capsys):
 def test_jobs_of_a_single_output(folder, models, capsys):
     run(models / "svm.cordwood", "parts/b.csv", "-o", "b.csv", "--jobs", "2", code=2)
     assert "--jobs requires -o FOLDER/" in capsys.readouterr().err
+    run(models / "svm.cordwood", "--text", "soup", "-o", "out/", code=2)
+    assert "-o FOLDER/ requires DATA" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")

@@ -39,12 +39,8 @@ def predict(args: Predict) -> None:
     """Write the predicted label of each sample and its probability."""
     if not args.data and not args.read.text:
         raise typer.BadParameter("give DATA, or a text with --text")
-    if os.path.isdir(args.output) or args.output.endswith(("/", os.sep)):
-        # Imported here, because the first prediction of a text should not wait for it.
-        import_module("cordwood.cli.predict_parts").predict_parts(args, _predict_file)
+    if _predict_folder(args):
         return
-    if args.jobs != 1:
-        raise typer.BadParameter("--jobs requires -o FOLDER/, which has one output per file")
     target = None if args.output == "-" else Path(args.output)
     if target is not None:
         check_suffix(target)
@@ -98,6 +94,19 @@ def predict(args: Predict) -> None:
             "seconds": round(seconds, 3),
         }
     )
+
+
+def _predict_folder(args: Predict) -> bool:
+    """Predict part by part if the output is a folder, and return whether it is."""
+    if not (os.path.isdir(args.output) or args.output.endswith(("/", os.sep))):
+        if args.jobs != 1:
+            raise typer.BadParameter("--jobs requires -o FOLDER/, which has one output per file")
+        return False
+    if not args.data:
+        raise typer.BadParameter("-o FOLDER/ requires DATA; give files")
+    # Imported here, because the first prediction of a text should not wait for it.
+    import_module("cordwood.cli.predict_parts").predict_parts(args, _predict_file)
+    return True
 
 
 def _predict_file(
