@@ -25,6 +25,7 @@ from . import (
 from ._warmup import warmup
 from .audit.audit_dataset import audit_dataset
 from .audit.dataset_check import check_dataset
+from .classifier.batch_predictor import BatchPredictor
 from .classifier.decision import Decision
 from .classifier.files import load
 from .classifier.text_classifier import TextClassifier
@@ -53,6 +54,7 @@ __version__: str
 __all__ = [
     "AdaBoostM2Classifier",
     "AdaUBoostClassifier",
+    "BatchPredictor",
     "BoostedForestClassifier",
     "CordwoodError",
     "Corpus",

@@ -201,7 +201,12 @@ class Predict(options.DataCommand):
     file. The file is processed in batches and may be larger than memory. Without DATA, --text is a
     text to classify.
 
+    With a folder as output, each Parquet, CSV or JSON lines file of DATA is a part with an output
+    of its own; run the command again after an interruption, and it continues.
+
     Example: cordwood predict reviews.cordwood new.csv -o labels.csv
+
+    Example: cordwood predict reviews.cordwood 'parts/*.parquet' -o labels/ --jobs 4
     """
 
     read: Annotated[
@@ -222,10 +227,21 @@ class Predict(options.DataCommand):
         typer.Option(
             "--output",
             "-o",
-            metavar="FILE",
-            help="CSV or JSON lines file to create or replace; - is standard output.",
+            metavar="FILE|FOLDER/",
+            help="CSV or JSON lines file to create or replace; - is standard output. A folder gets "
+            "one file per file of DATA, of the same name.",
         ),
     ] = "-"
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="NUMBER",
+            help="Number of processes that predict the files of a folder, each with one thread; -1 "
+            "is one per core. The result does not depend on it.",
+        ),
+    ] = 1
     keep_columns: Annotated[
         bool,
         typer.Option(

@@ -1,10 +1,12 @@
 """`cordwood predict`: predict labels with a model."""
 
 import json
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +21,7 @@ from cordwood.cli.console import Console
 from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.expected_scores import describe_shift
-from cordwood.cli.inputs import Source, iter_batches, skipped_message
+from cordwood.cli.inputs import Progress, Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, match_source, model_errors
 from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
 from cordwood.confidence.rule import ConfidenceRule
@@ -27,6 +29,7 @@ from cordwood.confidence.shift import ShiftDetector
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.rows import RowStream
 from cordwood.metrics.predictions import Predictions
+from cordwood.persist import ModelCard
 
 BATCH_SIZE = 1000
 DECIMALS = 6
@@ -36,6 +39,8 @@ def predict(args: Predict) -> None:
     """Write the predicted label of each sample and its probability."""
     if not args.data and not args.read.text:
         raise typer.BadParameter("give DATA, or a text with --text")
+    if _predict_folder(args):
+        return
     target = None if args.output == "-" else Path(args.output)
     if target is not None:
         check_suffix(target)
@@ -89,6 +94,37 @@ def predict(args: Predict) -> None:
             "seconds": round(seconds, 3),
         }
     )
+
+
+def _predict_folder(args: Predict) -> bool:
+    """Predict part by part if the output is a folder, and return whether it is."""
+    if not (os.path.isdir(args.output) or args.output.endswith(("/", os.sep))):
+        if args.jobs != 1:
+            raise typer.BadParameter("--jobs requires -o FOLDER/, which has one output per file")
+        return False
+    if not args.data:
+        raise typer.BadParameter("-o FOLDER/ requires DATA; give files")
+    # Imported here, because the first prediction of a text should not wait for it.
+    import_module("cordwood.cli.predict_parts").predict_parts(args, _predict_file)
+    return True
+
+
+def _predict_file(
+    args: Predict,
+    model: TextClassifier,
+    card: ModelCard,
+    path: Path,
+    target: Path,
+    progress: Progress | None,
+) -> tuple[Counter[str], int, int]:
+    """Predict one of several files."""
+    source = match_source(Source(data=str(path), options=args.read), model, card)
+    samples = source.open(progress, extra_columns="all" if args.keep_columns else ())
+    counts, n_samples = _write_predictions(
+        args, model, make_rule(args, model), None, samples, target
+    )
+    n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
+    return counts, n_samples, n_skipped
 
 
 def _make_corpus(texts: Sequence[str]) -> Corpus:
