@@ -40,8 +40,36 @@ def test_explains_a_text(command):
     assert "\x1b" not in out
     assert "baseline" in out
     assert "exact: coefficient times value of each term" in out
-    assert "soup" in out.split("word ", 1)[1].splitlines()[1]
-    assert "nearest of" in out
+    assert "soup" in out.split("\nword ", 1)[1].splitlines()[1]
+    assert "“soup” speaks for food; " in out
+    assert "Runner-up: sport, " in out
+    assert "- food: number 4, which has in common: soup" in out
+    assert "--training FILE shows similar training texts in full" in out
+
+
+def test_shows_similar_training_texts(command, tmp_path):
+    out = command("model", "--text", "soup", "--training", "rows.csv", "--html", "page.html").out
+    assert "- food: the soup" in out
+    assert "--training FILE" not in out
+    assert "<q>the soup</q>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    pd.DataFrame(ROWS[1:]).to_csv("others.csv", index=False)
+    message = command("model", "--text", "soup", "--training", "others.csv", code=1).err
+    assert "others.csv is not what model was trained on, or has changed since" in message
+    assert "the soup" in command("model", "--training", "rows.csv", "--class", "food").out
+
+
+def test_shows_ids_and_true_labels(command, tmp_path):
+    pd.DataFrame([{"id": "x7", **ROWS[0], "label": "sport"}]).to_csv("test.csv", index=False)
+    out = command("model", "test.csv", "--html", "page.html").out
+    assert "x7, true label sport" in out
+    assert "id x7 · true label sport · predicted wrongly" in (tmp_path / "page.html").read_text()
+
+
+def test_texts_without_words_get_no_label(command):
+    out = command("model", "--text", "", "--text", "qqq").out
+    assert out.count("No words, no label. ") == 2
+    assert "speaks for" not in out
+    assert "Similar" not in out
 
 
 def test_explains_another_class(command):

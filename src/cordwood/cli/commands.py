@@ -311,10 +311,10 @@ class Evaluate(options.DataCommand):
 class Explain(options.DataCommand):
     """Explain predictions by the contributions of words.
 
-    With --text, explains a text; with DATA, the first texts of a file. The contributions of words,
-    and those of the members of a stack, add up to the log-odds or the probability of a class; the
-    nearest training samples are listed as well. With --by-class, or without any text, prints the
-    words that argue for and against each class.
+    With --text, explains a text; with DATA, the first texts of a file: which words speak for the
+    predicted class, which for the runner-up, and which training texts are similar. Contributions of
+    words, and those of the members of a stack, add up to the log-odds or the probability of a
+    class. With --by-class, or without any text, prints the words for and against each class.
 
     Example: cordwood explain reviews.cordwood --text "not bad at all"
     """
@@ -350,6 +350,14 @@ class Explain(options.DataCommand):
             "it.",
         ),
     ] = False
+    training: Annotated[
+        list[str] | None,
+        option(
+            "FILE",
+            "The training data, to show similar training texts in full, and examples of the words "
+            "of classes: a model file contains no texts. May be repeated.",
+        ),
+    ] = None
     label: Annotated[
         list[str] | None,
         option(

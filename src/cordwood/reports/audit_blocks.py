@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from cordwood._base.wording import count, shorten_line
+from cordwood._base.wording import count, shorten_line, show_hidden
 from cordwood.audit.suspects import DEFINITIONS, Suspect
 from cordwood.reports.blocks import (
     Block,
@@ -113,7 +113,8 @@ def _describe_first(suspects: Sequence[Suspect]) -> str:
     if not suspects:
         return ""
     first = suspects[0]
-    return f"{first.id} ({first.label}): {shorten_line(first.reason, _MAX_EXAMPLE, '…')}"
+    label = show_hidden(str(first.label))
+    return f"{first.id} ({label}): {shorten_line(first.reason, _MAX_EXAMPLE, '…')}"
 
 
 def suspicious_blocks(audit: AuditSummary | None) -> list[Block]:
@@ -160,8 +161,8 @@ def _suspect_sample(suspect: Suspect) -> Sample:
     if suspect.related_ids:
         facts["similar samples"] = ", ".join(suspect.related_ids)
     return Sample(
-        segments=excerpt(suspect.text, False),
-        facts={name: str(value) for name, value in facts.items()},
+        segments=excerpt(show_hidden(suspect.text), False),
+        facts={name: show_hidden(str(value)) for name, value in facts.items()},
     )
 
 

@@ -40,6 +40,8 @@ _SOURCES = {
 }
 _MAX_LABEL = 40
 _EXPECTED = "expected"
+# In percent: scores that are lower than the best one by more would hide the other intervals.
+_MAX_GAP = 25.0
 
 
 def layout_model(summary: ModelSummary, footer: Mapping[str, str]) -> Page:
@@ -223,13 +225,25 @@ def _baseline_chart(scored: ScoreSummary, metric: str, name: str) -> Chart:
             ("hollow s0", 0, "for comparison" if expected else "baseline"),
             ("bar s0", -1, "95 % interval"),
         ],
-        low=0,
-        high=100,
+        **_zoom(rows),
         has_values=True,
     )
     table = [[each, row.value, row.low, row.high] for each, row in rows.items()]
     data = text_table(title, ["classifier", f"{name}, %", "low", "high"], table)
     return Chart(title=title, svg=svg, data=data)
+
+
+def _zoom(rows: Mapping[str, Estimate]) -> dict[str, float]:
+    """Return the part of the axis in which intervals are wide enough to be seen.
+
+    Baselines that are far below, such as the majority class, are left out of the range: they are
+    drawn at its end, and their numbers are written beside them.
+    """
+    best = max(row.value for row in rows.values())
+    near = [row for row in rows.values() if row.value >= best - _MAX_GAP]
+    low, high = min(row.low for row in near), max(row.high for row in near)
+    margin = max(1.0, 0.15 * (high - low))
+    return {"low": max(0.0, low - margin), "high": min(100.0, high + margin)}
 
 
 def _next_steps(summary: ModelSummary) -> list[Block]:
