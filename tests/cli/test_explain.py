@@ -1,4 +1,9 @@
 import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
 
 import pandas as pd
 import pytest
@@ -121,3 +126,32 @@ def test_words_of_training_texts_are_explained_out_of_fold(command):
     assert "--out-of-fold needs --by-class and the training texts, DATA" in message
     pd.DataFrame(ROWS).drop(columns="label").to_csv("texts.csv", index=False)
     assert "label" in command("model", "texts.csv", *arguments[2:], code=1).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_words_are_styled_on_a_terminal(tmp_path):
+    leader, follower = os.openpty()
+    arguments = ["explain", "model", "--text", "the soup of the team"]
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(
+        [sys.executable, "-m", "cordwood", *arguments],
+        stdin=follower,
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        cwd=tmp_path,
+    ) as process:
+        os.close(follower)
+        shown = b""
+        # Linux reports the end of a pseudo-terminal as an error.
+        with suppress(OSError):
+            while part := os.read(leader, 4096):
+                shown += part
+        os.close(leader)
+    assert process.returncode == 0
+    out = shown.decode()
+    # Bold on a background for the strongest word; words against the class are underlined.
+    assert re.search(r"\x1b\[1;37;44msoup\x1b\[0m|\x1b\[1;37;44mteam\x1b\[0m", out)
+    assert re.search(r"\x1b\[1?;?4;[\d;]*m(team|soup)\x1b\[0m", out)
+    assert re.search(r"for\x1b\[0m the predicted class, .*against\x1b\[0m it", out)

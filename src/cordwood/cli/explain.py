@@ -80,6 +80,8 @@ def explain(args: Explain) -> None:
         if explanation.has_evidence:
             for label in labels or [explanation.classes[explanation.class_index()]]:
                 _show_numbers(console, explanation, label, args.top)
+    if any(each.has_evidence for each in explanations):
+        show_legend(console)
     if any(each.neighbors and each.neighbors[0].text is None for each in explanations):
         console.field("hint", "--training FILE shows similar training texts in full")
     _write_html(args, console, explanations._repr_html_())
@@ -223,6 +225,20 @@ def show_explanation(console: Console, explanation: Explanation) -> None:
         else:
             text = shorten_line(neighbor.text, _MAX_TRAINING_TEXT)
             console.print(f"- {neighbor.label}: {text}")
+
+
+def show_legend(console: Console) -> None:
+    """Explain the styles of words, on terminals that show them."""
+    if console.is_terminal:
+        (_, positive, negative), _ = _STYLES
+        console.print_text(
+            Text.assemble(
+                ("for", positive),
+                " the predicted class, ",
+                ("against", negative),
+                " it; the stronger, the more",
+            )
+        )
 
 
 def _show_numbers(console: Console, explanation: Explanation, label: Any, top: int) -> None:

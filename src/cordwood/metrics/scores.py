@@ -76,6 +76,25 @@ class Score(float):
         return {"value": float(self), "low": self.low, "high": self.high}
 
 
+def describe_share(
+    value: float, what: str = "right", *, low: float | None = None, high: float | None = None
+) -> str:
+    """Say a share, by default with the limits of a `Score`, in words for everyone.
+
+    >>> describe_share(Score(0.884, 0.87, 0.897)), describe_share(0.91, "decided")
+    ('88 of 100 right, give or take 1', '91 of 100 decided')
+    >>> describe_share(Score(0.9934, 0.991, 0.995))
+    '993 of 1,000 right, give or take 2'
+    """
+    low = getattr(value, "low", None) if low is None else low
+    high = getattr(value, "high", None) if high is None else high
+    margin = None if low is None or high is None else max(value - low, high - value)
+    # Of 1,000 if the interval is narrower than one of 100.
+    total = 1000 if margin is not None and 0 < margin < 0.0075 else 100
+    words = f"{total * float(value):.0f} of {total:,} {what}"
+    return words if not margin else f"{words}, give or take {total * margin:.0f}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClassScores:
     """Precision, recall and F1 of one class.
@@ -153,6 +172,12 @@ class Evaluation:
     sources: Mapping[str, str] = field(default_factory=dict)
     n_groups: int | None = None
     confidence_level: float = 0.95
+
+    @property
+    def sentence(self) -> str:
+        """The accuracy in words, such as "88 of 100 right, give or take 1"."""
+        what = "with exactly the right labels" if self.is_multilabel else "right"
+        return describe_share(self.accuracy, what)
 
     @property
     def accuracy(self) -> Score:

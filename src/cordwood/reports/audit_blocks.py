@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from cordwood._base.wording import count, shorten_line, show_hidden
 from cordwood.audit.suspects import DEFINITIONS, Suspect
+from cordwood.metrics.scores import describe_share
 from cordwood.reports.blocks import (
     Block,
     DataTable,
@@ -125,8 +126,9 @@ def suspicious_blocks(audit: AuditSummary | None) -> list[Block]:
     if audit.accuracy is not None:
         blocks.append(
             Prose(
-                f"{100 * audit.accuracy:.1f} % of the labels are as the model predicts them out "
-                "of fold."
+                f"The model gets {describe_share(audit.accuracy)} (accuracy "
+                f"{100 * audit.accuracy:.1f} %, from out-of-fold predictions of all samples, as "
+                "`cordwood train` does)."
                 + (
                     " The model is often wrong on these data, and so may be the label errors."
                     if audit.accuracy < _MIN_ACCURACY

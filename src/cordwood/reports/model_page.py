@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from cordwood._base.wording import count, join_names
+from cordwood.metrics.scores import describe_share
 from cordwood.reports.audit_blocks import training_data_blocks
 from cordwood.reports.blocks import (
     MISSING,
@@ -104,8 +105,8 @@ def _overview(summary: ModelSummary) -> list[Block]:
                 "warning",
             )
         )
-    blocks.append(Tiles(tiles))
     blocks.append(Prose(_compare_with_baselines(scored)))
+    blocks.append(Tiles(tiles))
     if scored.expected is not None:
         sentence = _compare_with_expected(scores.accuracy, scored.expected.accuracy)
         blocks.append(Prose(sentence))
@@ -171,15 +172,14 @@ def _score_tile(name: str, score: Estimate, factor: float, unit: str) -> Tile:
 
 
 def _compare_with_baselines(scored: ScoreSummary) -> str:
-    accuracy = scored.scores.accuracy.value
+    estimate = scored.scores.accuracy
+    accuracy = estimate.value
+    words = describe_share(accuracy, low=estimate.low, high=estimate.high)
     if not scored.baselines:
-        return f"Of 100 samples, {100 * accuracy:.0f} are classified correctly."
+        return f"{words}."
     best = max(scored.baselines, key=lambda name: scored.baselines[name].accuracy.value)
     baseline = scored.baselines[best].accuracy.value
-    sentence = (
-        f"Of 100 samples, {100 * accuracy:.0f} are classified correctly; the best baseline "
-        f"({best}) classifies {100 * baseline:.0f} correctly."
-    )
+    sentence = f"{words}; the best baseline ({best}): {describe_share(baseline)}."
     if accuracy <= baseline:
         return sentence + " The model is not better than that."
     fewer = 100 * (accuracy - baseline) / (1 - baseline)
