@@ -1,5 +1,6 @@
 """`cordwood curve`: estimate what more labelled samples would bring."""
 
+import math
 import time
 from typing import Any
 
@@ -17,7 +18,7 @@ from cordwood.cli.options import check_jobs
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
 from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
-from cordwood.metrics.scores import SCORE_NAMES, Evaluation, describe_share
+from cordwood.metrics.scores import SCORE_NAMES, Evaluation, Score, describe_share
 from cordwood.text.languages import check_language
 
 _NOTE = (
@@ -102,10 +103,10 @@ def _show(console: Console, found: LearningCurveEstimate, evaluation: Evaluation
         console.field("now", f"{name} {found.forecast(found.n_samples)}, by the curve")
     else:
         show_summary(console, evaluation)
-        later = float(now) + float(gain)
-        words = f"{name} {later:.3f}"
+        later = _shift(found.forecast(doubled), float(now) - found.forecast(found.n_samples))
+        words = f"{name} {later}"
         if found.scoring == "accuracy":
-            words = f"{describe_share(min(later, 1.0))} ({name} {min(later, 1.0):.3f})"
+            words = f"{describe_share(later)} ({words})"
         console.field("forecast", f"{words} with {count(doubled, 'sample')}")
     console.field(
         "gain", f"{gain:+.3f} ({gain.low:+.3f} to {gain.high:+.3f}) by twice as many samples"
@@ -113,3 +114,11 @@ def _show(console: Console, found: LearningCurveEstimate, evaluation: Evaluation
     console.field("method", found.method)
     if now is not None:
         console.field("note", _NOTE)
+
+
+def _shift(score: Score, by: float) -> Score:
+    """Return a score of the curve at the level of the expected scores; no share exceeds one."""
+    assert score.low is not None and score.high is not None
+    highest = 1.0 if score.high <= 1 else math.inf
+    value, low, high = (min(each + by, highest) for each in (float(score), score.low, score.high))
+    return Score(value, low, high)

@@ -26,7 +26,7 @@ from cordwood.datasets.docstrings import collect_docstrings
 from cordwood.exceptions import DataError
 from cordwood.explain import Explanation
 from cordwood.metrics.baselines import TFIDF_SVM
-from cordwood.metrics.scores import Evaluation, describe_share
+from cordwood.metrics.scores import Evaluation, describe_difference, describe_share
 
 CLASSES = ("dates", "files", "logging", "mail", "markup", "network", "numbers", "testing")
 """Subjects of the standard library whose texts differ clearly."""
@@ -120,15 +120,7 @@ def _show_scores(
             (f"in the test of {found.n_samples:,} texts", found.sentence, describe_share(baseline)),
         ],
     )
-    low, high = expected.accuracy.low, expected.accuracy.high
-    assert low is not None and high is not None
-    # Both are estimates: the test has an interval too.
-    kept = (found.accuracy.low or 0.0) <= high and (found.accuracy.high or 1.0) >= low
-    console.print(
-        "The test agrees with what was promised without it."
-        if kept
-        else "The test differs from what was promised: its texts are easier or harder."
-    )
+    console.print(f"{describe_difference(found.accuracy, expected.accuracy)}.")
 
 
 def _explain_one(model: TextClassifier, training: Corpus, test: Corpus) -> Explanation:
@@ -152,7 +144,7 @@ def _show_suspect(console: Console, suspects: Any) -> None:
     sure = "" if first.confidence is None else f", {format_probability(first.confidence)} sure"
     console.print(f"“{shorten_line(first.text, _MAX_LENGTH, '…')}”")
     console.print(
-        f"is labelled {first.label} ({first.id}); the model, without having seen it, says "
+        f"is labelled {first.label} ({first.id}); the model, without having seen it, predicts "
         f"{first.suggested_label}{sure}."
     )
 

@@ -1,7 +1,7 @@
 """HTML of explanations: self-contained fragments for notebooks and web pages.
 
 Colors are translucent, so that they suit light and dark themes: blue speaks for a class, orange
-against it, which color-blind readers can distinguish. What colors say is said by other means too:
+against it, which color-blind readers can distinguish. Nothing depends on colors alone:
 words against the class are underlined, strong ones are bold. The text itself can be copied.
 """
 

@@ -56,11 +56,11 @@ def describe_class(explanation: Explanation, label: Any) -> Sentence:
     supporting, opposing = _find_words(explanation, label)
     sure = format_probability(explanation.proba[explanation.class_index(label)])
     sentence = _join_words(supporting) or [Part("No word")]
-    verb = " speak for " if len(supporting) > 1 else " speaks for "
-    sentence += [Part(verb), Part(str(label), "label"), Part(f"; {sure} sure.")]
+    predicate = " speak for " if len(supporting) > 1 else " speaks for "
+    sentence += [Part(predicate), Part(str(label), "label"), Part(f"; {sure} sure.")]
     if opposing:
-        verb = " speak against it." if len(opposing) > 1 else " speaks against it."
-        sentence += [Part(" "), *_join_words(opposing), Part(verb)]
+        predicate = " speak against it." if len(opposing) > 1 else " speaks against it."
+        sentence += [Part(" "), *_join_words(opposing), Part(predicate)]
     return sentence
 
 
@@ -75,12 +75,12 @@ def describe_runner_up(explanation: Explanation) -> Sentence | None:
     proba = explanation.proba[explanation.class_index(label)]
     supporting, _ = _find_words(explanation, label)
     words = _join_words(supporting) or [Part("no word")]
-    verb = "speak" if len(supporting) > 1 else "speaks"
+    predicate = "speak" if len(supporting) > 1 else "speaks"
     sentence = [
         Part(str(label), "label"),
         Part(f", {format_probability(proba)}: "),
         *words,
-        Part(f" {verb} for it."),
+        Part(f" {predicate} for it."),
     ]
     if chosen and proba > explanation.proba[explanation.class_index()]:
         sentence.append(Part(" It is more probable, but the decision of the model is another."))

@@ -1,10 +1,9 @@
 """Page of a model: from its summary to tables, figures and sentences."""
 
-import math
 from collections.abc import Mapping
 
 from cordwood._base.wording import count, join_names
-from cordwood.metrics.scores import describe_share
+from cordwood.metrics.scores import Score, describe_difference, describe_share
 from cordwood.reports.audit_blocks import training_data_blocks
 from cordwood.reports.blocks import (
     MISSING,
@@ -108,8 +107,8 @@ def _overview(summary: ModelSummary) -> list[Block]:
     blocks.append(Prose(_compare_with_baselines(scored)))
     blocks.append(Tiles(tiles))
     if scored.expected is not None:
-        sentence = _compare_with_expected(scores.accuracy, scored.expected.accuracy)
-        blocks.append(Prose(sentence))
+        found, expected = map(_to_score, (scores.accuracy, scored.expected.accuracy))
+        blocks.append(Prose(f"{describe_difference(found, expected)}."))
     if scored.baselines:
         blocks.append(
             Charts(
@@ -172,9 +171,8 @@ def _score_tile(name: str, score: Estimate, factor: float, unit: str) -> Tile:
 
 
 def _compare_with_baselines(scored: ScoreSummary) -> str:
-    estimate = scored.scores.accuracy
-    accuracy = estimate.value
-    words = describe_share(accuracy, low=estimate.low, high=estimate.high)
+    accuracy = _to_score(scored.scores.accuracy)
+    words = describe_share(accuracy)
     if not scored.baselines:
         return f"{words}."
     best = max(scored.baselines, key=lambda name: scored.baselines[name].accuracy.value)
@@ -186,24 +184,8 @@ def _compare_with_baselines(scored: ScoreSummary) -> str:
     return sentence + f" The model makes {fewer:.0f} % fewer errors."
 
 
-def _compare_with_expected(found: Estimate, expected: Estimate) -> str:
-    """Compare the accuracy on test samples with the one from out-of-fold predictions."""
-    scaled = expected.scale()
-    sentence = (
-        "From the out-of-fold predictions of the training samples, an accuracy of "
-        f"{scaled.value:.1f} % ({scaled.low:.1f} to {scaled.high:.1f} %) was expected"
-    )
-    difference = found.value - expected.value
-    # The samples are independent, so that the squares of the half widths add up.
-    half_width = math.hypot(*((each.high - each.low) / 2 for each in (found, expected)))
-    if abs(difference) <= half_width:
-        return f"{sentence}; the difference is not significant."
-    if difference > 0:
-        return f"{sentence}; it is significantly higher here: these samples are easier."
-    return (
-        f"{sentence}; it is significantly lower here: these samples are harder than the training "
-        "samples, or different from them, or the training samples contain many copies."
-    )
+def _to_score(estimate: Estimate) -> Score:
+    return Score(estimate.value, estimate.low, estimate.high)
 
 
 def _baseline_chart(scored: ScoreSummary, metric: str, name: str) -> Chart:
