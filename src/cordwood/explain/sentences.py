@@ -106,6 +106,8 @@ def _describe_nothing(explanation: Explanation) -> str:
 def _find_words(explanation: Explanation, label: Any) -> tuple[list[str], list[str]]:
     """Return the words and columns that speak for a class, and those against it."""
     found = [*explanation.top_words(label), *explanation.top_columns(label)]
+    # A single punctuation mark means little to a reader; longer ones are emoticons.
+    found = [pair for pair in found if len(pair[0]) > 1 or pair[0].isalnum()] or found
     found.sort(key=lambda pair: -abs(pair[1]))
     least = _MIN_SHARE * max((abs(value) for _, value in found), default=0.0)
     supporting = [name for name, value in found if value > 0 and value >= least]
