@@ -50,7 +50,7 @@ def demo(args: Demo) -> None:
     classes = sorted(map(str, set(training.labels or ())))
     console.print(
         f"What is a docstring of Python's standard library about: {', '.join(classes)}? "
-        f"{len(training):,} texts for training, {len(test):,} others for a test."
+        f"{len(training):,} texts for training, {len(test):,} others for a test, drawn at random from the same modules."
     )
     with console.progress("training on all cores"):
         # Without an encoder, so that the demo is fast, and the same in all installations.
@@ -63,7 +63,7 @@ def demo(args: Demo) -> None:
         baseline = _score_baseline(training, test)
     _show_scores(console, expected, evaluation, baseline)
     explanation = _explain_one(model, training, test)
-    _head(console, "Why? A text of the test, with the words that decided:")
+    _head(console, "Why? One of the correct predictions of the test, with the words that decided:")
     show_explanation(console, explanation)
     show_legend(console)
     with console.progress("looking for wrong labels"):
