@@ -50,7 +50,8 @@ def demo(args: Demo) -> None:
     classes = sorted(map(str, set(training.labels or ())))
     console.print(
         f"What is a docstring of Python's standard library about: {', '.join(classes)}? "
-        f"{len(training):,} texts for training, {len(test):,} others for a test, drawn at random from the same modules."
+        f"{len(training):,} texts for training, {len(test):,} others for a test, drawn at random "
+        "from the same modules."
     )
     with console.progress("training on all cores"):
         # Without an encoder, so that the demo is fast, and the same in all installations.
