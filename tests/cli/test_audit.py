@@ -70,7 +70,8 @@ def command(capsys):
 
 def test_summary_names_examples_and_next_steps(command):
     out = command("rows.csv", *COLUMNS, "--recipe", "nb").out
-    assert "scores    accuracy 0." in out
+    assert " of 100 right, give or take " in out
+    assert "(accuracy 0." in out
     assert "duplicate" in out and "k9 (sport)" in out
     assert f"rule      duplicate: {DEFINITIONS['duplicate']}\n" in out
     assert "k11" in out

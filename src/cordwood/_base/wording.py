@@ -1,7 +1,8 @@
-"""Phrases of messages: lists of names, numbers with their nouns, times, shortened texts."""
+"""Phrases of messages: lists of names, numbers with their nouns, shortened texts."""
 
 import math
 from collections.abc import Sequence
+from unicodedata import category
 
 
 def join_names(names: Sequence[str], n: int | None = None) -> str:
@@ -28,6 +29,19 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
     ('1 fold', '2,000 classes')
     """
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def format_probability(value: float) -> str:
+    """Format a probability in percent; close to 0 and 1 with a decimal place.
+
+    >>> [format_probability(value) for value in (0.5, 0.9991, 0.99997, 0.0004)]
+    ['50 %', '99.9 %', 'more than 99.9 %', 'less than 0.1 %']
+    """
+    if value > 0.9995:
+        return "more than 99.9 %"
+    if value < 0.001:
+        return "less than 0.1 %"
+    return f"{100 * value:.{0 if 0.01 <= value <= 0.99 else 1}f} %"
 
 
 def format_seconds(seconds: float) -> str:
@@ -61,3 +75,28 @@ def shorten_line(text: str, length: int, end: str = "...") -> str:
     'a long …'
     """
     return shorten(" ".join(text.split()), length, end)
+
+
+def show_hidden(text: str) -> str:
+    """Make visible what cannot be seen: blanks at the ends, odd spaces, zero-width and RTL marks.
+
+    >>> show_hidden("paid "), show_hidden("a\u200bb\u202ec"), show_hidden("a b")
+    ('paid␣', 'a‹U+200B›b‹U+202E›c', 'a b')
+    """
+    if text.isascii() and text == text.strip():
+        return text
+    inner = text.strip(" ")
+    start, end = (len(text) - len(each) for each in (text.lstrip(" "), text.rstrip(" ")))
+    shown = "".join(
+        f"‹U+{ord(letter):04X}›" if _is_hidden(inner, i, letter) else letter
+        for i, letter in enumerate(inner)
+    )
+    return "␣" * start + shown + ("␣" * end if inner else "")
+
+
+def _is_hidden(text: str, i: int, letter: str) -> bool:
+    # Joiners between two characters are part of emoji and of Persian and Indic words.
+    if letter in "\u200c\u200d":
+        return not (0 < i < len(text) - 1) or text[i - 1].isspace() or text[i + 1].isspace()
+    kind = category(letter)
+    return kind == "Cf" or (kind == "Zs" and letter != " ")

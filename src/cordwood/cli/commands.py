@@ -56,10 +56,12 @@ class Test(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """Train and evaluate a classifier on built-in texts.
+    """Show what cordwood is for, on texts that every installation has.
 
-    The texts are docstrings of the installed libraries, the classes what they document. The
-    classifier is evaluated on modules that are not in the training set.
+    The texts are docstrings of Python's standard library, the classes what they are about. Shows
+    the scores to expect beside a simple classifier, a test of them, an explained prediction, a
+    label that looks wrong, and what the model leaves undecided; writes a report to the cache
+    directory of the user.
 
     Example: cordwood demo
     """
@@ -327,10 +329,10 @@ class Evaluate(options.DataCommand):
 class Explain(options.DataCommand):
     """Explain predictions by the contributions of words.
 
-    With --text, explains a text; with DATA, the first texts of a file. The contributions of words,
-    and those of the members of a stack, add up to the log-odds or the probability of a class; the
-    nearest training samples are listed as well. With --by-class, or without any text, prints the
-    words that argue for and against each class.
+    With --text, explains a text; with DATA, the first texts of a file: which words speak for the
+    predicted class, which for the runner-up, and which training texts are similar. Contributions of
+    words, and those of the members of a stack, add up to the log-odds or the probability of a
+    class. With --by-class, or without any text, prints the words for and against each class.
 
     Example: cordwood explain reviews.cordwood --text "not bad at all"
     """
@@ -366,6 +368,14 @@ class Explain(options.DataCommand):
             "it.",
         ),
     ] = False
+    training: Annotated[
+        list[str] | None,
+        option(
+            "FILE",
+            "The training data, to show similar training texts in full, and examples of the words "
+            "of classes: a model file contains no texts. May be repeated.",
+        ),
+    ] = None
     label: Annotated[
         list[str] | None,
         option(
