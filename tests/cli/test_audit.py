@@ -179,7 +179,7 @@ def test_leakage_into_a_test_file(command):
         (("--fix", "new.csv.gz"), "--fix keeps the format of DATA, csv", 2),
         (("--fix", "new.csv", "-o", "new.csv"), "are the same file", 2),
         (("--fix", "new.csv", "--subset", "train"), "omit --subset", 2),
-        (("-o", "suspects.txt"), "must end in .csv or .jsonl", 2),
+        (("-o", "suspects.txt"), "must end in .csv, .tsv", 2),
         (("--recipe", "quik"), "unknown recipe 'quik'", 1),
         (("-j", "0"), "--jobs must be a positive number", 2),
         (("--test", "missing.csv"), "missing.csv does not exist", 1),

@@ -18,7 +18,7 @@ def test_rows_are_dropped_and_relabelled(tmp_path):
     correction = Correction(["x", "y", "x"], {0}, {2: "y"})
     n_copied, copied = copy(tmp_path, content, correction)
     assert n_copied == 2
-    assert copied == b'text, label \nb,y\n"c\r\nd","y"\n'
+    assert copied == b'\xef\xbb\xbftext, label \nb,y\n"c\r\nd","y"\n'
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
 from cordwood.cli.options import check_jobs
-from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.outputs import JSON_LINES, WITH_LISTS, check_suffix, check_target, open_table
 from cordwood.cli.report import check_report_target, show_written
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -78,7 +78,7 @@ def audit(args: Audit) -> None:
     seconds = time.perf_counter() - start
     _show(console, found, model)
     if args.output is not None:
-        _write_suspects(args, found)
+        _write_suspects(args, source, found)
         console.field("wrote", f"{args.output}: {count(len(found.suspects), 'suspect')}")
     fix = found.fix(relabel=args.relabel)
     n_copied = None
@@ -215,17 +215,18 @@ def _show_next(console: Console, args: Audit, found: DatasetAudit) -> None:
         )
 
 
-def _write_suspects(args: Audit, found: DatasetAudit) -> None:
+def _write_suspects(args: Audit, source: Source, found: DatasetAudit) -> None:
     path = args.output
     assert path is not None
-    is_json = path.suffix.lower() in JSON_LINES
+    with_lists = path.suffix.lower() in WITH_LISTS
 
     def cell(value: Any) -> Any:
         if isinstance(value, tuple):
-            return list(value) if is_json else " ".join(value)
+            return list(value) if with_lists else " ".join(value)
         return round(value, 6) if isinstance(value, float) else value
 
-    with open_table(path, _COLUMNS, escape_formulas=args.escape_formulas) as write:
+    form: Any = {"escape_formulas": args.escape_formulas, "dialect": source.find_dialect()}
+    with open_table(path, _COLUMNS, **form) as write:
         for suspect in found.suspects:
             write([cell(getattr(suspect, column)) for column in _COLUMNS])
 

@@ -223,7 +223,8 @@ class Predict(options.DataCommand):
             "--output",
             "-o",
             metavar="FILE",
-            help="CSV or JSON lines file to create or replace; - is standard output.",
+            help="File to create or replace: .csv, .tsv, .jsonl, .parquet or .xlsx. CSV is written "
+            "as it was read: same delimiter, encoding and line ends. - is standard output.",
         ),
     ] = "-"
     keep_columns: Annotated[
@@ -465,7 +466,8 @@ class Audit(options.DataCommand):
         Path | None,
         option(
             "FILE",
-            "CSV or JSON lines file to create or replace, with all suspects and reasons.",
+            "File to create or replace, with all suspects and reasons: .csv, .tsv, .jsonl, "
+            ".parquet or .xlsx.",
             "--output",
             "-o",
         ),
@@ -652,7 +654,7 @@ class Datasets:
     ] = None
     export: Annotated[
         Path | None,
-        option("FILE", "Write the data set to a .csv or .jsonl file."),
+        option("FILE", "Write the data set to a .csv, .tsv, .jsonl, .parquet or .xlsx file."),
     ] = None
     escape_formulas: options.EscapeFormulas = False
     data_dir: options.DataDir = None

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from cordwood._base import atomic, strict_json
 from cordwood.datasets.csv_records import (
     Record,
-    choose_delimiter,
+    find_dialect,
     name_columns,
     parse_records,
     read_first_record,
@@ -43,22 +44,23 @@ def write_corrected_copy(
 ) -> int:
     """Copy a file with corrections, and return the number of copied rows.
 
-    Rows that are not relabelled are copied byte for byte; blank lines and a byte order mark are
-    left out. The copy is written completely or not at all.
+    Rows that are not relabelled are copied byte for byte, except for blank lines, which are left
+    out. The copy is written completely or not at all.
     """
-    # newline="" keeps line ends.
-    writing: Any = {"newline": "", "encoding": options.encoding, "errors": "surrogateescape"}
-    with (
-        open_bytes(source, max_bytes=options.max_bytes) as content,
-        atomic.write(target, **writing) as file,
-    ):
+    with ExitStack() as stack:
+        content = stack.enter_context(open_bytes(source, max_bytes=options.max_bytes))
         start = content.peek()  # type: ignore[attr-defined]
+        dialect = find_dialect(start, format, options)
+        # newline="" keeps line ends.
+        writing: Any = {"newline": "", "encoding": dialect.encoding, "errors": "surrogateescape"}
+        file = stack.enter_context(atomic.write(target, **writing))
+        file.write("\ufeff" if dialect.has_mark else "")
         lines = Lines(content, source, options.encoding, options.max_row_length)
         column = options.label or "label"
         if format == "jsonl":
             rows = _read_json_rows(lines, column)
         else:
-            delimiter = choose_delimiter(start, format, options)
+            delimiter = dialect.delimiter
             records = parse_records(lines, delimiter)
             first = read_first_record(lines, records)
             header = name_columns(first, options.header)

@@ -15,8 +15,9 @@ from cordwood._base.wording import count
 from cordwood.cli.console import Console
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
+from cordwood.datasets.csv_records import DELIMITERS, Dialect, find_dialect
 from cordwood.datasets.file_source import detect_format, expand_folders
-from cordwood.datasets.lines import STANDARD_INPUT
+from cordwood.datasets.lines import STANDARD_INPUT, open_bytes
 from cordwood.datasets.options import ExtraColumns, ReadOptions
 from cordwood.datasets.registry import load_dataset
 from cordwood.datasets.rows import RowStream
@@ -25,8 +26,15 @@ from cordwood.exceptions import DataError
 
 PREFIX = "dataset:"
 
-# Columns that are stored in the model file.
+# Columns that are stored in the model file, and how its files are written, by the formats that
+# have it.
 _MODEL_COLUMNS = ("text", "label", "id", "label_separator")
+_MODEL_OPTIONS = {
+    "encoding": ("csv", "tsv", "json", "jsonl"),
+    "delimiter": ("csv",),
+    "sheet": ("excel",),
+}
+_CSV = ("csv", "tsv")
 _OPTIONS_OF_NAMED = ("group", "encoding", "on_bad_rows")
 _FORMATS_WITHOUT_COLUMNS = ("folder", "svmlight")
 
@@ -86,9 +94,10 @@ class Source:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns that were given, to be stored in the model file."""
+        """Columns and properties of files that were given, to be stored in the model file."""
         given = self.options.given
-        found = {name: given[name] for name in _MODEL_COLUMNS if name in given}
+        stored = (*_MODEL_COLUMNS, *_MODEL_OPTIONS)
+        found = {name: given[name] for name in stored if name in given}
         return found | ({"text": list(found["text"])} if "text" in found else {})
 
     @property
@@ -97,11 +106,34 @@ class Source:
         return self.dataset is None and self._format() not in _FORMATS_WITHOUT_COLUMNS
 
     def with_columns(self, columns: Mapping[str, Any]) -> Self:
-        """Return a copy that reads the columns of a model, unless others were given."""
+        """Return a copy that reads the columns of a model, unless others were given.
+
+        A byte order mark, and a delimiter that separates the columns, precede what the model knows.
+        """
         if not self.has_columns:
             return self
+        format = self._format()
         known = {name: columns[name] for name in _MODEL_COLUMNS if name in columns}
+        for name, formats in _MODEL_OPTIONS.items():
+            if name in columns and format in formats:
+                known[name] = columns[name]
+        if known.get("delimiter") in DELIMITERS and self.options.header:
+            del known["delimiter"]
+        dialect = self.find_dialect() if "encoding" in known else None
+        if dialect is not None and dialect.has_mark:
+            del known["encoding"]
         return replace(self, options=replace(self.options, **{**known, **self.columns}))
+
+    def find_dialect(self) -> Dialect | None:
+        """Return how the first file is written; None unless it is a CSV or TSV file."""
+        if self.dataset is not None or self.paths[0] == STANDARD_INPUT:
+            return None
+        path = expand_folders(self.paths[:1], self.options.format)[0]
+        format = detect_format(path, self.options.format)
+        if format not in _CSV or not Path(path).is_file():  # a pipe can be read only once
+            return None
+        with open_bytes(path, max_bytes=self.options.max_bytes) as content:
+            return find_dialect(content.peek(), format, self.options)  # type: ignore[attr-defined]
 
     def with_table(self, columns: ExtraColumns) -> Self:
         """Return a copy that reads columns of a table instead of texts."""

@@ -21,10 +21,11 @@ from cordwood.cli.errors import print_error
 from cordwood.cli.expected_scores import describe_shift
 from cordwood.cli.inputs import Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, match_source, model_errors
-from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.outputs import WITH_LISTS, check_suffix, check_target, open_table
 from cordwood.confidence.rule import ConfidenceRule
 from cordwood.confidence.shift import ShiftDetector
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.csv_records import Dialect
 from cordwood.datasets.rows import RowStream
 from cordwood.metrics.predictions import Predictions
 
@@ -61,7 +62,10 @@ def predict(args: Predict) -> None:
             source = match_source(source, model, card)
             samples = source.open(progress, extra_columns=extra)
         detector = model.make_shift_detector()
-        counts, n_samples = _write_predictions(args, model, rule, detector, samples, target)
+        dialect = None if source is None else source.find_dialect()
+        counts, n_samples = _write_predictions(
+            args, model, rule, detector, samples, target, dialect
+        )
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
@@ -111,13 +115,14 @@ def _write_predictions(
     detector: ShiftDetector | None,
     samples: RowStream | Corpus | FeatureMatrix,
     target: Path | None,
+    dialect: Dialect | None,
 ) -> tuple[Counter[str], int]:
     """Write one row per sample; return the number of samples by predicted label and in all."""
     added = ["label", "probability", *set_columns(rule)]
     if args.all_probabilities:
         with model_errors(args.model):
             added += [f"probability:{label}" for label in model.classes_]
-    is_json = args.json if target is None else target.suffix.lower() in JSON_LINES
+    is_json = args.json if target is None else target.suffix.lower() in WITH_LISTS
     batches = _iter_predictions(args, model, rule, detector, samples, is_json=is_json)
     # Predict the first batch before the header is written: an error then leaves no output.
     first = next(batches)
@@ -128,7 +133,11 @@ def _write_predictions(
     n_samples = 0
     dropped: set[str] = set()
     with open_table(
-        target, [*kept, *names], json_lines=args.json, escape_formulas=args.escape_formulas
+        target,
+        [*kept, *names],
+        json_lines=args.json,
+        escape_formulas=args.escape_formulas,
+        dialect=dialect,
     ) as write:
         for row in chain(first, chain.from_iterable(batches)):
             counts.update(row.labels)

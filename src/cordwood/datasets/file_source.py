@@ -204,7 +204,8 @@ def _read_text_file(
     with open_bytes(file.path, file.progress, max_bytes=options.max_bytes) as content:
         check_content(file, content)
         start = content.peek()  # type: ignore[attr-defined]
-        if file.format == "json" and not start.lstrip(b"\xef\xbb\xbf \t\r\n\0").startswith(b"{"):
+        marks = b"\xef\xbb\xbf\xff\xfe \t\r\n\0"
+        if file.format == "json" and not start.lstrip(marks).startswith(b"{"):
             yield from read_json_array_rows(content, file.name, options, bad_rows, numbers)
             return
         lines = Lines(content, file.name, options.encoding, options.max_row_length)

@@ -1,6 +1,7 @@
 """Values of columns: conversion to Python objects, weights, times and lists of labels."""
 
 import math
+import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time
 from numbers import Number
@@ -8,6 +9,11 @@ from typing import Any
 
 from cordwood._base.labels import is_missing
 from cordwood._base.wording import shorten
+
+# With thousands, or with other than three decimals.
+_DECIMAL_COMMA = re.compile(
+    r"[-+]?(\d{1,3}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|(0|\d{4,}),\d{3})", re.ASCII
+)
 
 # Methods that return Python objects: of numpy and pandas, of polars, of pyarrow.
 _CONVERSIONS = ("tolist", "to_list", "to_pylist")
@@ -122,13 +128,17 @@ def find_surrogate(value: str) -> str | None:
 def parse_number(value: Any) -> float | None:
     """Return a number or a string as a float; None if it is not a number, as a bool is not.
 
+    A comma is a decimal sign, unless it may separate thousands: "1,234" is not a number.
+
     Examples
     --------
-    >>> [parse_number(value) for value in (2, " 1e3", True, "two", None)]
-    [2.0, 1000.0, None, None, None]
+    >>> [parse_number(value) for value in (2, " 1e3", "1.250,5", "1,234", True, "two", None)]
+    [2.0, 1000.0, 1250.5, None, None, None, None]
     """
     if is_missing(value) or isinstance(value, bool) or not isinstance(value, str | Number):
         return None
+    if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
+        value = value.replace(".", "").replace(",", ".")
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
