@@ -195,11 +195,12 @@ def test_invalid_options_leave_no_files(command, here, options, message, code):
 
 def test_fix_of_other_formats_and_invalid_rows(command, here):
     err = command("dataset:docstrings", "--fix", "new.csv", code=2).err
-    assert "--fix copies a CSV, TSV or JSON lines file only" in err
+    assert "--fix copies a CSV, TSV, JSON lines, Excel or Parquet file only" in err
     with open("rows.csv", "a") as file:
         file.write("too,few\n")
-    err = command("rows.csv", *COLUMNS, "--on-bad-rows", "skip", "--fix", "new.csv", code=1).err
-    assert "--fix cannot copy invalid rows" in err
+    command("rows.csv", *COLUMNS, "--recipe", "none", "--fix", "new.csv")
+    assert "too,few" not in (here / "new.csv").read_text(encoding="utf-8")
+    assert "too,few" in (here / "new-left-out.csv").read_text(encoding="utf-8")
 
 
 def test_quiet_prints_nothing(command):

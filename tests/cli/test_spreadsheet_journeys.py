@@ -1,6 +1,7 @@
 """Journeys of the owner of a spreadsheet: in and out, repaired, through the command."""
 
 import csv
+from functools import partial
 
 import openpyxl
 import pandas as pd
@@ -106,3 +107,93 @@ def test_excel_in_and_out(command):
     error = command("predict", "model.cordwood", "new.xlsx", code=1).err
     assert "its sheets are: Sheet, Other; name one with" in error
     command("predict", "model.cordwood", "new.xlsx", "--sheet", "Other", "-o", "out.jsonl")
+
+
+BAD = [
+    ("0050", "Paket weg", "1,50", " "),
+    ("0051", "Paket da", "1,50"),
+    ("0052", "Paket", "1,50", "Lieferung", "zu viel", "noch mehr"),
+    ("0053", "NULL", "1,50", "Lieferung"),
+    ("0054", "", "1,50", "Zahlung"),
+    ("0055", "Gebühr", "1,50", "#REF!"),
+]
+SPELLINGS = [
+    ("0060", "Paket Zustellung gestern", "1", " LIEFERUNG"),
+    ("0061", "Zustellung Paket verspätet", "1", "Leiferung"),
+    ("0062", "Rechnung Gebühr heute", "1", "Zahlung\u00a0"),
+]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_audit_lists_all_bad_rows_and_leaves_them_out(command, suffix):
+    rows = [*TICKETS, *BAD, *SPELLINGS]
+    if suffix == "csv":
+        write_csv(
+            "old.csv", [HEADER, *rows], encoding="cp1252", delimiter=";", lineterminator="\r\n"
+        )
+        with open("old.csv", "ab") as file:
+            file.write(b"0070;Paket \x81;1;Lieferung\r\n")  # not cp1252
+    else:
+        pd.DataFrame([[*row, ""][:4] for row in rows], columns=HEADER).to_excel(
+            "old.xlsx", index=False
+        )
+    encoding = ("--encoding", "cp1252") if suffix == "csv" else ()
+    options = ("--recipe", "nb", "--fix", f"new.{suffix}", "-o", f"suspects.{suffix}")
+    found = command("audit", f"old.{suffix}", *COLUMNS, *encoding, *options)
+    assert ("4 invalid rows" if suffix == "csv" else "2 invalid rows") in found.out
+    assert "' (2" in found.out and "'LIEFERUNG' (1) and 'Leiferung' (1); unify" in found.out
+    read = partial(pd.read_excel, engine="openpyxl")
+    if suffix == "csv":
+        read = partial(pd.read_csv, sep=";", encoding="cp1252")
+    fixed = read("new." + suffix, dtype=str)
+    assert set(fixed["Klasse"]) == {"Zahlung", "Lieferung"}
+    kept = {"0060", "0061", "0062", *(["0052"] if suffix == "xlsx" else [])}
+    assert set(fixed["Nummer"]) == kept.union(row[0] for row in TICKETS)
+    left_out = read("new-left-out." + suffix, dtype=str, keep_default_na=False)
+    reasons = dict(zip(left_out["Nummer"], left_out["reason"], strict=True))
+    assert "is empty" in reasons["0050"] and "placeholder" in reasons["0053"]
+    assert "empty text" in reasons["0054"] and "missing label" in reasons["0055"]
+    if suffix == "csv":
+        assert "3 fields but the header has 4" in reasons["0051"]
+        assert "byte 0x81" in reasons["0070"]
+        more = dict(zip(left_out["Nummer"], left_out["further cells"], strict=True))
+        assert more["0052"] == "zu viel;noch mehr"
+    assert len(fixed) + len(left_out) == len(rows) + (suffix == "csv")
+
+
+def test_train_and_evaluate_name_ten_bad_rows(command):
+    write_csv("bad.csv", [HEADER, *TICKETS[:4], *([("1", "x", "1", "")] * 12), *TICKETS[4:]])
+    write_csv("good.csv", [HEADER, *TICKETS])
+    train(command, "good.csv")
+    fast = ("--recipe", "nb", "--no-scores", "-o", "other.cordwood")
+    for arguments in (
+        ("train", "bad.csv", *COLUMNS, *fast),
+        ("evaluate", "model.cordwood", "bad.csv"),
+    ):
+        error = command(*arguments, code=1).err
+        assert 'bad.csv, line 6: the label (column "Klasse") is empty; add a label' in error
+        assert "11 more rows are bad: line 7: " in error
+        assert "line 15: " in error and "line 16: " not in error and error.endswith("2 more\n")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "xlsx"])
+def test_labels_are_stripped(command, suffix):
+    rows = [(*row[:3], row[3] + ("\u00a0 " if i % 2 else "")) for i, row in enumerate(TICKETS)]
+    frame = pd.DataFrame(rows, columns=HEADER)
+    if suffix == "csv":
+        frame.to_csv("old.csv", index=False)
+    elif suffix == "jsonl":
+        frame.to_json("old.jsonl", orient="records", lines=True)
+    else:
+        frame.to_excel("old.xlsx", index=False)
+    assert "40 texts, 2 classes of 20" in train(command, f"old.{suffix}").out
+
+
+def test_the_most_frequent_labels_are_printed(command):
+    words = [f"wort{i}" for i in range(78)]
+    rows = [(str(i), f"{word} {word} so", "1", f"c {word}") for i, word in enumerate(words * 4)]
+    write_csv("old.csv", [HEADER, *rows])
+    train(command, "old.csv")
+    shown = command("predict", "model.cordwood", "old.csv", "-o", "out.csv").out
+    (line,) = [line for line in shown.splitlines() if line.startswith("labels")]
+    assert line.endswith("and 68 more") and line.count("c wort") == 10

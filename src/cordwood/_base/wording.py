@@ -1,7 +1,10 @@
 """Phrases of messages: lists of names, numbers with their nouns, times, shortened texts."""
 
 import math
+import re
 from collections.abc import Sequence
+
+_BLANKS = re.compile("^ +| +$| {2,}")
 
 
 def join_names(names: Sequence[str], n: int | None = None) -> str:
@@ -43,6 +46,30 @@ def format_seconds(seconds: float) -> str:
     if seconds < 0.01:
         return "<0.01"
     return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
+
+
+def show_label(label: object) -> str:
+    """Return a label with visible blanks around and beside others, tabs, and invisible characters.
+
+    >>> show_label("a  b "), show_label("no\\u00a0break"), show_label("a b")
+    ('a␠␠b␠', 'no<U+00A0>break', 'a b')
+    """
+    text = str(label)
+    if text.isprintable() and "  " not in text and text.strip() == text:
+        return text
+    text = _BLANKS.sub(lambda found: "␠" * len(found[0]), text)
+    text = text.replace("\t", "␉").replace("\n", "␊").replace("\r", "␍")
+    return "".join(map(show_character, text))
+
+
+def show_character(letter: str) -> str:
+    """Return an invisible character as its number; joiners, which scripts and emoji need, as it is.
+
+    >>> show_character("\\u202e"), show_character("a")
+    ('<U+202E>', 'a')
+    """
+    is_shown = letter.isprintable() or letter in "\u200c\u200d"
+    return letter if is_shown else f"<U+{ord(letter):04X}>"
 
 
 def shorten(text: str, length: int = 30, end: str = "...") -> str:

@@ -476,8 +476,10 @@ class Audit(options.DataCommand):
         Path | None,
         option(
             "FILE",
-            "Write a copy of DATA without duplicates, empty and garbled texts; in the format "
-            "of DATA, which must be a CSV, TSV or JSON lines file, with all columns.",
+            "Write a copy of DATA without invalid rows, duplicates, empty and garbled texts, and "
+            "with one spelling of each label; in the format of DATA, which must be a CSV, TSV, "
+            "JSON lines, Excel or Parquet file, with all columns. A second file, "
+            "FILE-left-out, has the rows that were left out, and why.",
         ),
     ] = None
     relabel: Annotated[

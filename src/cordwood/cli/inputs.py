@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 import numpy as np
 import typer
 
-from cordwood._base.wording import count
+from cordwood._base.wording import count, show_label
 from cordwood.cli.console import Console
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
@@ -35,6 +35,7 @@ _MODEL_OPTIONS = {
     "sheet": ("excel",),
 }
 _CSV = ("csv", "tsv")
+_MAX_SHOWN_ROWS = 10
 _OPTIONS_OF_NAMED = ("group", "encoding", "on_bad_rows")
 _FORMATS_WITHOUT_COLUMNS = ("folder", "svmlight")
 
@@ -148,9 +149,7 @@ class Source:
             elif two_classes or self._format() == "svmlight":
                 samples = readers.read_dataset(self.paths, options, progress=progress)
             else:
-                stream = readers.stream_dataset(self.paths, options, progress=progress)
-                samples = readers.corpus_from_rows(stream)
-                samples = replace(samples, skipped=stream.skipped, notes=stream.notes)
+                samples = readers.read_corpus(self.paths, options, progress)
         if options.label_separator is not None and not samples.multilabel:
             samples = with_split_labels(samples, options.label_separator)
         samples = self._select_times(samples)
@@ -191,7 +190,7 @@ class Source:
             )
             console.field("split", f"all subsets are used; --subset selects one of: {subsets}")
         if samples.skipped:
-            console.field("skipped", skipped_message(len(samples.skipped), samples.skipped[0]))
+            console.field("skipped", skipped_message(samples.skipped))
 
     def _load(self, progress: Progress | None) -> Corpus | FeatureMatrix:
         return load_dataset(
@@ -250,9 +249,15 @@ def iter_batches(
         yield samples.select(range(start, min(start + size, len(samples))))
 
 
-def skipped_message(n_skipped: int, first: str) -> str:
-    """Format the number of skipped rows and the error of the first."""
-    return f"{count(n_skipped, 'invalid row')}{', the first' if n_skipped > 1 else ''}: {first}"
+def skipped_message(skipped: Sequence[str], n_skipped: int | None = None) -> str:
+    """Format the number of skipped rows and the errors of the first."""
+    n_skipped = len(skipped) if n_skipped is None else n_skipped
+    n_more = n_skipped - len(skipped[:_MAX_SHOWN_ROWS])
+    more = f"; and {n_more:,} more" if n_more else ""
+    # Only the first of them has the name of the file.
+    name = skipped[0].partition(", ")[0]
+    others = [each.removeprefix(f"{name}, ") for each in skipped[1:_MAX_SHOWN_ROWS]]
+    return f"{count(n_skipped, 'invalid row')}: {'; '.join([skipped[0], *others])}{more}"
 
 
 def _summarize(samples: Corpus | FeatureMatrix) -> str:
@@ -266,10 +271,10 @@ def _summarize(samples: Corpus | FeatureMatrix) -> str:
     counts = Counter(samples.labels).most_common()
     (most, n_most), (least, n_least) = counts[0], counts[-1]
     if len(counts) == 1:
-        return f"{found}, all of class {most}"
+        return f"{found}, all of class {show_label(most)}"
     if n_most == n_least:
         return f"{found}, {len(counts):,} classes of {n_most:,}"
     return (
         f"{found}, {len(counts):,} classes "
-        f"(largest: {most}, {n_most:,}; smallest: {least}, {n_least:,})"
+        f"(largest: {show_label(most)}, {n_most:,}; smallest: {show_label(least)}, {n_least:,})"
     )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import typer
 from joblib import parallel_config
 
-from cordwood._base.wording import count
+from cordwood._base.wording import count, show_label
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Predict
 from cordwood.cli.console import Console
@@ -31,6 +31,7 @@ from cordwood.metrics.predictions import Predictions
 
 BATCH_SIZE = 1000
 DECIMALS = 6
+_MAX_SHOWN_LABELS = 10
 
 
 def predict(args: Predict) -> None:
@@ -69,7 +70,7 @@ def predict(args: Predict) -> None:
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
-        print_error(f"skipped {skipped_message(n_skipped, samples.skipped[0])}")
+        print_error(f"skipped {skipped_message(samples.skipped, n_skipped)}")
     shift = None if detector is None else detector.detect()
     if shift is not None:
         print_error(f"warning: {describe_shift(shift, model)}")
@@ -78,7 +79,9 @@ def predict(args: Predict) -> None:
     for note in samples.notes:
         console.field("note", note)
     show_rule(console, rule, model)
-    console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
+    found = [f"{show_label(label)} ({n:,})" for label, n in counts.most_common()]
+    more = f" and {len(found) - _MAX_SHOWN_LABELS:,} more" if len(found) > _MAX_SHOWN_LABELS else ""
+    console.field("labels", ", ".join(found[:_MAX_SHOWN_LABELS]) + more)
     console.field("wrote", f"{target}: {count(n_samples, 'prediction')}, in {seconds:.1f} s")
     console.print_json(
         {

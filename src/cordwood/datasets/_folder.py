@@ -115,7 +115,7 @@ class _TextReader:
                 lines = Lines(content, os.fspath(file.path), self._encoding, self._max_length)
                 text = self._join(lines)
                 if file.path.suffix.lower() == ".gz":
-                    self._max_bytes -= content.raw.tell()
+                    self._max_bytes -= content.raw.tell()  # type: ignore[attr-defined]
             issue = lines.issue
         except UnicodeEncodeError:
             message = f"the file name {os.fspath(file.path)!a} is not valid text"

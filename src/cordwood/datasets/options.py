@@ -90,8 +90,8 @@ class ReadOptions:
     query : str, default=None
         SELECT statement for an SQLite database, which is opened read-only.
     on_bad_rows : {"raise", "skip"}, default="raise"
-        Whether to stop at the first invalid row, or to skip and count invalid rows. Empty texts
-        are valid; blank lines are ignored.
+        Whether invalid rows are an error, which names the first ten, or are skipped and counted.
+        Empty texts are valid; blank lines are ignored.
     n_features : int, default=None
         Number of features of an svmlight file; larger indices are errors. If None, the largest
         index plus one.
