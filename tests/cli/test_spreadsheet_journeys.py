@@ -1,13 +1,17 @@
 """Journeys of the owner of a spreadsheet: in and out, repaired, through the command."""
 
 import csv
+import os
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
 import pytest
 
-from cordwood.cli.main import main
+from cordwood.cli.main import COMMANDS, load_command, main
 
 WORDS = {
     "Zahlung": ("Rechnung", "Überweisung", "Gebühr"),
@@ -197,3 +201,61 @@ def test_the_most_frequent_labels_are_printed(command):
     shown = command("predict", "model.cordwood", "old.csv", "-o", "out.csv").out
     (line,) = [line for line in shown.splitlines() if line.startswith("labels")]
     assert line.endswith("and 68 more") and line.count("c wort") == 10
+
+
+COMMAND = Path(sys.executable).with_name("cordwood.exe" if os.name == "nt" else "cordwood")
+HEAVY = ("pandas", "sklearn")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "missing.csv"), "missing.csv does not exist; check the path"),
+        (("predict", "missing.cordwood", "old.csv"), "missing.cordwood does not exist"),
+        (("train", "old.csv", *COLUMNS, "--recipe", "quik"), "did you mean 'quick'?"),
+        (("train", "old.csv", *COLUMNS, "--encoder", "nope"), "encoder 'nope' is neither"),
+        (("train", "old.csv", *COLUMNS, "--jobs", "0"), "--jobs must be a positive number"),
+        (("train", "old.csv", *COLUMNS, "--optimize", "f2"), "--optimize must be f1"),
+        (("train", "old.csv", "--text", "Txt"), 'no column "Txt" (did you mean "Text"?)'),
+        (("audit", "old.csv", *COLUMNS, "-o", "a.doc"), "'a.doc' must end in"),
+    ],
+)
+def test_wrong_arguments_are_answered_before_heavy_imports(command, capsys, arguments, message):
+    write_csv("old.csv", [HEADER, *TICKETS])
+    code = (
+        "import sys; from cordwood.cli.main import main; code = main(sys.argv[1:]); "
+        f"print(code, [name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, encoding="utf-8"
+    )
+    assert message in done.stderr
+    assert done.stdout in ("1 []\n", "2 []\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_screen(command, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = command(name, "--help").out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 100
+    options = {param for param in load_command(name).params if param.param_type_name == "option"}
+    everything = command(name, "--help-all").out
+    assert all(max(param.opts, key=len) in everything for param in options)
+    if len(everything.splitlines()) > 40:
+        assert f"cordwood {name} --help-all" in lines[-1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
+def test_odd_characters_of_labels_are_visible_on_a_terminal(command, tmp_path):
+    pty = pytest.importorskip("pty")
+    odd = {"Zahlung": "Zah\u200blung", "Lieferung": "Lie\u00a0fer\tung"}
+    write_csv("old.csv", [HEADER, *((*row[:3], odd[row[3]]) for row in TICKETS)])
+    train(command, "old.csv")
+    leader, follower = pty.openpty()
+    arguments = ["predict", "model.cordwood", "old.csv", "-o", "out.csv"]
+    done = subprocess.Popen([str(COMMAND), *arguments], stdout=follower, stderr=follower)
+    done.wait(60)
+    os.close(follower)
+    shown = os.read(leader, 1 << 16).decode()
+    os.close(leader)
+    assert "Zah<U+200B>lung (20)" in shown and "Lie<U+00A0>fer␉ung (20)" in shown

@@ -3,7 +3,9 @@
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
+LABEL_SEPARATOR = ";"
 _BLANKS = re.compile("^ +| +$| {2,}")
 
 
@@ -88,3 +90,12 @@ def shorten_line(text: str, length: int, end: str = "...") -> str:
     'a long …'
     """
     return shorten(" ".join(text.split()), length, end)
+
+
+def join_labels(labels: Any) -> str:
+    """Join the labels of a sample to one string, for tables.
+
+    >>> join_labels(("gas", "oil")), join_labels("gas")
+    ('gas;oil', 'gas')
+    """
+    return LABEL_SEPARATOR.join(map(str, labels)) if isinstance(labels, tuple) else str(labels)

@@ -29,7 +29,6 @@ from cordwood.cli.corrected_copy import (
 from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
-from cordwood.cli.options import check_jobs
 from cordwood.cli.outputs import WITH_LISTS, check_suffix, check_target, open_table
 from cordwood.cli.report import check_report_target, show_written
 from cordwood.datasets import readers
@@ -64,7 +63,6 @@ _MAX_TEXT = 40
 def audit(args: Audit) -> None:
     """Print a summary of an audit, and write its suspects and a corrected copy of the data."""
     console = Console(as_json=args.json, quiet=args.quiet)
-    check_jobs(args.jobs)
     if args.recipe != NO_RECIPE:
         recipes.find(args.recipe)
     if args.language is not None:

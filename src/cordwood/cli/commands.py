@@ -44,6 +44,7 @@ SAVABLE_RECIPES = {
     "embeddings": "logistic regression on sentence embeddings",
     "lexicon": "logistic regression on polarity scores of a lexicon",
 }
+UNSAVABLE_RECIPES = ("lightgbm", "brf", "xgboost")
 
 
 class Test(StrEnum):
@@ -436,11 +437,12 @@ class Audit(options.DataCommand):
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
     test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
-    are hard to distinguish, and words that give the label away.
+    are hard to distinguish, and words that give the label away. Invalid rows are listed.
 
     Example: cordwood audit reviews.csv --text body --label topic -o suspects.csv
     """
 
+    read: options.ReadAll = ReadOptions()
     data: options.Data
     test: Annotated[
         str | None,

@@ -22,6 +22,7 @@ from typing import IO, Any
 import typer
 
 from cordwood._base import atomic
+from cordwood._base.wording import join_labels
 from cordwood.cli.errors import print_error
 from cordwood.datasets.csv_records import Dialect
 from cordwood.datasets.table_files import (
@@ -31,7 +32,6 @@ from cordwood.datasets.table_files import (
     open_parquet_table,
 )
 from cordwood.exceptions import CordwoodError
-from cordwood.metrics.predictions import join_labels
 
 JSON_LINES = (".jsonl", ".ndjson")
 # Formats whose cells may be lists.

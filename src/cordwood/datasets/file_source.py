@@ -181,13 +181,13 @@ def read_file_rows(
                 yield row if split is None or row.split is not None else row._replace(split=split)
 
 
-def check_first_row(path: PathLike, options: ReadOptions) -> None:
+def check_first_row(path: PathLike, options: ReadOptions, *, skip: bool) -> None:
     """Raise the error of the first row of a text file, such as that of a missing column."""
     format = detect_format(path, options.format)
     if format in ("csv", "tsv", "json", "jsonl"):
         file = FileSource(path=path, format=format, options=options, progress=None)
         # Bad rows after which there is a valid one are named all at once by `read_dataset`.
-        bad_rows = BadRowHandler(skip=options.on_bad_rows == "skip", defer=_MAX_FIRST_ROWS)
+        bad_rows = BadRowHandler(skip=skip, defer=_MAX_FIRST_ROWS)
         if next(read_file_rows(file, bad_rows, count(1)), None) is None:
             bad_rows.finish()
 
