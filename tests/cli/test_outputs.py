@@ -217,7 +217,7 @@ def test_limits_of_excel_are_stated(tmp_path, monkeypatch, capsys):
     assert found[:2] + found[3:] == rows[:2] + rows[3:]
     shown = capsys.readouterr().err
     assert "at most 4 rows, so there are 3 sheets" in shown
-    assert "1 cell of more than 32,767 characters, the limit of Excel, cut" in shown
+    assert "1 cell of more than 32,767 characters, the limit of Excel, truncated" in shown
     with pytest.raises(CordwoodError, match="at most 16,384 columns"):
         write(tmp_path / "b.xlsx", ["x"] * 16_385, [])
     assert not (tmp_path / "b.xlsx").exists()

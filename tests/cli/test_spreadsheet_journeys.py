@@ -78,7 +78,7 @@ def test_a_german_file_comes_back_as_it_was(command, tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
-def test_a_byte_order_mark_tells_the_encoding(command, encoding, suffix):
+def test_a_byte_order_mark_determines_the_encoding(command, encoding, suffix):
     frame = pd.DataFrame(TICKETS, columns=HEADER)
     if suffix == "csv":
         frame.to_csv("old.csv", index=False, encoding=encoding)
@@ -220,7 +220,7 @@ HEAVY = ("pandas", "sklearn")
         (("audit", "old.csv", *COLUMNS, "-o", "a.doc"), "'a.doc' must end in"),
     ],
 )
-def test_wrong_arguments_are_answered_before_heavy_imports(command, capsys, arguments, message):
+def test_wrong_arguments_are_errors_before_heavy_imports(command, capsys, arguments, message):
     write_csv("old.csv", [HEADER, *TICKETS])
     code = (
         "import sys; from cordwood.cli.main import main; code = main(sys.argv[1:]); "

@@ -44,26 +44,26 @@ def open_excel_table(file: IO[bytes], columns: Sequence[str], notes: list[str]) 
             f"an Excel sheet has at most {_MAX_COLUMNS:,} columns, and the table has "
             f"{len(columns):,}; write a .csv or .parquet file instead"
         )
-    n_cut = 0
+    n_truncated = 0
     with xlsxwriter.Workbook(file, {"constant_memory": True, "use_zip64": True}) as book:
-        sheet, n_rows = _add_sheet(book, columns), 1
+        sheet, n_written = _add_sheet(book, columns), 1
 
         def write(row: Sequence[Any]) -> None:
-            nonlocal n_cut, n_rows, sheet
-            if n_rows % _MAX_ROWS == 0:
+            nonlocal n_truncated, n_written, sheet
+            if n_written % _MAX_ROWS == 0:
                 sheet = _add_sheet(book, columns)
-                n_rows += 1
-            n_cut += _write_cells(sheet, n_rows % _MAX_ROWS, row)
-            n_rows += 1
+                n_written += 1
+            n_truncated += _write_cells(sheet, n_written % _MAX_ROWS, row)
+            n_written += 1
 
         yield write
-    if n_rows > _MAX_ROWS:
-        sheets = count(-(-n_rows // _MAX_ROWS), "sheet")
+    if n_written > _MAX_ROWS:
+        sheets = count(-(-n_written // _MAX_ROWS), "sheet")
         notes.append(f"a sheet has at most {_MAX_ROWS:,} rows, so there are {sheets}")
-    if n_cut:
+    if n_truncated:
         notes.append(
-            f"{count(n_cut, 'cell')} of more than {_MAX_CHARACTERS:,} characters, the limit of "
-            "Excel, cut to that length; a .csv, .jsonl or .parquet file keeps them"
+            f"{count(n_truncated, 'cell')} of more than {_MAX_CHARACTERS:,} characters, the limit of "
+            "Excel, truncated to that length; a .csv, .jsonl or .parquet file keeps them"
         )
 
 
@@ -75,8 +75,8 @@ def _add_sheet(book: Any, columns: Sequence[str]) -> Any:
 
 
 def _write_cells(sheet: Any, row: int, values: Sequence[Any]) -> int:
-    """Write one row, and return how many of its strings were cut."""
-    n_cut = 0
+    """Write one row, and return how many of its strings were truncated."""
+    n_truncated = 0
     for column, value in enumerate(values):
         if isinstance(value, bool):
             sheet.write_boolean(row, column, value)
@@ -87,9 +87,9 @@ def _write_cells(sheet: Any, row: int, values: Sequence[Any]) -> int:
             if len(text) > _MAX_CHARACTERS // 2:
                 units = text.encode("utf-16-le")
                 text = units[: 2 * _MAX_CHARACTERS].decode("utf-16-le", "ignore")
-                n_cut += len(units) > 2 * _MAX_CHARACTERS
+                n_truncated += len(units) > 2 * _MAX_CHARACTERS
             sheet.write_string(row, column, text)
-    return n_cut
+    return n_truncated
 
 
 def _is_exact(value: float) -> bool:
