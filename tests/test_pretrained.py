@@ -155,8 +155,8 @@ def test_choice_is_the_most_accurate_encoder(choose):
         choice = choose(["some text"] * 100, *installed)
         assert choice.name == expected
         assert choice.reason.startswith(
-            f"{expected} turns each text into a vector, beside its words, in about 1 s on one core; "
-            "it was chosen because it is the most accurate that is installed"
+            f"{expected} turns each text into a vector, beside its words, in about 1 s on one "
+            "core; it was chosen because it is the most accurate that is installed"
         )
 
 
