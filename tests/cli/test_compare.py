@@ -241,7 +241,7 @@ def test_quick_compares_with_the_encoder(folder, installed_encoders, capsys, mon
     ledger = folder / "ledger.jsonl"
     assert main([*quick, "--ledger", str(ledger)]) == 0
     shown = capsys.readouterr().out
-    assert "encoder   use, about 1 s on one core, " in shown
+    assert "encoder   use turns each text into a vector, beside its words, in about 1 s" in shown
     assert "\nembeddings " in shown
     trials = [json.loads(line)["trial"] for line in ledger.read_text().splitlines()]
     params = {trial["learner"]: trial["params"] for trial in trials}

@@ -99,7 +99,7 @@ def test_debug_prints_the_traceback_and_the_message(capsys, monkeypatch):
 
 def test_one_line_replaces_control_characters():
     assert errors.one_line("tab\there \x1b[2J\x07 naïve 日本\u202e") == (
-        "tab here \ufffd[2J\ufffd naïve 日本\ufffd"
+        "tab here \ufffd[2J\ufffd naïve 日本<U+202E>"
     )
 
 

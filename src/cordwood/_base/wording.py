@@ -1,8 +1,13 @@
 """Phrases of messages: lists of names, numbers with their nouns, shortened texts."""
 
 import math
+import re
 from collections.abc import Sequence
-from unicodedata import category
+from typing import Any
+
+LABEL_SEPARATOR = ";"
+_ENDS = re.compile("^ +| +$")
+_REPEATED = re.compile(" {2,}")
 
 
 def join_names(names: Sequence[str], n: int | None = None) -> str:
@@ -59,6 +64,41 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
 
 
+def show_hidden(text: str) -> str:
+    """Make visible what cannot be seen: blanks at the ends, odd spaces, zero-width and RTL marks.
+
+    >>> show_hidden("paid "), show_hidden("no\\u00a0break"), show_hidden("a b\\n")
+    ('paid␠', 'no<U+00A0>break', 'a b\\n')
+    """
+    if text.isprintable() and text.strip() == text:
+        return text
+    return "".join(map(show_character, _ENDS.sub(_mark_blanks, text)))
+
+
+def show_label(label: object) -> str:
+    """Make visible what cannot be seen in a label, with tabs, newlines and repeated blanks.
+
+    >>> show_label("a  b "), show_label("a\\tb"), show_label("a b")
+    ('a␠␠b␠', 'a␉b', 'a b')
+    """
+    text = _REPEATED.sub(_mark_blanks, str(label))
+    return show_hidden(text.replace("\t", "␉").replace("\n", "␊").replace("\r", "␍"))
+
+
+def _mark_blanks(found: re.Match[str]) -> str:
+    return "␠" * len(found[0])
+
+
+def show_character(letter: str) -> str:
+    """Return an invisible character as its number, but joiners, which scripts and emoji need.
+
+    >>> show_character("\\u202e"), show_character("a")
+    ('<U+202E>', 'a')
+    """
+    is_shown = letter.isprintable() or letter in "\t\n\r\u200c\u200d"
+    return letter if is_shown else f"<U+{ord(letter):04X}>"
+
+
 def shorten(text: str, length: int = 30, end: str = "...") -> str:
     """Return a text of at most `length` characters; `end` replaces the rest.
 
@@ -77,26 +117,10 @@ def shorten_line(text: str, length: int, end: str = "...") -> str:
     return shorten(" ".join(text.split()), length, end)
 
 
-def show_hidden(text: str) -> str:
-    """Make visible what cannot be seen: blanks at the ends, odd spaces, zero-width and RTL marks.
+def join_labels(labels: Any) -> str:
+    """Join the labels of a sample to one string, for tables.
 
-    >>> show_hidden("paid "), show_hidden("a\u200bb\u202ec"), show_hidden("a b")
-    ('paid␣', 'a‹U+200B›b‹U+202E›c', 'a b')
+    >>> join_labels(("gas", "oil")), join_labels("gas")
+    ('gas;oil', 'gas')
     """
-    if text.isascii() and text == text.strip():
-        return text
-    inner = text.strip(" ")
-    start, end = (len(text) - len(each) for each in (text.lstrip(" "), text.rstrip(" ")))
-    shown = "".join(
-        f"‹U+{ord(letter):04X}›" if _is_hidden(inner, i, letter) else letter
-        for i, letter in enumerate(inner)
-    )
-    return "␣" * start + shown + ("␣" * end if inner else "")
-
-
-def _is_hidden(text: str, i: int, letter: str) -> bool:
-    # Joiners between two characters are part of emoji and of Persian and Indic words.
-    if letter in "\u200c\u200d":
-        return not (0 < i < len(text) - 1) or text[i - 1].isspace() or text[i + 1].isspace()
-    kind = category(letter)
-    return kind == "Cf" or (kind == "Zs" and letter != " ")
+    return LABEL_SEPARATOR.join(map(str, labels)) if isinstance(labels, tuple) else str(labels)

@@ -44,6 +44,7 @@ SAVABLE_RECIPES = {
     "embeddings": "logistic regression on sentence embeddings",
     "lexicon": "logistic regression on polarity scores of a lexicon",
 }
+UNSAVABLE_RECIPES = ("lightgbm", "brf", "xgboost")
 
 
 class Test(StrEnum):
@@ -230,8 +231,9 @@ class Predict(options.DataCommand):
             "--output",
             "-o",
             metavar="FILE|FOLDER/",
-            help="CSV or JSON lines file to create or replace; - is standard output. A folder gets "
-            "one file per file of DATA, of the same name.",
+            help="File to create or replace: .csv, .tsv, .jsonl, .parquet or .xlsx. CSV is written "
+            "as it was read: same delimiter, encoding and line ends. - is standard output. A "
+            "folder gets one file per file of DATA, of the same name.",
         ),
     ] = "-"
     jobs: Annotated[
@@ -461,11 +463,12 @@ class Audit(options.DataCommand):
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
     test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
-    are hard to distinguish, and words that give the label away.
+    are hard to distinguish, and words that give the label away. Invalid rows are listed.
 
     Example: cordwood audit reviews.csv --text body --label topic -o suspects.csv
     """
 
+    read: options.ReadAll = ReadOptions()
     data: options.Data
     test: Annotated[
         str | None,
@@ -491,7 +494,8 @@ class Audit(options.DataCommand):
         Path | None,
         option(
             "FILE",
-            "CSV or JSON lines file to create or replace, with all suspects and reasons.",
+            "File to create or replace, with all suspects and reasons: .csv, .tsv, .jsonl, "
+            ".parquet or .xlsx.",
             "--output",
             "-o",
         ),
@@ -500,8 +504,10 @@ class Audit(options.DataCommand):
         Path | None,
         option(
             "FILE",
-            "Write a copy of DATA without duplicates, empty and garbled texts; in the format "
-            "of DATA, which must be a CSV, TSV or JSON lines file, with all columns.",
+            "Write a copy of DATA without invalid rows, duplicates, empty and garbled texts, and "
+            "with one spelling of each label; in the format of DATA, which must be a CSV, TSV, "
+            "JSON lines, Excel or Parquet file, with all columns. A second file, "
+            "FILE-left-out, has the rows that were left out, and why.",
         ),
     ] = None
     relabel: Annotated[
@@ -678,7 +684,7 @@ class Datasets:
     ] = None
     export: Annotated[
         Path | None,
-        option("FILE", "Write the data set to a .csv or .jsonl file."),
+        option("FILE", "Write the data set to a .csv, .tsv, .jsonl, .parquet or .xlsx file."),
     ] = None
     escape_formulas: options.EscapeFormulas = False
     data_dir: options.DataDir = None

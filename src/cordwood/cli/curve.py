@@ -14,7 +14,6 @@ from cordwood.cli.console import Console
 from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
-from cordwood.cli.options import check_jobs
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
 from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
@@ -31,7 +30,6 @@ _NOTE = (
 def curve(args: Curve) -> None:
     """Print the learning curve of a recipe and its forecast for twice as many samples."""
     console = Console(as_json=args.json, quiet=args.quiet)
-    check_jobs(args.jobs)
     if args.language is not None:
         check_language(args.language)
     source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)

@@ -12,6 +12,7 @@ from unicodedata import category
 
 import typer
 
+from cordwood._base.wording import show_character
 from cordwood.exceptions import CordwoodError
 
 FAILED = 1
@@ -72,17 +73,21 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace control characters other than tabs and newlines, one by one.
+    """Replace control characters other than tabs and newlines, and show invisible characters.
 
     Examples
     --------
-    >>> printable("a\\tb\\n\\x9b31m")
-    'a\\tb\\n\\ufffd31m'
+    >>> printable("a\\tb\\n\\x9b31m\\u202e")
+    'a\\tb\\n\\ufffd31m<U+202E>'
     """
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter in "\t\n" or category(letter) == "Zs" else "\ufffd"
+        letter
+        if letter.isprintable() or letter in "\t\n" or (kind := category(letter)) == "Zs"
+        else show_character(letter)
+        if kind == "Cf"
+        else "\ufffd"
         for letter in text
     )
 

@@ -28,6 +28,7 @@ from cordwood.cli.decisions import make_rule, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.inputs import Progress
 from cordwood.cli.options import check_jobs
+from cordwood.cli.outputs import describe_labels
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.parent_watch import exit_with_parent
 from cordwood.datasets.file_source import FileSource
@@ -104,7 +105,7 @@ def predict_parts(args: Predict, predict_file: PredictFile, execute: Execute | N
     if n_skipped:
         print_error(f"skipped {count(n_skipped, 'invalid row')}")
     show_rule(console, rule, model)
-    console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in labels.most_common()))
+    console.field("labels", describe_labels(labels))
     before = f", {n_before:,} of them by an earlier run" if n_before else ""
     console.field(
         "wrote",
