@@ -29,6 +29,10 @@ _NO_ENCODERS = ("auto", "none")
 
 def check_arguments(args: Any) -> None:
     """Raise an error that needs no data but the first row, nor any heavy module."""
+    if isinstance(args, Audit | Predict) and args.output not in (None, "-"):
+        check_suffix(Path(str(args.output)))
+    check_jobs(getattr(args, "jobs", 1))
+    parse_settings(getattr(args, "set", None))
     for path in _list_data(args):
         is_file = path != STANDARD_INPUT and not path.startswith("dataset:")
         if is_file and not os.path.exists(path):
@@ -36,8 +40,6 @@ def check_arguments(args: Any) -> None:
     model = getattr(args, "model", None)
     if isinstance(model, Path) and not model.exists():
         raise ModelFileError(f"{model} does not exist; give a model file written by cordwood")
-    check_jobs(getattr(args, "jobs", 1))
-    parse_settings(getattr(args, "set", None))
     if isinstance(args, Train | Audit | Curve):
         _check_recipe(args)
         _check_first_row(args)
@@ -45,8 +47,6 @@ def check_arguments(args: Any) -> None:
         check_decision(args)
         if args.output is not None:
             check_target(args.output, inputs=args.data or ())
-    if isinstance(args, Audit | Predict) and args.output not in (None, "-"):
-        check_suffix(Path(str(args.output)))
 
 
 def _list_data(args: Any) -> list[str]:
