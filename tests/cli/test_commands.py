@@ -189,7 +189,7 @@ def test_invalid_settings_are_usage_errors(command, setting, message):
     [
         (["train"], "there is no DATA; give it, or the classes by --classes FILE"),
         (["--nothing"], "No such option: --nothing (see cordwood --help)"),
-        (["predict", "model", "rows.csv", "-o", "x.txt"], "'x.txt' must end in .csv or .jsonl"),
+        (["predict", "model", "rows.csv", "-o", "x.txt"], "'x.txt' must end in .csv, .tsv"),
         (["datasets", "--export", "x.csv"], "--export requires the NAME of a data set"),
     ],
 )

@@ -31,6 +31,10 @@ def check_arguments(args: Any) -> None:
     """Raise an error that needs no data but the first row, nor any heavy module."""
     # With a folder as output, DATA may be patterns of file names.
     to_folder = isinstance(args, Predict) and is_folder(args.output)
+    if isinstance(args, Audit | Predict) and args.output not in (None, "-") and not to_folder:
+        check_suffix(Path(str(args.output)))
+    check_jobs(getattr(args, "jobs", 1))
+    parse_settings(getattr(args, "set", None))
     for path in [] if to_folder else _list_data(args):
         is_file = path != STANDARD_INPUT and not path.startswith("dataset:")
         if is_file and not os.path.exists(path):
@@ -38,8 +42,6 @@ def check_arguments(args: Any) -> None:
     model = getattr(args, "model", None)
     if isinstance(model, Path) and not model.exists():
         raise ModelFileError(f"{model} does not exist; give a model file written by cordwood")
-    check_jobs(getattr(args, "jobs", 1))
-    parse_settings(getattr(args, "set", None))
     if isinstance(args, Train | Audit | Curve):
         _check_recipe(args)
         _check_first_row(args)
@@ -47,8 +49,6 @@ def check_arguments(args: Any) -> None:
         check_decision(args)
         if args.output is not None:
             check_target(args.output, inputs=args.data or ())
-    if isinstance(args, Audit | Predict) and args.output not in (None, "-") and not to_folder:
-        check_suffix(Path(str(args.output)))
 
 
 def _list_data(args: Any) -> list[str]:

@@ -62,8 +62,8 @@ def open_excel_table(file: IO[bytes], columns: Sequence[str], notes: list[str]) 
         notes.append(f"a sheet has at most {_MAX_ROWS:,} rows, so there are {sheets}")
     if n_truncated:
         notes.append(
-            f"{count(n_truncated, 'cell')} of more than {_MAX_CHARACTERS:,} characters, the limit of "
-            "Excel, truncated to that length; a .csv, .jsonl or .parquet file keeps them"
+            f"{count(n_truncated, 'cell')} of more than {_MAX_CHARACTERS:,} characters, the limit "
+            "of Excel, truncated to that length; a .csv, .jsonl or .parquet file keeps them"
         )
 
 
