@@ -2,9 +2,9 @@
 
     python dev.py bench resampled [--shape short|abstracts] [--texts 100000]
 
-A generated text is an original one, drawn by class, in which some words are those of a neighbor:
-the original before or after it, which has the same class and often the same subject. Half of the
-words that occur once or twice among the originals are joined from the halves of two such words, so
+A generated text has the length of an original one and is joined from parts of four words on average
+of it and its neighbors: originals shortly before or after it, which have the same class and often
+the same subject. Half of the words that occur once or twice among the originals are joined from the halves of two such words, so
 that the vocabulary grows with the collection, as it does in real ones. Texts are generated in
 blocks that depend on the seed and on their number only: a shorter collection is the beginning of a
 longer one. Prints the lengths, the class shares, Zipf's exponent and the numbers of distinct words
@@ -25,7 +25,8 @@ from options import at_least
 from stopwatch import print_head, print_row
 
 _BLOCK_SIZE = 10_000
-_MIXED = 0.15  # share of the words that a neighbor replaces
+_SWITCH = 0.25  # probability that the next word is of another neighbor
+_WINDOW = 50  # how far neighbors are apart at most
 _RENEWED = 0.5  # share of the rare words that are joined from two
 
 
@@ -125,14 +126,18 @@ def _generate_block(
 ) -> Iterator[tuple[str, str]]:
     words, tokens, bounds, codes, is_rare, classes = originals
     drawn = rng.integers(len(codes), size=_BLOCK_SIZE)
-    near = np.clip(drawn + rng.choice([-2, -1, 1, 2], _BLOCK_SIZE), 0, len(codes) - 1)
-    near = np.where(codes[near] == codes[drawn], near, drawn)
     lengths = np.diff(bounds)
     ends = np.cumsum(lengths[drawn])
-    position = np.arange(ends[-1]) - np.repeat(ends - lengths[drawn], lengths[drawn])
+    starts = ends - lengths[drawn]
+    position = np.arange(ends[-1]) - np.repeat(starts, lengths[drawn])
     text = np.repeat(np.arange(_BLOCK_SIZE), lengths[drawn])
-    is_mixed = rng.random(len(position)) < _MIXED
-    source = np.where(is_mixed, near[text], drawn[text])
+    # The source of a word is that of the word before it, unless a part begins.
+    is_start = rng.random(len(position)) < _SWITCH
+    is_start[starts] = True
+    near = drawn[text] + rng.integers(-_WINDOW, _WINDOW + 1, len(position))
+    near = np.clip(near, 0, len(codes) - 1)
+    near = np.where(codes[near] == codes[drawn][text], near, drawn[text])
+    source = near[np.flatnonzero(is_start)[np.cumsum(is_start) - 1]]
     chosen = tokens[bounds[source] + position % lengths[source]]
     strings = list(map(words.__getitem__, chosen.tolist()))
     renewed = np.flatnonzero(is_rare[chosen] & (rng.random(len(chosen)) < _RENEWED))
