@@ -3,7 +3,7 @@
     python dev.py bench large_collections [--recipes nbsvm,quick] [--shape short]
         [--texts 10000,100000,1000000] [--jobs 1] [--timeout 3600] [--results FILE]
 
-Each measurement is a new process: it generates the texts (see `resampled`), fits a
+Texts are generated once (see `resampled`). Each measurement is a new process: it reads them, fits a
 `TextClassifier` without encoder, saves it and predicts 10,000 more texts. The peak is that of the
 resident memory of the whole process, libraries and texts included. A line is added to the results
 file for each measurement, and those that are there already are not repeated. Prints a table, and
@@ -34,22 +34,30 @@ from stopwatch import load, print_head, print_row
 _N_TEST = 10_000
 
 
-def measure(recipe: str, shape: str, n_texts: int, n_jobs: int) -> dict[str, Any]:
-    """Fit one model in this process, and return what it took."""
+def write_texts(shape: str, n_texts: int, path: Path) -> None:
+    """Write labels and texts, one line for each."""
     originals = resampled.read_originals(resampled.SHAPES[shape])
-    drawn = resampled.generate(originals, n_texts + _N_TEST)
-    texts, labels = map(list, zip(*islice(drawn, n_texts), strict=True))
-    test, expected = map(list, zip(*drawn, strict=True))
-    del originals, drawn
+    with path.open("w", encoding="utf-8") as file:
+        for text, label in resampled.generate(originals, n_texts):
+            file.write(f"{label}\t{text}\n")
+
+
+def measure(recipe: str, n_texts: int, n_jobs: int, path: str) -> dict[str, Any]:
+    """Fit one model in this process, and return what it took."""
+    with Path(path).open(encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t", 1) for line in islice(file, n_texts + _N_TEST)]
+    labels, texts = map(list, zip(*rows, strict=True))
+    expected, test = labels[n_texts:], texts[n_texts:]
+    del rows, labels[n_texts:], texts[n_texts:]
     before = _peak()
     cpu, wall = time.process_time(), time.perf_counter()
     model = TextClassifier(recipe, encoder=None, n_jobs=n_jobs).fit(texts, labels)
     fitted = {"fit_cpu_s": time.process_time() - cpu, "fit_s": time.perf_counter() - wall}
     peak = _peak()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.cordwood")
-        model.save(path)
-        size = path.stat().st_size
+        file_path = Path(folder, "model.cordwood")
+        model.save(file_path)
+        size = file_path.stat().st_size
     cpu = time.process_time()
     predicted = model.predict(test)
     return {
@@ -71,13 +79,14 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-def run(key: dict[str, Any], timeout: float, results: Path) -> dict[str, Any]:
+def run(key: dict[str, Any], path: Path, timeout: float, results: Path) -> dict[str, Any]:
     """Return the stored measurement of this key, or measure in a new process and store it."""
     lines = results.read_text().splitlines() if results.exists() else []
     for line in map(json.loads, lines):
         if line.items() >= key.items():
             return dict(line)
-    command = [sys.executable, __file__, "--measure", json.dumps(key)]
+    given = {name: value for name, value in key.items() if name != "shape"}
+    command = [sys.executable, __file__, "--measure", json.dumps({**given, "path": str(path)})]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=timeout, env=os.environ
@@ -91,7 +100,8 @@ def run(key: dict[str, Any], timeout: float, results: Path) -> dict[str, Any]:
     return {**key, **found}
 
 
-def main(options: argparse.Namespace) -> None:
+def main(options: argparse.Namespace, path: Path) -> None:
+    write_texts(options.shape, max(options.texts) + _N_TEST, path)
     print_head(
         "recipe, texts",
         "MB of text",
@@ -112,7 +122,7 @@ def main(options: argparse.Namespace) -> None:
                 "n_texts": n_texts,
                 "n_jobs": options.jobs,
             }
-            row = run(key, options.timeout, options.results)
+            row = run(key, path, options.timeout, options.results)
             if "error" in row:
                 print_row(f"{recipe}, {n_texts:,}", row["error"], *[""] * 6)
                 continue
@@ -152,4 +162,5 @@ if __name__ == "__main__":
     if options.measure:
         print(json.dumps(measure(**options.measure)))
     else:
-        main(options)
+        with tempfile.TemporaryDirectory() as folder:
+            main(options, Path(folder, "texts.tsv"))

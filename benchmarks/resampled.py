@@ -71,7 +71,9 @@ def read_originals(shape: Shape) -> Originals:
     texts: list[list[str]] = []
     codes = []
     for code, label in enumerate(classes):
-        own = [text for text, each in zip(corpus.texts, corpus.labels, strict=True) if each == label]
+        own = [
+            text for text, each in zip(corpus.texts, corpus.labels, strict=True) if each == label
+        ]
         for text in own:
             # The first paragraph of a post is its header.
             body = text.partition("\n\n")[2] if shape.n_characters else text
@@ -121,9 +123,7 @@ def generate(originals: Originals, n_texts: int, seed: int = 0) -> Iterator[tupl
         yield from islice(pairs, n_texts - block * _BLOCK_SIZE)
 
 
-def _generate_block(
-    originals: Originals, rng: np.random.Generator
-) -> Iterator[tuple[str, str]]:
+def _generate_block(originals: Originals, rng: np.random.Generator) -> Iterator[tuple[str, str]]:
     words, tokens, bounds, codes, is_rare, classes = originals
     drawn = rng.integers(len(codes), size=_BLOCK_SIZE)
     lengths = np.diff(bounds)

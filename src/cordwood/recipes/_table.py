@@ -137,7 +137,10 @@ _FEWER_LOO_TREES = {"n_estimators_loo": 25, "loo_smoothing": 0.3}
 # Nearest neighbors of a training sample are often its relatives, which new samples do not have: the
 # leave-one-out accuracy on reviews is 86 %, but 73 % on reviews of other movies; see
 # docs/stacking.md.
-_WITHOUT_RELATIVES = {"loo_skip": 5}
+# More than 100,000 samples make neither the trees of a stack nor the weights of its members better,
+# but take much longer; see docs/performance.md.
+_MAX_SAMPLES = 100_000
+_WITHOUT_RELATIVES = {"loo_skip": 5, "loo_max_samples": _MAX_SAMPLES}
 # Out-of-bag predictions of a single boosting run are biased, and a stack trained on them is no
 # better than one without boosted forests. Five cross-fitted runs of 40 rounds with a higher
 # learning rate are nearly as good for a stack as cross-validation; see docs/stacking.md.
@@ -183,6 +186,7 @@ RECIPES: Mapping[str, Recipe] = {
         "random forest",
         partial(RandomForestClassifier, 200),
         grid=_FOREST_GRID,
+        in_stacks={"max_samples": _MAX_SAMPLES},
         needs_calibration=True,
     ),
     "et": Recipe(
