@@ -4,11 +4,11 @@
 
 A generated text has the length of an original one and is joined from parts of four words on average
 of it and its neighbors: originals shortly before or after it, which have the same class and often
-the same subject. Half of the words that occur once or twice among the originals are joined from the halves of two such words, so
-that the vocabulary grows with the collection, as it does in real ones. Texts are generated in
-blocks that depend on the seed and on their number only: a shorter collection is the beginning of a
-longer one. Prints the lengths, the class shares, Zipf's exponent and the numbers of distinct words
-and pairs of words beside those of as many originals.
+the same subject. Half of the words that occur once or twice among the originals are joined from the
+halves of two such words, so that the vocabulary grows with the collection, as it does in real
+ones. Texts are generated in blocks that depend on the seed and on their number only: a shorter
+collection is the beginning of a longer one. Prints the lengths, the class shares, Zipf's exponent
+and the numbers of distinct words and pairs of words beside those of as many originals.
 """
 
 import argparse
