@@ -8,14 +8,12 @@ Texts are generated once (see `resampled`). Each measurement is a new process: i
 resident memory of the whole process, libraries and texts included. A line is added to the results
 file for each measurement, and those that are there already are not repeated. Prints a table, and
 last the exponents of growth of CPU time and memory from the first to the last size. Needs Linux or
-macOS, which count the peak.
+macOS, which count the peak of a process.
 """
 
 import argparse
 import json
 import os
-import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -28,6 +26,7 @@ import numpy as np
 
 import resampled
 from cordwood import TextClassifier
+from cordwood._base.resources import PeakMemory
 from options import at_least
 from stopwatch import load, print_head, print_row
 
@@ -49,11 +48,13 @@ def measure(recipe: str, n_texts: int, n_jobs: int, path: str) -> dict[str, Any]
     labels, texts = map(list, zip(*rows, strict=True))
     expected, test = labels[n_texts:], texts[n_texts:]
     del rows, labels[n_texts:], texts[n_texts:]
-    before = _peak()
+    memory = PeakMemory()
     cpu, wall = time.process_time(), time.perf_counter()
     model = TextClassifier(recipe, encoder=None, n_jobs=n_jobs).fit(texts, labels)
     fitted = {"fit_cpu_s": time.process_time() - cpu, "fit_s": time.perf_counter() - wall}
-    peak = _peak()
+    peak = memory.read()
+    if peak is None:
+        raise SystemExit("the operating system does not tell the peak of the memory")
     with tempfile.TemporaryDirectory() as folder:
         file_path = Path(folder, "model.cordwood")
         model.save(file_path)
@@ -63,20 +64,12 @@ def measure(recipe: str, n_texts: int, n_jobs: int, path: str) -> dict[str, Any]
     return {
         **fitted,
         "predict_cpu_s": time.process_time() - cpu,
-        "before_mb": before,
-        "peak_mb": peak,
-        "peak_with_predict_mb": _peak(),
+        "peak_mb": peak / 1e6,
         "text_mb": sum(map(len, texts)) / 1e6,
         "file_mb": size / 1e6,
         "accuracy": float(np.mean(predicted == np.array(expected))),
         "load": load(),
     }
-
-
-def _peak() -> float:
-    """Return the peak of the resident memory of this process in MB."""
-    unit = 1 if platform.system() == "Darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
 def run(key: dict[str, Any], path: Path, timeout: float, results: Path) -> dict[str, Any]:

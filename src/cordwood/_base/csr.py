@@ -226,7 +226,7 @@ def stack_columns(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
     array([[1., 0., 1., 0.],
            [0., 2., 0., 2.]])
     """
-    indptr = np.sum([block.indptr for block in blocks], axis=0, dtype=np.int64)
+    indptr: NDArray[Any] = np.asarray(sum(block.indptr.astype(np.int64) for block in blocks))
     indices = np.empty(indptr[-1], np.int32)
     data = np.empty(indptr[-1], np.result_type(*(block.dtype for block in blocks)))
     # A few rows at once, because scipy and numpy have temporary arrays of all entries.

@@ -17,22 +17,13 @@ logger = logging.getLogger("cordwood")
 # Less is not worth a line.
 _MIN_SECONDS, _MIN_BYTES = 60.0, 1e9
 
-# Of the interpreter and the libraries.
-_LIBRARIES = 0.35e9
-
-
-class _Rates(NamedTuple):
-    """How much time and memory grow with the texts, by the table in docs/performance.md."""
-
-    bytes_per_character: float
-    seconds_per_character: float  # of CPU
-    seconds_per_character_and_class: float
-
-
-_RATES = {
-    "quick": _Rates(100.0, 8e-6, 0.8e-6),
-    "nbsvm": _Rates(60.0, 2e-6, 0.5e-6),
-}
+# Of the recipe `quick` without encoder, by the table "How large?" in docs/performance.md: memory of
+# the libraries, of each character, and of each text in the forest, which is bounded; CPU seconds of
+# each character, and for each class in addition.
+_RECIPE = "quick"
+_LIBRARY_BYTES, _CHARACTER_BYTES, _FOREST_BYTES = 0.35e9, 80.0, 5000.0
+_MAX_FOREST_TEXTS = 100_000
+_CHARACTER_SECONDS, _CLASS_SECONDS = 7e-6, 0.4e-6
 
 
 class ExpectedCost(NamedTuple):
@@ -46,14 +37,18 @@ def expect_cost(
     model: TextClassifier, samples: Corpus | FeatureMatrix, n_classes: int
 ) -> ExpectedCost | None:
     """Estimate what the fit of a model takes; None if this has not been measured."""
-    rates = _RATES.get(model.estimator) if isinstance(model.estimator, str) else None
-    if rates is None or not isinstance(samples, Corpus) or model.encoder or model.columns:
+    is_measured = isinstance(model.estimator, str) and model.estimator == _RECIPE
+    if not is_measured or not isinstance(samples, Corpus) or model.encoder or model.columns:
         return None
     n_characters = sum(map(len, samples.texts))
-    memory = _LIBRARIES + rates.bytes_per_character * n_characters
-    rate = rates.seconds_per_character + rates.seconds_per_character_and_class * n_classes
+    memory = (
+        _LIBRARY_BYTES
+        + _CHARACTER_BYTES * n_characters
+        + _FOREST_BYTES * min(len(samples), _MAX_FOREST_TEXTS)
+    )
+    cpu_seconds = n_characters * (_CHARACTER_SECONDS + _CLASS_SECONDS * n_classes)
     n_jobs = min(effective_n_jobs(model.n_jobs), os.cpu_count() or 1)
-    return ExpectedCost(memory, n_characters * rate / n_jobs)
+    return ExpectedCost(memory, cpu_seconds / n_jobs)
 
 
 def show_expected_cost(
