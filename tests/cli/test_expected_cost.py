@@ -31,7 +31,7 @@ def test_cost_grows_with_the_texts_and_shrinks_with_the_cores(monkeypatch):
 @pytest.mark.parametrize(
     "params", [{"estimator": "lazy_rf"}, {"encoder": "use"}, {"columns": "auto"}]
 )
-def test_nothing_is_said_of_what_was_not_measured(params):
+def test_what_was_not_measured_has_no_estimate(params):
     given = {"estimator": "quick", "encoder": None, **params}
     assert expect_cost(TextClassifier(**given), corpus(10), 2) is None
 

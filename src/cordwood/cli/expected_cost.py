@@ -21,7 +21,7 @@ _MIN_SECONDS, _MIN_BYTES = 60.0, 1e9
 # the libraries, of each character, and of each text in the forest, which is bounded; CPU seconds of
 # each character, and for each class in addition.
 _RECIPE = "quick"
-_LIBRARY_BYTES, _CHARACTER_BYTES, _FOREST_BYTES = 0.35e9, 80.0, 5000.0
+_LIBRARY_BYTES, _CHARACTER_BYTES, _FOREST_BYTES = 0.35e9, 90.0, 5000.0
 _MAX_FOREST_TEXTS = 100_000
 _CHARACTER_SECONDS, _CLASS_SECONDS = 7e-6, 0.4e-6
 
@@ -54,7 +54,7 @@ def expect_cost(
 def show_expected_cost(
     console: Console, model: TextClassifier, samples: Corpus | FeatureMatrix, n_classes: int
 ) -> None:
-    """Say what a long or large training will take, and warn if the memory will not suffice."""
+    """Print what a long or large training will take; warn if the memory will not suffice."""
     cost = expect_cost(model, samples, n_classes)
     if cost is None or (cost.seconds < _MIN_SECONDS and cost.memory < _MIN_BYTES):
         return
