@@ -24,6 +24,7 @@ MAX_DENSE_FEATURES = 2**20
 # Maximum number of values (8 GiB) of a dense array with one column per feature.
 _MAX_DENSE_VALUES = 2**30
 
+# Rows that are stacked at once.
 _FEW_ROWS = 1000
 
 # Stored entries that are processed at once; more than most matrices have columns.
@@ -231,18 +232,19 @@ def stack_columns(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
     data = np.empty(indptr[-1], np.result_type(*(block.dtype for block in blocks)))
     # A few rows at once, because scipy and numpy have temporary arrays of all entries.
     for top in range(0, len(indptr) - 1, _FEW_ROWS):
-        first, n_columns = indptr[top : top + _FEW_ROWS + 1][:-1].copy(), 0
+        first, n_before = indptr[top : top + _FEW_ROWS + 1][:-1].copy(), 0
         for block in blocks:
             bounds = block.indptr[top : top + _FEW_ROWS + 1]
             entries = slice(bounds[0], bounds[-1])
             lengths = np.diff(bounds)
             target = np.arange(entries.start, entries.stop)
             target += np.repeat(first - bounds[:-1], lengths)
-            indices[target], data[target] = block.indices[entries] + n_columns, block.data[entries]
+            indices[target], data[target] = block.indices[entries] + n_before, block.data[entries]
             first += lengths
-            n_columns += block.shape[1]
+            n_before += block.shape[1]
     if indptr[-1] < 2**31:
         indptr = indptr.astype(np.int32)
+    n_columns = sum(block.shape[1] for block in blocks)
     return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
 
 
