@@ -22,6 +22,7 @@ from cordwood.cli.classes_file import read_classes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console
 from cordwood.cli.decisions import decision_errors, make_decision
+from cordwood.cli.expected_cost import show_expected_cost
 from cordwood.cli.expected_scores import add_baselines, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
@@ -107,6 +108,7 @@ def train(args: Train) -> None:
         decision=decision,
         oof=has_scores,
     )
+    show_expected_cost(console, model, data.samples, len(data.class_sizes))
     cost = _fit(console, args, model, data.samples)
     save = partial(_save, args, model, data, cost, target)
     save()
