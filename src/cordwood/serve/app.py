@@ -78,7 +78,6 @@ def _list_routes() -> list[BaseRoute]:
         route("/openapi.json", _openapi, "GET"),
         route("/models", _models, "GET"),
         route("/rows", read_rows, "POST"),
-        route("/", _page, "GET"),
         Mount("/page", StaticFiles(directory=PAGE)),
         *v2,
         route("/v1/models", kserve_v1.list_models, "GET"),
@@ -86,14 +85,15 @@ def _list_routes() -> list[BaseRoute]:
         route("/v1/models/{model}:explain", kserve_v1.explain, "POST"),
         route("/v1/models/{model}", kserve_v1.describe, "GET"),
         # The default model, and each model by its name.
+        route("/", _root, "GET", "POST"),
         *_list_model_routes(""),
+        route("/models/{model}", hugging_face.classify, "POST"),
         *_list_model_routes("/models/{model}"),
     ]
 
 
 def _list_model_routes(prefix: str) -> list[BaseRoute]:
     return [
-        route(prefix or "/", hugging_face.classify, "POST"),
         route(f"{prefix}/predict", _predict, "POST"),
         route(f"{prefix}/explain", plain.explain, "POST"),
         route(f"{prefix}/report", _report, "GET"),
@@ -166,7 +166,10 @@ async def _report(call: Call) -> Response:
     return Response(page, headers=headers, media_type="text/html")
 
 
-async def _page(call: Call) -> Response:
+async def _root(call: Call) -> Response:
+    """Answer with the page, or, to `POST`, as an inference endpoint."""
+    if call.request.method == "POST":
+        return await hugging_face.classify(call)
     return Response((PAGE / "index.html").read_bytes(), media_type="text/html")
 
 

@@ -41,6 +41,7 @@ _POSTS: dict[str, tuple[type[BaseModel], str]] = {
     "/validate": (Config, "Check a labelling configuration of Label Studio"),
 }
 _GETS = {
+    "/": "The page",
     "/health": "Whether the server is up",
     "/version": "Version of cordwood",
     "/metrics": "Metrics in the format of Prometheus",
