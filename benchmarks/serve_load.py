@@ -130,9 +130,15 @@ class Client(threading.Thread):
             chosen = [self.rng.randrange(len(self.texts)) for _ in range(size)]
             body = json.dumps({self.key: [self.texts[i] for i in chosen]})
             begin = time.perf_counter()
-            connection.request("POST", self.path, body, {"content-type": "application/json"})
-            with connection.getresponse() as response:
-                content = response.read()
+            try:
+                connection.request("POST", self.path, body, {"content-type": "application/json"})
+                with connection.getresponse() as response:
+                    content = response.read()
+            except (OSError, http.client.HTTPException):
+                # A connection that waits may be closed, by any server: try again.
+                connection.close()
+                self.statuses["closed"] = self.statuses.get("closed", 0) + 1
+                continue
             self.times.append(time.perf_counter() - begin)
             self.statuses[response.status] = self.statuses.get(response.status, 0) + 1
             if response.status == 200:

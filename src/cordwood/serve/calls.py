@@ -135,6 +135,7 @@ def route(
 
     async def endpoint(request: Request) -> Response:
         call = Call(request)
+        call.trace.route = path
         seconds = call.service.limits.seconds
         try:
             async with asyncio.timeout(seconds):
@@ -161,8 +162,6 @@ def respond_error(error: RequestError, trace: Trace, body: ErrorBody = plain_err
     headers = {"retry-after": str(error.retry_after)} if error.retry_after else {}
     if error.status == 401:
         headers["www-authenticate"] = "Bearer"
-    if error.status == 413:
-        headers["connection"] = "close"  # the rest of the body is not read
     return respond(body(error), error.status, headers)
 
 

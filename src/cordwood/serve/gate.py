@@ -6,6 +6,7 @@ import re
 import time
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -41,15 +42,18 @@ class Gate:
             request_id=_valid(_REQUEST_ID, headers.get("x-request-id")) or uuid.uuid4().hex,
             traceparent=_valid(_TRACEPARENT, headers.get("traceparent")),
         )
-        exchange = _Exchange(receive, send, trace, self._service.limits.idle_seconds)
         client = (scope.get("client") or ("",))[0]
-        self._n_active[client] += 1
+        exchange = _Exchange(receive, send, trace, self._service.limits.idle_seconds)
+        exchange.has_body = "content-length" in headers or "transfer-encoding" in headers
+        if scope["path"] not in HEALTH:
+            exchange.admit = lambda: self._admit(client)
         try:
             await self._answer(scope, exchange, headers, client)
         finally:
-            self._n_active[client] -= 1
-            if not self._n_active[client]:
-                del self._n_active[client]
+            if exchange.is_admitted:
+                self._n_active[client] -= 1
+                if not self._n_active[client]:
+                    del self._n_active[client]
             self._record(scope, exchange)
 
     async def _answer(
@@ -59,12 +63,13 @@ class Gate:
         try:
             self._access.check_source(headers)
             if scope["path"] not in HEALTH:
-                self._check_number(client)
                 is_page = scope["method"] in ("GET", "HEAD") and (
                     scope["path"] == "/" or scope["path"].startswith("/page/")
                 )
                 if not is_page:
                     await self._access.check_token(headers, client)
+            if not exchange.has_body:
+                exchange.finish_body()
             await self._app(scope, exchange.receive, exchange.send)
         except RequestError as error:
             await respond_error(error, trace)(scope, exchange.receive, exchange.send)
@@ -79,24 +84,25 @@ class Gate:
                 response = respond_error(failure, Trace(trace.request_id))
                 await response(scope, exchange.receive, exchange.send)
 
-    def _check_number(self, client: str) -> None:
+    def _admit(self, client: str) -> None:
+        """Count a request that has arrived as a whole: slow ones must not displace others."""
         limits = self._service.limits
-        if self._n_active.total() > limits.requests:
+        if self._n_active.total() >= limits.requests:
             raise RequestError(
                 503, f"more than {limits.requests} requests at the same time", retry_after=1
             )
-        if self._n_active[client] > limits.client_requests:
+        if self._n_active[client] >= limits.client_requests:
             raise RequestError(
                 429,
                 f"more than {limits.client_requests} requests of one address at the same time",
                 retry_after=1,
             )
+        self._n_active[client] += 1
 
     def _record(self, scope: Scope, exchange: "_Exchange") -> None:
         """Count and log a request."""
         trace, seconds = exchange.trace, time.perf_counter() - exchange.start
-        # The pattern of the route: paths of clients would be labels without bound.
-        route = getattr(scope.get("route"), "path", "unknown")
+        route = trace.route
         method = scope["method"] if scope["method"] in ("GET", "POST", "HEAD") else "_OTHER"
         metrics = self._service.metrics
         metrics.request_duration.observe(seconds, method, route, str(exchange.status))
@@ -116,6 +122,8 @@ class Gate:
             "samples": trace.samples if self._log_texts else None,
         }
         level = logging.ERROR if exchange.status >= 500 else logging.INFO
+        if route in HEALTH:  # asked every few seconds
+            level = logging.DEBUG
         shown = {name: value for name, value in fields.items() if value is not None}
         logger.log(level, "request", extra={"fields": shown})
 
@@ -126,7 +134,9 @@ class _Exchange:
     def __init__(self, receive: Receive, send: Send, trace: Trace, idle_seconds: float) -> None:
         self._receive, self._send, self.trace = receive, send, trace
         self._idle_seconds = idle_seconds
-        self._is_received = False
+        self.admit: Callable[[], None] | None = None
+        self.has_body = True
+        self.is_admitted = self._is_received = False
         self.start = time.perf_counter()
         self.status = 0
 
@@ -140,8 +150,16 @@ class _Exchange:
             raise RequestError(
                 408, f"no data of the request arrived for {self._idle_seconds:g} s"
             ) from None
-        self._is_received = not message.get("more_body", False)
+        if not message.get("more_body", False):
+            self.finish_body()
         return message
+
+    def finish_body(self) -> None:
+        """Admit the request, which is complete."""
+        self._is_received = True
+        if self.admit is not None:
+            self.admit()
+            self.is_admitted = True
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -153,6 +171,8 @@ class _Exchange:
     def _add_headers(self, headers: MutableHeaders) -> None:
         for name, value in HEADERS.items():
             headers.setdefault(name, value)
+        if not self._is_received:
+            headers["connection"] = "close"  # the rest of the body is not read
         headers["x-request-id"] = self.trace.request_id
         if self.trace.traceparent:
             headers["traceparent"] = self.trace.traceparent

@@ -24,7 +24,7 @@ class Limits(BaseModel):
     client_requests: int = Field(
         default=128, ge=1, description="requests of one address at the same time"
     )
-    connections: int = Field(default=1_000, ge=1, description="open connections")
+    connections: int = Field(default=500, ge=1, description="open connections")
     held_bytes: int = Field(
         default=256 * _MIB, ge=1, description="bodies of all requests in memory"
     )

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -89,37 +90,35 @@ class _Server(uvicorn.Server):
 
 def _make_protocol(limits: Limits) -> type[H11Protocol]:
     """Return the protocol with limits of connections: uvicorn waits without end for a request."""
-    idle: dict[Any, None] = {}  # without a request, the oldest first
+    waiting: dict[Any, None] = {}  # for a request or the rest of it, the longest first
 
     class Protocol(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._deadline = self.loop.call_later(limits.idle_seconds, self._close_idle)
+            self._deadline = self.loop.call_later(limits.idle_seconds, self._close)
             if len(self.connections) > limits.connections:
-                # Those who wait longest without a request make way for others.
-                next(iter(idle), self)._close_idle()
-            idle[self] = None
+                next(iter(waiting), self)._close()  # makes way for others
+            waiting[self] = None
 
-        def _close_idle(self) -> None:
-            idle.pop(self, None)
+        def _close(self) -> None:
+            waiting.pop(self, None)
             self._deadline.cancel()
-            if self.cycle is None or self.cycle.response_complete:
-                self.transport.close()
+            self.transport.close()
 
         def handle_events(self) -> None:
-            before = self.cycle
             super().handle_events()
-            if self.cycle is not before:
-                idle.pop(self, None)
-                self._deadline.cancel()
+            if self.cycle is not None:
+                self._deadline.cancel()  # the body has its own
+            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+                waiting.pop(self, None)
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if not self.transport.is_closing():
-                idle[self] = None
+            if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
+                waiting[self] = None
 
         def connection_lost(self, exc: Exception | None) -> None:
-            idle.pop(self, None)
+            waiting.pop(self, None)
             self._deadline.cancel()
             super().connection_lost(exc)
 

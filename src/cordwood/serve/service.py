@@ -26,6 +26,7 @@ class Trace:
 
     request_id: str
     traceparent: str | None = None
+    route: str = "unknown"  # the pattern, because paths of clients have no bound
     stages: dict[str, float] = field(default_factory=dict)  # seconds
     model: str | None = None
     n_samples: int | None = None
