@@ -213,7 +213,7 @@ def test_row_of_a_table(page, models):
     assert get(page, "#summary").text.startswith(expected[0])
 
 
-def test_token_is_asked_for(driver, serve, files):
+def test_token_is_required(driver, serve, files):
     with serve([files["reviews"]], token="a token of the tests") as client:
         driver.get(client.address)
         shown(driver, "#token").send_keys("a token of the tests", webdriver.Keys.ENTER)

@@ -712,14 +712,14 @@ class Warmup:
 class Serve:
     """Serve models over HTTP, with a page for the browser.
 
-    Models are named by their files; a file that is replaced is loaded again. Answers the requests
+    Models are named by their files; a file that is replaced is loaded again. Handles the requests
     of MLflow, KServe, Triton, Hugging Face and Label Studio clients, see docs/serving.md. Only this
     computer can use the server, unless --host is given.
 
     Example: cordwood serve reviews.cordwood --port 8000
     """
 
-    models: Annotated[
+    model: Annotated[
         list[Path],
         argument("MODEL", "Model files written by `cordwood train`; the first is the default."),
     ]
@@ -758,6 +758,7 @@ class Serve:
     log_texts: Annotated[
         bool, typer.Option("--log-texts", help="Write the samples of requests to the log.")
     ] = False
+    json: options.Json = False
 
 
 class CacheAction(StrEnum):

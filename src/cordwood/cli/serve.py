@@ -31,7 +31,7 @@ def serve(args: Serve) -> None:
         raise typer.BadParameter(
             f"--limit {'.'.join(map(str, first['loc']))}: {first['msg']}; the limits are {names}"
         ) from None
-    console = Console(as_json=False)
+    console = Console(as_json=args.json)
 
     def show(address: str, models: Any) -> None:
         for model in models:
@@ -39,6 +39,7 @@ def serve(args: Serve) -> None:
         if args.no_auth:
             console.field("warning", "everyone who reaches this address can use the models")
         console.field("serving", f"{address} (Ctrl-C stops)")
+        console.print_json({"address": address, "models": [model.name for model in models]})
 
     settings = server.Settings(
         host=args.host,
@@ -48,4 +49,4 @@ def serve(args: Serve) -> None:
         log_texts=args.log_texts,
         limits=limits,
     )
-    server.serve(args.models, settings, show)
+    server.serve(args.model, settings, show)

@@ -108,7 +108,7 @@ def _list_model_routes(prefix: str) -> list[BaseRoute]:
 
 
 async def _predict(call: Call) -> Response:
-    """Answer `POST /predict`, which three protocols have, by the key of the samples."""
+    """Handle `POST /predict`, which three protocols have, by the key of the samples."""
     if call.content_type in plain.NDJSON:
         return await plain.predict_lines(call)
     values = await call.json()
@@ -167,7 +167,7 @@ async def _report(call: Call) -> Response:
 
 
 async def _root(call: Call) -> Response:
-    """Answer with the page, or, to `POST`, as an inference endpoint."""
+    """Return the page, or, to `POST`, as an inference endpoint."""
     if call.request.method == "POST":
         return await hugging_face.classify(call)
     return Response((PAGE / "index.html").read_bytes(), media_type="text/html")

@@ -130,8 +130,8 @@ class Batcher:
             if job.work.key in self._exclusive or (first and job.work.key != first.work.key):
                 continue
             first = first or job
-            room = min(job.work.max_batch, self._limits.batch_samples) - n_samples
-            share = room if len(self._waiting) == 1 else min(_SHARE, room)
+            n_free = min(job.work.max_batch, self._limits.batch_samples) - n_samples
+            share = n_free if len(self._waiting) == 1 else min(_SHARE, n_free)
             start = job.n_started
             while job.n_waiting and share and n_characters < _MAX_CHARACTERS:
                 n_characters += count_characters(job.samples[job.n_started])

@@ -81,7 +81,7 @@ class Call:
         )
 
     def _hold(self, n_bytes: int) -> None:
-        """Count bytes in memory until the request is answered."""
+        """Count bytes in memory until the request is handled."""
         self._n_held += n_bytes
         state = self.request.app.state
         state.n_held += n_bytes

@@ -8,7 +8,7 @@ _MAX_LENGTH = 300
 
 
 class RequestError(Exception):
-    """A request that is answered by an error: its status, and a sentence for its sender."""
+    """A request with an error: its status, and a sentence for its sender."""
 
     def __init__(self, status: int, sentence: str, *, retry_after: int | None = None) -> None:
         super().__init__(sentence)

@@ -18,7 +18,7 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
 
 
 async def read_rows(call: Call) -> Response:
-    """Answer `POST /rows?name=FILE`: each row of a data file as an object of JSON."""
+    """Handle `POST /rows?name=FILE`: each row of a data file as an object of JSON."""
     name = call.request.query_params.get("name", "")
     suffix = os.path.splitext(name.lower())[1]
     if suffix not in SUFFIXES:

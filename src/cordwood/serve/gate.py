@@ -33,7 +33,7 @@ class Gate:
         self._n_active: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -48,7 +48,7 @@ class Gate:
         if scope["path"] not in HEALTH:
             exchange.admit = lambda: self._admit(client)
         try:
-            await self._answer(scope, exchange, headers, client)
+            await self._handle(scope, exchange, headers, client)
         finally:
             if exchange.is_admitted:
                 self._n_active[client] -= 1
@@ -56,7 +56,7 @@ class Gate:
                     del self._n_active[client]
             self._record(scope, exchange)
 
-    async def _answer(
+    async def _handle(
         self, scope: Scope, exchange: "_Exchange", headers: Headers, client: str
     ) -> None:
         trace = exchange.trace
@@ -80,7 +80,7 @@ class Gate:
             trace.error = f"unexpected {type(error).__name__}"
             logger.debug("unexpected error", exc_info=True)
             if not exchange.status:
-                failure = RequestError(500, "the server failed to answer; see its log")
+                failure = RequestError(500, "the server failed to reply; see its log")
                 response = respond_error(failure, Trace(trace.request_id))
                 await response(scope, exchange.receive, exchange.send)
 
@@ -122,7 +122,7 @@ class Gate:
             "samples": trace.samples if self._log_texts else None,
         }
         level = logging.ERROR if exchange.status >= 500 else logging.INFO
-        if route in HEALTH:  # asked every few seconds
+        if route in HEALTH:  # requested every few seconds
             level = logging.DEBUG
         shown = {name: value for name, value in fields.items() if value is not None}
         logger.log(level, "request", extra={"fields": shown})

@@ -31,7 +31,7 @@ class Limits(BaseModel):
     queued_samples: int = Field(
         default=100_000, ge=1, description="samples that wait for a prediction"
     )
-    seconds: float = Field(default=60.0, gt=0, description="seconds until a request is answered")
+    seconds: float = Field(default=60.0, gt=0, description="seconds until a request is handled")
     idle_seconds: float = Field(
         default=10.0, gt=0, description="seconds to wait for data of a client"
     )

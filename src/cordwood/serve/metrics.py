@@ -74,7 +74,7 @@ class Metrics:
             ("http_request_method", "http_route", "http_response_status_code"),
         )
         self.active_requests = Value(
-            "http_server_active_requests", "gauge", "Requests that are being answered"
+            "http_server_active_requests", "gauge", "Requests that are being handled"
         )
         self.stage_duration = Histogram(
             "cordwood_stage_duration_seconds", "Duration of the stages of requests", ("stage",)

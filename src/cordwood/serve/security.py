@@ -72,10 +72,10 @@ class Access:
             raise RequestError(403, "the Host header must be localhost or a loopback address")
         origin = headers.get("origin")
         if origin is not None and self._token is None and urlsplit(origin).netloc != host:
-            raise RequestError(403, "requests from pages of other sites are not answered")
+            raise RequestError(403, "requests from pages of other sites are rejected")
 
     async def check_token(self, headers: Headers, client: str) -> None:
-        """Reject requests without the token; wrong ones are answered slowly."""
+        """Reject requests without the token; replies to wrong ones are slow."""
         if self._token is None:
             return
         if self._n_delayed[client] >= _MAX_DELAYED:

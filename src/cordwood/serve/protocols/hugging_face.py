@@ -34,7 +34,7 @@ class TEIRequest(BaseModel):
 
 
 async def classify(call: Call) -> Response:
-    """Answer `POST /`: a list of labels with scores per text, in a list also for one text."""
+    """Handle `POST /`: a list of labels with scores per text, in a list also for one text."""
     body = parse(EndpointRequest, await call.json())
     params = body.parameters or Parameters()
     if params.candidate_labels is not None:
@@ -44,7 +44,7 @@ async def classify(call: Call) -> Response:
 
 
 async def predict(call: Call, values: Any) -> Response:
-    """Answer `POST /predict` with the key inputs."""
+    """Handle `POST /predict` with the key inputs."""
     body = parse(TEIRequest, values)
     if body.raw_scores:
         raise RequestError(422, "the model has probabilities only; omit raw_scores")
@@ -63,7 +63,7 @@ async def predict(call: Call, values: Any) -> Response:
 
 
 async def describe(call: Call) -> Response:
-    """Answer `GET /info`."""
+    """Handle `GET /info`."""
     limits, model = call.service.limits, call.model
     names = map(str, model.classes)
     id2label = dict(zip(map(str, range(len(model.classes))), names, strict=True))

@@ -18,7 +18,7 @@ class Instances(BaseModel):
 
 
 async def predict(call: Call) -> Response:
-    """Answer `POST /v1/models/{model}:predict`."""
+    """Handle `POST /v1/models/{model}:predict`."""
     body = parse(Instances, await call.json())
     samples = from_values(call.model, body.instances)
     found = await call.service.predict(call.trace, call.model, samples, Options())
@@ -26,7 +26,7 @@ async def predict(call: Call) -> Response:
 
 
 async def explain(call: Call) -> Response:
-    """Answer `POST /v1/models/{model}:explain`."""
+    """Handle `POST /v1/models/{model}:explain`."""
     body = parse(Instances, await call.json())
     samples = from_values(call.model, body.instances)
     found = await call.service.explain(call.trace, call.model, samples)
@@ -34,10 +34,10 @@ async def explain(call: Call) -> Response:
 
 
 async def describe(call: Call) -> Response:
-    """Answer `GET /v1/models/{model}`."""
+    """Handle `GET /v1/models/{model}`."""
     return respond({"name": call.model.name, "ready": True})
 
 
 async def list_models(call: Call) -> Response:
-    """Answer `GET /v1/models`."""
+    """Handle `GET /v1/models`."""
     return respond({"models": [model.name for model in call.service.models]})

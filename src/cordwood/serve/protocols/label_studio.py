@@ -53,30 +53,30 @@ def model_version(model: ServedModel) -> str:
 
 
 async def setup(call: Call) -> Response:
-    """Answer `POST /setup`, which a project sends when it is connected."""
+    """Handle `POST /setup`, which a project sends when it is connected."""
     parse(Setup, await call.json())
     return respond({"model_version": model_version(call.model)})
 
 
 async def versions(call: Call) -> Response:
-    """Answer `GET /versions`."""
+    """Handle `GET /versions`."""
     return respond({"versions": [model_version(call.model)]})
 
 
 async def validate(call: Call) -> Response:
-    """Answer `POST /validate`: whether predictions fit a labelling configuration."""
+    """Handle `POST /validate`: whether predictions fit a labelling configuration."""
     _read_config(parse(Config, await call.json()).config)
     return respond({"status": "ok"})
 
 
 async def webhook(call: Call) -> Response:
-    """Answer events: models are trained by `cordwood train`, and the new file is then loaded."""
+    """Handle events: models are trained by `cordwood train`, and the new file is then loaded."""
     await call.json()
     return respond({"status": "ok", "model_version": model_version(call.model)})
 
 
 async def predict(call: Call, values: Any) -> Response:
-    """Answer `POST /predict` with the key tasks."""
+    """Handle `POST /predict` with the key tasks."""
     body, model = parse(PredictTasks, values), call.model
     names = Names() if body.label_config is None else _read_config(body.label_config)
     samples = [_to_sample(model, position, task, names) for position, task in enumerate(body.tasks)]

@@ -54,7 +54,7 @@ def error_body(error: RequestError) -> dict[str, Any]:
 
 
 async def invoke(call: Call) -> Response:
-    """Answer `POST /invocations`."""
+    """Handle `POST /invocations`."""
     if call.content_type == "text/csv":
         samples, params = _read_csv(call.model, await call.read()), Params()
     elif call.content_type in ("", "application/json"):

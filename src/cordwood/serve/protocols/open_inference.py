@@ -66,7 +66,7 @@ def list_inputs(model: ServedModel) -> list[dict[str, Any]]:
 
 
 async def server(call: Call) -> Response:
-    """Answer `GET /v2`; the limits are not in the standard."""
+    """Handle `GET /v2`; the limits are not in the standard."""
     return respond(
         {
             "name": "cordwood",
@@ -78,12 +78,12 @@ async def server(call: Call) -> Response:
 
 
 async def list_models(call: Call) -> Response:
-    """Answer `GET /v2/models`."""
+    """Handle `GET /v2/models`."""
     return respond({"models": [model.name for model in call.service.models]})
 
 
 async def index(call: Call) -> Response:
-    """Answer `POST /v2/repository/index`."""
+    """Handle `POST /v2/repository/index`."""
     found = [
         {"name": model.name, "version": model.version, "state": "READY", "reason": ""}
         for model in call.service.models
@@ -92,7 +92,7 @@ async def index(call: Call) -> Response:
 
 
 async def describe(call: Call) -> Response:
-    """Answer `GET /v2/models/{model}`."""
+    """Handle `GET /v2/models/{model}`."""
     model = _find_model(call)
     outputs = [
         {"name": "label", "datatype": "BYTES", "shape": [-1]},
@@ -115,17 +115,17 @@ async def describe(call: Call) -> Response:
 
 
 async def ready(call: Call) -> Response:
-    """Answer `GET /v2/models/{model}/ready`."""
+    """Handle `GET /v2/models/{model}/ready`."""
     return respond({"name": _find_model(call).name, "ready": True})
 
 
 async def not_implemented(call: Call) -> Response:
-    """Answer routes that only Triton has."""
+    """Handle routes that only Triton has."""
     raise RequestError(501, "cordwood has no model configuration and no statistics; see /metrics")
 
 
 async def infer(call: Call) -> Response:
-    """Answer `POST /v2/models/{model}/infer`."""
+    """Handle `POST /v2/models/{model}/infer`."""
     model = _find_model(call)
     body, binary = _read(call.request.headers.get(HEADER), await call.read())
     request = parse(InferRequest, parse_json(body))

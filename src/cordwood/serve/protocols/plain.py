@@ -85,7 +85,7 @@ class ExplainRequest(Samples):
 
 
 async def predict(call: Call, values: Any) -> Response:
-    """Answer `POST /predict` with texts, rows or features."""
+    """Handle `POST /predict` with texts, rows or features."""
     body = parse(PredictRequest, values)
     model, samples = body.find(call)
     found = await call.service.predict(call.trace, model, samples, body.to_options())
@@ -94,7 +94,7 @@ async def predict(call: Call, values: Any) -> Response:
 
 
 async def explain(call: Call) -> Response:
-    """Answer `POST /explain`."""
+    """Handle `POST /explain`."""
     body = parse(ExplainRequest, await call.json())
     model, samples = body.find(call)
     labels = [model.find_label(label) for label in body.labels or ()]
@@ -145,7 +145,7 @@ def explanation_to_dict(explanation: Explanation, labels: list[Any]) -> dict[str
 
 
 async def predict_lines(call: Call) -> Response:
-    """Answer NDJSON: one sample a line, one prediction a line, in the same order.
+    """Handle NDJSON: one sample a line, one prediction a line, in the same order.
 
     The whole body is read first, because most clients send it before they read the response.
     """
