@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ import pytest
 import cordwood
 from cordwood import TextClassifier
 from cordwood.serve import models as served
+from cordwood.serve.calls import Call
 from cordwood.serve.limits import Limits
 from cordwood.serve.models import Models
 from cordwood.serve.server import Settings, make_server
@@ -350,6 +352,19 @@ def test_replaced_file_is_loaded(serve, files, tmp_path):
                 break
         assert found["predictions"][0]["label"] == "meal"
         assert json.loads(client.get("/v2/models/reviews").body)["versions"] == ["2"]
+
+
+def test_request_keeps_its_model(models):
+    class Swapping:
+        def get(self, name):
+            return object()
+
+    state = SimpleNamespace(service=SimpleNamespace(models=Swapping()))
+    request = SimpleNamespace(
+        app=SimpleNamespace(state=state), scope={"trace": None}, path_params={}
+    )
+    call = Call(request)
+    assert call.model is call.model
 
 
 def test_slow_and_half_closed_clients_do_not_stop_others(serve, files):

@@ -5,6 +5,7 @@ import json
 import time
 import zlib
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -39,9 +40,9 @@ class Call:
         self._n_held = 0
         self.is_streaming = False  # the generator of the response releases the body
 
-    @property
+    @cached_property
     def model(self) -> ServedModel:
-        """The model of the path, or the default one."""
+        """The model of the path, or the default one; the same if its file is replaced meanwhile."""
         return self.service.models.get(self.request.path_params.get("model"))
 
     @property
