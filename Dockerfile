@@ -1,7 +1,12 @@
-# Image of the command line:
+# Image of the command line, with a sentence encoder and readers of Excel and Parquet files:
 #
 #   docker build --tag cordwood .
 #   docker run --rm --volume "$PWD:/data" cordwood train reviews.csv --text body --label topic
+#
+# and of the server, which needs a token because it listens on all addresses of the container:
+#
+#   docker run --rm --volume "$PWD:/data:ro" --publish 127.0.0.1:8000:8000 \
+#     --env CORDWOOD_TOKEN="$(openssl rand -hex 16)" cordwood serve reviews.cordwood --host 0.0.0.0
 #
 # The container runs as user 1000 in /data. Where the files belong to another user, add
 # --user "$(id -u):$(id -g)"; kernels are then compiled in each new container.
@@ -14,7 +19,8 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /source
 FROM python:3.13-slim
 COPY requirements/newest.txt /tmp/newest.txt
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --constraint /tmp/newest.txt /wheels/*.whl PyStemmer \
+    pip install --no-cache-dir --constraint /tmp/newest.txt \
+    "$(echo /wheels/*.whl)[embeddings,fast,files,serve,tokenizers]" \
     && useradd --uid 1000 --create-home cordwood \
     && mkdir /data \
     && chown cordwood /data
@@ -29,5 +35,6 @@ ENV NUMBA_CPU_NAME=generic \
     NUMBA_CACHE_DIR=/home/cordwood/.cache/numba
 RUN cordwood warmup
 
+EXPOSE 8000
 ENTRYPOINT ["cordwood"]
 CMD ["--help"]

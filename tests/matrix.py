@@ -117,6 +117,7 @@ CALLS = {
     "audit": "audit_dataset(data, model=model)",
     "learning curve": "estimate_learning_curve(model, X, y)",
     "compare": "cordwood compare PLAN",
+    "serve": "cordwood serve MODEL",
 }
 
 _NUMERIC = "only models of texts can be explained"

@@ -3,9 +3,11 @@
 A cell that cannot work raises one sentence, which `matrix.LIMITS` states.
 """
 
+import json
 import pickle
 import re
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -276,6 +278,28 @@ def use_compare(way, model, tmp_path):
     np.testing.assert_array_equal(result.predictions["proba"], proba.astype(np.float32))
 
 
+def use_serve(way, model, tmp_path):
+    pytest.importorskip("starlette", reason="needs the extra serve")
+    served, limits = import_module("cordwood.serve.models"), import_module("cordwood.serve.limits")
+    model.save(tmp_path / "model.cordwood", precision="full")
+    found = served.Models([tmp_path / "model.cordwood"]).get("model")
+    X = head(WAYS[way].X)
+    samples = X if isinstance(X, list) else X.tolist() if isinstance(X, np.ndarray) else None
+    if samples is None:
+        samples = [dict(zip(X, row, strict=True)) for row in zip(*X.values(), strict=True)]
+    # What is received is JSON.
+    samples = found.check(json.loads(json.dumps(samples)), limits.Limits())
+    predictions = found.predict(samples, served.Options())
+    assert [each.label for each in predictions] == model.predict(X).tolist()
+    proba = [each.proba for each in predictions]
+    np.testing.assert_array_equal(proba, model.predict_proba(X))
+    json.dumps(predictions)
+    if isinstance(X, np.ndarray):
+        return
+    (explanation,) = found.explain(samples[:1])
+    np.testing.assert_allclose(explanation.proba, proba[0], atol=1e-4)
+
+
 USES = {
     "predict": use_predict,
     "probabilities": use_probabilities,
@@ -298,6 +322,7 @@ USES = {
     "audit": use_audit,
     "learning curve": use_curve,
     "compare": use_compare,
+    "serve": use_serve,
 }
 
 

@@ -740,6 +740,59 @@ class Warmup:
     quiet: options.Quiet = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Serve:
+    """Serve models over HTTP, with a page for the browser.
+
+    Models are named by their files; a file that is replaced is loaded again. Handles the requests
+    of MLflow, KServe, Triton, Hugging Face and Label Studio clients, see docs/serving.md. Only this
+    computer can use the server, unless --host is given.
+
+    Example: cordwood serve reviews.cordwood --port 8000
+    """
+
+    model: Annotated[
+        list[Path],
+        argument("MODEL", "Model files written by `cordwood train`; the first is the default."),
+    ]
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port", metavar="NUMBER", min=0, max=65535, help="Port; 0 chooses a free one."
+        ),
+    ] = 8000
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="Address to listen on, such as 0.0.0.0 for all; requires --token or --no-auth.",
+        ),
+    ] = "127.0.0.1"
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            metavar="TOKEN",
+            envvar="CORDWOOD_TOKEN",
+            show_envvar=False,
+            help="Secret that clients send in the header Authorization: Bearer TOKEN, of at least "
+            "16 characters. The environment variable CORDWOOD_TOKEN hides it from other users.",
+        ),
+    ] = None
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Serve other computers without a token.")
+    ] = False
+    limit: Annotated[
+        list[str] | None,
+        option("NAME=VALUE", "Change a limit of docs/serving.md, such as samples=1000."),
+    ] = None
+    log_texts: Annotated[
+        bool, typer.Option("--log-texts", help="Write the samples of requests to the log.")
+    ] = False
+    json: options.Json = False
+
+
 class CacheAction(StrEnum):
     """What to do with the cache."""
 
@@ -772,6 +825,7 @@ RECORDS = {
     "curve": Curve,
     "datasets": Datasets,
     "encoders": Encoders,
+    "serve": Serve,
     "cache": Cache,
     "warmup": Warmup,
 }

@@ -1,0 +1,1 @@
+"""Server of models over HTTP: `cordwood serve`, its protocols and its page."""

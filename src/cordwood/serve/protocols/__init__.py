@@ -1,0 +1,1 @@
+"""Protocols of existing clients: each maps its requests to one call of `Service`."""
