@@ -1,5 +1,6 @@
 import json
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -10,11 +11,10 @@ from contextlib import ExitStack
 
 import pytest
 
+from cordwood._base import cluster
 from cordwood.cli.main import main
 from cordwood.compare.config.plan import load_plan, parse_plan
-from cordwood.compare.runner import cluster
 from cordwood.compare.runner import run as runner
-from cordwood.compare.runner.dataset_cache import clear, load
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run import run
@@ -188,6 +188,11 @@ def ledger(tmp_path):
     return Ledger(tmp_path / "there.jsonl")
 
 
+class Slow:
+    def __call__(self):
+        self.run()
+
+
 def results(ledger):
     """Return the deterministic part of a ledger: everything but times and memory."""
     return {
@@ -258,7 +263,7 @@ def test_data_set_that_a_worker_has_lost_is_sent_again(workers, ledger, plan, ex
 
     def clear_caches(record):
         if len(ledger.records()) == 1:
-            workers.client.run(clear)
+            workers.client.run(lambda: cluster._kept.clear())
 
     (process,) = workers.processes().values()
     before = workers.events(process)
@@ -387,21 +392,21 @@ def test_missing_package_raises_with_install_command(ledger, plan, monkeypatch):
         run(plan, ledger, cluster="tcp://127.0.0.1:1")
 
 
-def test_threads_of_a_worker_run_one_trial_at_a_time(plan, monkeypatch):
+def test_threads_of_a_worker_run_one_trial_at_a_time():
     """CPU time and warnings are per process, not per thread."""
-    loaded = load(plan.datasets[0], plan, None)
     running, max_running = [], []
 
-    def run_slowly(trial, *_):
-        running.append(trial)
+    def run_slowly():
+        running.append(0)
         max_running.append(len(running))
         time.sleep(0.01)
-        running.remove(trial)
+        running.pop()
 
-    monkeypatch.setattr(cluster, "run_trial", run_slowly)
+    payload = pickle.dumps((Slow(), {}))
+    Slow.run = staticmethod(run_slowly)
     threads = [
-        threading.Thread(target=cluster._run_in_worker, args=(trial, 0, loaded.key))
-        for trial in list_trials(plan)[:4]
+        threading.Thread(target=cluster._run_in_worker, args=("session", payload, []))
+        for _ in range(4)
     ]
     for thread in threads:
         thread.start()
