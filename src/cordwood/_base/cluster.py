@@ -118,11 +118,11 @@ class Cluster:
         clean_up: Callable[[], None] | None = None,
     ) -> None:
         self._address = address
+        self._dask = _import_dask()
         self._versions = {**versions, "cloudpickle": version("cloudpickle")}
         self._advice = advice
         self._clean_up = clean_up
         self._session = uuid.uuid4().hex
-        self._dask = _import_dask()
         self._client = self._connect()
         # Sizes of the objects that each worker has, the latest last; only workers with the
         # required versions.
@@ -130,6 +130,7 @@ class Cluster:
         self._running: dict[Any, tuple[str, _Packed]] = {}  # by future
         self._done: SimpleQueue[Any] = SimpleQueue()  # futures, added by threads of Dask
         self._sent: dict[int, _Sent] = {}  # by the id of the object
+        self._is_lost = False
         self.is_busy = False
         self.traffic = Traffic(0, 0, 0, 0.0)
 
@@ -141,8 +142,8 @@ class Cluster:
             stack.pop_all()
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, CordwoodError):  # else the connection may be lost
+    def __exit__(self, *error: object) -> None:
+        if not self._is_lost:
             forget = _forget, self._session, None, self._clean_up
             with suppress(OSError):
                 self._client.run(*forget, workers=list(self._workers), on_error="ignore")
@@ -183,9 +184,6 @@ class Cluster:
                         continue
                     reason = f"{n_lost} workers were lost while running {call.name}"
                     yield call.number, WorkersLost(f"{reason}, possibly out of memory")
-        except CordwoodError:
-            self._running.clear()  # the connection may be lost
-            raise
         finally:
             self.is_busy = False
             self._sent.clear()
@@ -405,7 +403,7 @@ class Cluster:
         """Cancel all calls; a worker finishes the one that it has begun."""
         futures = list(self._running)
         self._running.clear()
-        if futures:
+        if futures and not self._is_lost:
             with suppress(OSError, self._dask.CancelledError):
                 self._client.cancel(futures)
 
@@ -418,6 +416,7 @@ class Cluster:
             raise self._connection_lost() from error
 
     def _connection_lost(self) -> CordwoodError:
+        self._is_lost = True
         return CordwoodError(
             f"the connection to the cluster at {self._address} was lost; {self._advice}: run it "
             "again when the cluster is available"
