@@ -228,7 +228,7 @@ def test_train_command_on_a_cluster(workers, data_file, tmp_path, capsys):
     np.testing.assert_array_equal(cordwood.load(target).predict_proba(TEXTS), there)
 
 
-def test_missing_scheduler_is_told_before_the_data_are_read(tmp_path, capsys, monkeypatch):
+def test_missing_scheduler_is_reported_before_the_data_are_read(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(module, "_CONNECT_TIMEOUT", 0.5)
     command = ["train", str(tmp_path / "no-such-file.csv"), "-o", str(tmp_path / "m.cordwood")]
     assert main([*command, "--cluster", "tcp://127.0.0.1:1"]) == 1

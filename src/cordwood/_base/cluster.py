@@ -106,7 +106,7 @@ class Cluster:
     """The workers of a Dask cluster, as a context manager; each runs one call at a time.
 
     Raises a CordwoodError if the cluster is not available, or if a worker has other versions of
-    Python or of the libraries. `advice` says what is left if it is lost, and `clean_up` is called
+    Python or of the libraries. `advice` states what is left if it is lost, and `clean_up` is called
     in each worker at the end.
     """
 
@@ -478,8 +478,8 @@ def map_blocks(
 ) -> Iterator[Result]:
     """Yield the results of ``function(first, last)`` for blocks of items, in order.
 
-    The first item is computed here, which tells how long the others take, and with them whether
-    they are worth sending.
+    The first item is computed here, which shows how long the others take, and so whether they
+    are worth sending.
     """
     start = time.perf_counter()
     yield from function(0, min(1, n_items))
