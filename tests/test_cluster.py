@@ -79,7 +79,8 @@ def test_models_are_the_same_to_the_bit(name, workers, tmp_path):
         here = fit(way)
     with cordwood.cluster(workers.address) as connection:
         there = fit(way)
-    assert connection.traffic.n_calls > 0
+    if name != "calibrated rf":  # a forest of 20 short trees, which are not sent
+        assert connection.traffic.n_calls > 0
     np.testing.assert_array_equal(there.predict_proba(way.X), here.predict_proba(way.X))
     np.testing.assert_array_equal(there.oof_.proba, here.oof_.proba)
     files = [save(model, tmp_path / "model.cordwood") for model in (here, there)]
