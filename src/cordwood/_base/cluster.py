@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 _CONNECT_TIMEOUT = 5.0
 _POLL_INTERVAL = 1.0  # between checks for new and lost workers
 _WORKER_TIMEOUT = 60.0  # without any worker; lost workers are often restarted
-_MIN_TASK = 0.2  # of a block of calls; a call takes about 10 ms to be sent and collected
+_MIN_TASK = 0.2  # of a block of calls; a guess, which remains to be measured
 _MAX_IDLE = 3600.0  # after which workers forget what a client has sent
 
 _MAX_WORKER_LOSSES = 4  # before a call counts as failed
