@@ -41,7 +41,7 @@ def main() -> None:
         "Written by `docs/generate_trust_gallery.py`: the recipe `quick`, trained on "
         f"{len(training):,} texts of the {N_CLASSES}\nlargest classes of the data set "
         f"`docstrings`, with {len(test):,} test texts.\n",
-        explain_texts(model, test, proba),
+        explain_texts(model, training, test),
         audit(training),
         show_confidence(model, proba, y_test),
     ]
@@ -62,14 +62,14 @@ def load() -> tuple[Corpus, Corpus]:
     return corpus.select(np.sort(training)), corpus.select(np.sort(test))
 
 
-def explain_texts(model: Any, test: Corpus, proba: NDArray[np.float64]) -> str:
+def explain_texts(model: Any, training: Corpus, test: Corpus) -> str:
     """Write the page of explanations; return a section with a link to it."""
     rng = np.random.default_rng(1)
     chosen = rng.choice(len(test), N_EXPLAINED, replace=False).tolist()
-    explanations = model.explain([test.texts[i] for i in chosen])
+    explanations = model.explain(test.select(chosen), training=training)
     words = model.explain_classes(test.texts[:300], n_words=5)
     fragment = explanations._repr_html_() + words._repr_html_()
-    page = render_page(fragment, "cordwood explain: docstrings")
+    page = render_page(fragment, "Why a model of docstrings predicts what it predicts")
     (GALLERY / "explanation.html").write_text(page, encoding="utf-8")
     rows = [
         f"| {each.prediction} | {each.proba.max():.2f} | "

@@ -109,6 +109,7 @@ CALLS = {
     "report": 'model.report("model.html")',
     "report of data": 'model.report("model.html", X, y)',
     "save and load": 'model.save("model.cordwood")',
+    "batches": 'BatchPredictor("model.cordwood")(X)',
     "clone": "sklearn.base.clone(model)",
     "pickle": "pickle.dumps(model)",
     "out of fold": "model.oof_",

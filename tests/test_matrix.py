@@ -13,7 +13,14 @@ import pytest
 from sklearn.base import clone
 
 import cordwood
-from cordwood import CordwoodError, Corpus, FeatureMatrix, TextClassifier, audit_dataset
+from cordwood import (
+    BatchPredictor,
+    CordwoodError,
+    Corpus,
+    FeatureMatrix,
+    TextClassifier,
+    audit_dataset,
+)
 from cordwood.compare.config.plan import parse_plan
 from cordwood.compare.runner.cv_splits import Split
 from cordwood.compare.runner.procedure import list_trials
@@ -187,6 +194,20 @@ def use_save(way, model, tmp_path):
         np.testing.assert_array_equal(before.is_in_scope, after.is_in_scope)
 
 
+def use_batches(way, model, tmp_path):
+    model.save(tmp_path / "model.cordwood", precision="full")
+    predictor = pickle.loads(
+        pickle.dumps(BatchPredictor(tmp_path / "model.cordwood", all_probabilities=True))
+    )
+    X = WAYS[way].X
+    batch = {"text": X} if isinstance(X, list) else X
+    found = predictor(batch)
+    expected = [[*each] if WAYS[way].is_multilabel else each for each in model.predict(X).tolist()]
+    assert found["label"].tolist() == expected
+    proba = np.column_stack([found[f"probability:{label}"] for label in model.classes_])
+    np.testing.assert_array_equal(proba, model.predict_proba(X))
+
+
 def use_clone(way, model, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -269,6 +290,7 @@ USES = {
     "report": use_report,
     "report of data": use_report_with_data,
     "save and load": use_save,
+    "batches": use_batches,
     "clone": use_clone,
     "pickle": use_pickle,
     "out of fold": use_oof,

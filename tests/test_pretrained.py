@@ -155,7 +155,8 @@ def test_choice_is_the_most_accurate_encoder(choose):
         choice = choose(["some text"] * 100, *installed)
         assert choice.name == expected
         assert choice.reason.startswith(
-            f"{expected}, about 1 s on one core, the most accurate that is installed"
+            f"{expected} turns each text into a vector, beside its words, in about 1 s on one "
+            "core; it was chosen because it is the most accurate that is installed"
         )
 
 
@@ -168,7 +169,10 @@ def test_choice_depends_on_the_language(choose):
     assert choice.reason.endswith(": install use")
     # Unknown, as of texts of a few names.
     unknown = choose(["x" * 1000] * 1000, *ALL, language=None)
-    assert unknown.reason == "use, about 15 s on one core, because it is multilingual"
+    assert unknown.reason == (
+        "use turns each text into a vector, beside its words, in about 15 s on one core; it was "
+        "chosen because it is multilingual"
+    )
     assert choose(["x"], "minilm", language=None).name == "minilm"
 
 
@@ -177,7 +181,8 @@ def test_choice_of_a_cheaper_encoder_if_the_best_takes_too_long(choose):
     assert names == ["mpnet", "minilm", "use", "potion"]
     cheaper = choose(["x" * 1000] * 1000, *ALL)
     assert cheaper.reason == (
-        "minilm, about 70 s on one core, because mpnet would take about 9 minutes on one core, "
+        "minilm turns each text into a vector, beside its words, in about 70 s on one core; it was "
+        "chosen because mpnet would take about 9 minutes on one core, "
         "more than 5; to use it anyway, choose the encoder mpnet"
     )
     # The one that is named takes the least time of those that take too long.
@@ -327,7 +332,10 @@ def test_command_line(use, installed_encoders, table, tmp_path):
     model = tmp_path / "reviews.cordwood"
     result = invoke("train", table, "-o", model, "--lexicon", lexicon)
     assert result.exit_code == 0, result.output
-    assert "encoder   use, about 1 s on one core, " in result.output
+    assert (
+        "encoder   use turns each text into a vector, beside its words, in about 1 s"
+        in result.output
+    )
     assert members(cordwood.load(model))[-2:] == ["embeddings", "lexicon"]
 
 

@@ -7,7 +7,8 @@ import pytest
 import cordwood
 
 TOP = """
-    AdaBoostM2Classifier AdaUBoostClassifier BoostedForestClassifier CordwoodError Corpus DataError
+    AdaBoostM2Classifier AdaUBoostClassifier BatchPredictor BoostedForestClassifier CordwoodError
+    Corpus DataError
     Decision EmbeddingClassifier EmbeddingVectorizer ExtraTreesClassifier FeatureMatrix
     LPUBoostClassifier LazyForestClassifier LexiconVectorizer LinearSVMClassifier ModelFileError
     MultiLabelClassifier NaiveBayesClassifier NeighborsClassifier OOBStackingClassifier

@@ -561,9 +561,10 @@ def test_steps_are_not_parameters():
     "name", [name for name in recipes.names() if not recipes.find(name).savable]
 )
 def test_train_command_rejects_unsavable_recipes_early(name, tmp_path, capsys):
-    target = tmp_path / "model.cordwood"
-    # The error comes before the missing file is noticed.
-    assert main(["train", "absent.csv", "--recipe", name, "-o", str(target)]) == 1
+    data, target = tmp_path / "data.csv", tmp_path / "model.cordwood"
+    # The error comes before the bad row is noticed, which is not the first one.
+    data.write_text("text,label\n" + "a,b\n" * 2000 + "c,\n")
+    assert main(["train", str(data), "--recipe", name, "-o", str(target)]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert f"models of recipe '{name}' cannot be saved in a model file" in line
     kept = [name for name in recipes.names() if recipes.find(name).savable]

@@ -26,6 +26,7 @@ from ._base.cluster import cluster
 from ._warmup import warmup
 from .audit.audit_dataset import audit_dataset
 from .audit.dataset_check import check_dataset
+from .classifier.batch_predictor import BatchPredictor
 from .classifier.decision import Decision
 from .classifier.files import load
 from .classifier.text_classifier import TextClassifier
@@ -54,6 +55,7 @@ __version__: str
 __all__ = [
     "AdaBoostM2Classifier",
     "AdaUBoostClassifier",
+    "BatchPredictor",
     "BoostedForestClassifier",
     "CordwoodError",
     "Corpus",

@@ -70,7 +70,7 @@ def test_an_unfitted_estimator_is_rejected():
         check_fitted(NaiveBayesClassifier())
 
 
-@pytest.mark.parametrize("n_samples", [1, 7, 1000, 1001])  # of many by scipy
+@pytest.mark.parametrize("n_samples", [0, 1, 7, 1000, 1001, 2500])
 def test_columns_are_stacked_as_by_scipy(n_samples):
     rng = np.random.default_rng(0)
     blocks = [

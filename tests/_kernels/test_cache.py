@@ -257,8 +257,9 @@ def test_flush_deletes_the_files_of_the_kernel(tmp_path):
 
 def test_a_cache_that_cannot_be_written_does_not_stop_a_fit(tmp_path, caplog):
     cache = _kernel_cache.KernelCache("draw", tmp_path / "none")
-    cache._write(b"identity", b"code")
-    assert "Cannot write the kernel cache file" in caplog.text
+    for _ in range(2):
+        cache._write(b"identity", b"code")
+    assert caplog.text.count("cannot be written: ") == 1
     assert cache._read(b"identity") is None
 
 

@@ -174,7 +174,8 @@ def test_clean_data():
 def test_problems_of_labels_are_those_of_check_dataset():
     texts, labels = make_texts(90)
     audit = audit_dataset(corpus(texts, ["Film " if i == 2 else y for i, y in enumerate(labels)]))
-    assert [finding.kind for finding in audit.findings] == ["small classes", "spellings"]
+    assert [finding.kind for finding in audit.findings] == ["spellings"]
+    assert audit.fix().relabelled == {2: "film"}
 
 
 def test_majority_of_equal_texts_is_suggested():

@@ -46,7 +46,7 @@ def test_small_classes():
 def test_labels_that_differ_by_case_blanks_or_unicode_form():
     labels = ["Sport", "sport ", "SPORT", "caf\u00e9", "cafe\u0301", "other"] * 10
     found = find(corpus(distinct_texts(60), labels), "spellings")
-    assert found.message.startswith("2 labels are spelled in several ways: 'Sport' (10) and")
+    assert found.message.startswith("2 labels are spelled in several ways, ")
 
 
 @pytest.mark.parametrize(

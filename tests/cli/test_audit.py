@@ -70,7 +70,8 @@ def command(capsys):
 
 def test_summary_names_examples_and_next_steps(command):
     out = command("rows.csv", *COLUMNS, "--recipe", "nb").out
-    assert "scores    accuracy 0." in out
+    assert " of 100 right, give or take " in out
+    assert "(accuracy 0." in out
     assert "duplicate" in out and "k9 (sport)" in out
     assert f"rule      duplicate: {DEFINITIONS['duplicate']}\n" in out
     assert "k11" in out
@@ -179,7 +180,7 @@ def test_leakage_into_a_test_file(command):
         (("--fix", "new.csv.gz"), "--fix keeps the format of DATA, csv", 2),
         (("--fix", "new.csv", "-o", "new.csv"), "are the same file", 2),
         (("--fix", "new.csv", "--subset", "train"), "omit --subset", 2),
-        (("-o", "suspects.txt"), "must end in .csv or .jsonl", 2),
+        (("-o", "suspects.txt"), "must end in .csv, .tsv", 2),
         (("--recipe", "quik"), "unknown recipe 'quik'", 1),
         (("-j", "0"), "--jobs must be a positive number", 2),
         (("--test", "missing.csv"), "missing.csv does not exist", 1),
@@ -195,11 +196,12 @@ def test_invalid_options_leave_no_files(command, here, options, message, code):
 
 def test_fix_of_other_formats_and_invalid_rows(command, here):
     err = command("dataset:docstrings", "--fix", "new.csv", code=2).err
-    assert "--fix copies a CSV, TSV or JSON lines file only" in err
+    assert "--fix copies a CSV, TSV, JSON lines, Excel or Parquet file only" in err
     with open("rows.csv", "a") as file:
         file.write("too,few\n")
-    err = command("rows.csv", *COLUMNS, "--on-bad-rows", "skip", "--fix", "new.csv", code=1).err
-    assert "--fix cannot copy invalid rows" in err
+    command("rows.csv", *COLUMNS, "--recipe", "none", "--fix", "new.csv")
+    assert "too,few" not in (here / "new.csv").read_text(encoding="utf-8")
+    assert "too,few" in (here / "new-left-out.csv").read_text(encoding="utf-8")
 
 
 def test_quiet_prints_nothing(command):

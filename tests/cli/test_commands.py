@@ -189,7 +189,7 @@ def test_invalid_settings_are_usage_errors(command, setting, message):
     [
         (["train"], "there is no DATA; give it, or the classes by --classes FILE"),
         (["--nothing"], "No such option: --nothing (see cordwood --help)"),
-        (["predict", "model", "rows.csv", "-o", "x.txt"], "'x.txt' must end in .csv or .jsonl"),
+        (["predict", "model", "rows.csv", "-o", "x.txt"], "'x.txt' must end in .csv, .tsv"),
         (["datasets", "--export", "x.csv"], "--export requires the NAME of a data set"),
     ],
 )
@@ -465,22 +465,27 @@ def test_data_may_be_a_named_data_set(command, data_dir):
     assert "sklearn:wine" in command("train", "dataset:wine", code=1).err
 
 
-def test_demo(command, monkeypatch):
-    twice = [row for row in ROWS for _ in range(2)]
+def test_demo(command, monkeypatch, tmp_path):
+    monkeypatch.setenv("CORDWOOD_CACHE_DIR", str(tmp_path / "cache"))
+    rows = [row for row in ROWS for _ in range(10)]
     corpus = Corpus(
-        texts=tuple(row["body"] for row in twice),
-        ids=tuple(str(number) for number in range(20)),
-        labels=tuple(row["topic"] for row in twice),
-        split=("train", "test") * 10,
+        texts=tuple(f"{row['body']} {i % 7}" for i, row in enumerate(rows)),
+        ids=tuple(str(number) for number in range(len(rows))),
+        labels=tuple(row["topic"] for row in rows),
     )
-    monkeypatch.setattr(demo_module, "collect_docstrings", lambda progress: corpus)
+    monkeypatch.setattr(demo_module, "collect_docstrings", lambda **_: corpus)
     out = command("demo").out
-    assert "10 for training, 10 of other modules" in out
-    assert "10 of 10 correct" in out
+    assert "80 texts for training, 20 others for a test" in out
+    assert "TF-IDF + linear SVM" in out
+    assert "100 of 100 right" in out
+    assert "speak" in out.split("Why? ", 1)[1]
+    assert "labels of the training texts look" in out or "No label of the training" in out
     assert "cordwood train YOURS.csv --text body --label topic" in out
+    report = tmp_path / "cache" / "demo.html"
+    assert str(report) in out
+    assert "<title>" in report.read_text(encoding="utf-8")
+    report.unlink()
     record = json.loads(command("demo", "--json").out)
-    assert record["n_training_samples"] == record["n_samples"] == 10
-    assert [example["predicted"] for example in record["examples"]] == [
-        example["label"] for example in record["examples"]
-    ]
-    assert len(record["examples"]) == 3
+    assert (record["n_training_samples"], record["n_samples"]) == (80, 20)
+    assert record["explanation"]["prediction"] == record["explanation"]["label"]
+    assert not report.exists()

@@ -155,6 +155,23 @@ def test_workers_end_with_a_killed_command(folder, name):
     assert not list((folder / "plan.predictions").glob(".*")) or name == "SIGKILL"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_killed_comparison_is_resumed(folder, capsys):
+    plan = str(folder / "plan.toml")
+    code = "from cordwood.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "compare", plan]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stderr.readline()  # the first trial is done
+        process.kill()
+    results = []
+    for ledger in ("plan.jsonl", "expected.jsonl"):
+        assert main(["compare", plan, "--quiet", "--ledger", str(folder / ledger)]) == 0
+        records = map(json.loads, (folder / ledger).read_text().splitlines())
+        results.append(sorted((record["key"], record["scores"]["micro_f1"]) for record in records))
+    assert len(results[0]) == 6
+    assert results[0] == results[1]
+
+
 def find_children(pid):
     found = []
     for path in Path("/proc", str(pid), "task").glob("*/children"):
@@ -224,7 +241,7 @@ def test_quick_compares_with_the_encoder(folder, installed_encoders, capsys, mon
     ledger = folder / "ledger.jsonl"
     assert main([*quick, "--ledger", str(ledger)]) == 0
     shown = capsys.readouterr().out
-    assert "encoder   use, about 1 s on one core, " in shown
+    assert "encoder   use turns each text into a vector, beside its words, in about 1 s" in shown
     assert "\nembeddings " in shown
     trials = [json.loads(line)["trial"] for line in ledger.read_text().splitlines()]
     params = {trial["learner"]: trial["params"] for trial in trials}

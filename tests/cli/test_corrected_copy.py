@@ -9,7 +9,10 @@ def copy(tmp_path, content, correction, name="data.csv", **options):
     source, target = tmp_path / name, tmp_path / f"copy-{name}"
     source.write_bytes(content)
     format = name.rpartition(".")[2]
-    n_copied = write_corrected_copy(str(source), target, correction, format, ReadOptions(**options))
+    correction = correction._replace(dropped=dict.fromkeys(correction.dropped, "bad"))
+    n_copied, _ = write_corrected_copy(
+        str(source), target, correction, format, ReadOptions(**options)
+    )
     return n_copied, target.read_bytes()
 
 
@@ -18,7 +21,7 @@ def test_rows_are_dropped_and_relabelled(tmp_path):
     correction = Correction(["x", "y", "x"], {0}, {2: "y"})
     n_copied, copied = copy(tmp_path, content, correction)
     assert n_copied == 2
-    assert copied == b'text, label \nb,y\n"c\r\nd","y"\n'
+    assert copied == b'\xef\xbb\xbftext, label \nb,y\n"c\r\nd","y"\n'
 
 
 @pytest.mark.parametrize(
@@ -37,7 +40,7 @@ def test_rows_are_dropped_and_relabelled(tmp_path):
     ],
 )
 def test_other_rows_are_copied_byte_for_byte(tmp_path, name, content, copied):
-    correction = Correction(["x", "x ", "y"], {1}, {})
+    correction = Correction(["x", "x", "y"], {1}, {})
     assert copy(tmp_path, content, correction, name) == (2, copied)
 
 

@@ -260,5 +260,13 @@ def test_train_does_not_import_compare(folder):
 def test_demo_with_the_installed_libraries(tmp_path):
     record = json.loads(call(tmp_path, "demo", "--json").stdout)
     assert record["n_samples"] > 200
-    assert record["macro_f1"]["value"] > 0.4
+    found, expected = record["accuracy"], record["expected"]["accuracy"]
+    assert found["value"] > 0.8
+    assert found["value"] > record["baseline_accuracy"]
+    assert found["low"] <= expected["high"] and found["high"] >= expected["low"]
+    undecided = record["undecided"]
+    assert 0 < undecided["n_undecided"] < record["n_samples"] / 2
+    assert undecided["n_wrong"] / undecided["n_decided"] < 1 - found["value"]
+    assert record["suspects"][0]["kind"] == "label error"
+    assert "speak" in record["explanation"]["sentence"]
     assert list(tmp_path.iterdir()) == []

@@ -48,9 +48,38 @@ def test_library_that_cannot_be_loaded_for_want_of_memory_is_no_bug(capsys):
     reason = ImportError("a.so: failed to map segment from shared object")
     other = OSError("Could not find a.so")
     other.__context__ = reason
-    for error in (reason, other):
+    for error in (reason, other, RuntimeError("can't start new thread")):
         assert errors.report(error) == 1
         assert capsys.readouterr().err.startswith("cordwood: out of memory: a library cannot be ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+@pytest.mark.parametrize("kilobytes", [200_000, 400_000, 700_000])
+def test_limited_address_space_is_one_sentence(tmp_path, kilobytes):
+    (tmp_path / "a.csv").write_text("text,label\na,b\nc,d\n")
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({kilobytes * 1024},) * 2); "
+        "from cordwood.cli.main import run; run()"
+    )
+    for command in (["--version"], ["train", "a.csv"], ["predict", "no", "a.csv"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command],
+            capture_output=True,
+            cwd=tmp_path,
+            text=True,
+            timeout=120,
+        )
+        if command == ["--version"]:
+            assert (done.returncode, done.stderr) == (0, "")
+        elif kilobytes == 200_000:  # OpenBLAS would not end
+            assert done.returncode == 1
+            assert done.stderr == (
+                "cordwood: out of memory: the limit of the address space (ulimit -v) is 200,000 "
+                "kB, and libraries need more than 524,288 kB\n"
+            )
+        else:  # a library may abort the process, which Python cannot prevent
+            assert "Traceback" not in done.stderr
+            assert "bug in cordwood" not in done.stderr
 
 
 def test_unexpected_error_is_reported_as_a_bug(capsys):
@@ -70,7 +99,7 @@ def test_debug_prints_the_traceback_and_the_message(capsys, monkeypatch):
 
 def test_one_line_replaces_control_characters():
     assert errors.one_line("tab\there \x1b[2J\x07 naïve 日本\u202e") == (
-        "tab here \ufffd[2J\ufffd naïve 日本\ufffd"
+        "tab here \ufffd[2J\ufffd naïve 日本<U+202E>"
     )
 
 

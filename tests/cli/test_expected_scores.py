@@ -41,6 +41,8 @@ def run(capsys):
 def test_train_prints_scores_beside_baselines(run):
     out = run("train", "rows.csv", "--encoder", "none").out
     assert "this model           TF-IDF + linear SVM  majority class\n" in out
+    assert re.search(r"Expected on new samples: \d+ of 100 right, give or take \d+\.\n", out)
+    assert re.search(r"For comparison, TF-IDF \+ linear SVM: \d+ of 100 right, give", out)
     assert re.search(r"\naccuracy( +0\.\d{3} \(0\.\d{3}-[01]\.\d{3}\)){3}\n", out)
     for score in ("macro F1", "log loss", "ECE"):
         assert f"\n{score}  " in out
@@ -82,10 +84,13 @@ def test_one_sample_per_class_is_trained_without_scores(run):
 def test_curve_prints_a_forecast(run):
     out = run("curve", "rows.csv", "--recipe", "nb", "--repeats", 2).out
     assert re.search(r"\ntraining samples  accuracy  lowest  highest\n", out)
-    assert re.search(
-        r"\nnow +accuracy 0\.\d{3} \(0\.\d{3} to [01]\.\d{3}\) with 120 samples\n", out
-    )
-    assert re.search(r"\nforecast +accuracy .* with 240 samples\n", out)
+    words = r"\d+ of 100 right"
+    assert re.search(rf"\nscores +{words}, give or take \d+ \(accuracy 0\.\d{{3}} ", out)
+    pattern = rf"\nforecast +{words}, give or take \d+ \(accuracy (0\.\d+) .*\) with 240 samples\n"
+    found = re.search(pattern, out)
+    now = re.search(r"\nscores .*?accuracy (0\.\d+)", out)
+    gain = re.search(r"\ngain +([+-]0\.\d+)", out)
+    assert float(found[1]) == pytest.approx(float(now[1]) + float(gain[1]), abs=0.02)
     assert re.search(r"\ngain +\+0\.\d{3} \(\+0.*\) by twice as many samples\n", out)
 
 
@@ -117,13 +122,13 @@ def get_scores(out):
 @pytest.mark.parametrize("options", [("--encoder", "none"), ("--recipe", "et", "--seed", "3")])
 def test_all_commands_state_the_scores_of_the_same_model(run, options):
     expected = get_scores(run("train", "rows.csv", *options).out)
-    assert expected.startswith("scores    accuracy 0.")
+    assert re.match(r"scores +\d+ of 100 right, give or take \d+ \(accuracy 0\.", expected)
     assert get_scores(run("audit", "rows.csv", *options).out) == expected
     assert get_scores(run("report", "rows.cordwood", "rows.csv").out) == expected
     assert get_scores(run("report", "rows.cordwood").out) == expected
     out = run("curve", "rows.csv", "--repeats", 1, *options).out
     assert get_scores(out) == expected
-    assert "the curve trains on 80% of the samples and forecasts to all" in out
+    assert "the scores are those of `cordwood train` and `cordwood audit`" in out
 
 
 def test_members_of_no_weight_are_not_shown(run):

@@ -109,7 +109,7 @@ def test_the_detected_delimiter_is_printed(command):
     assert "columns are separated by semicolons" in train(command, "german.csv").out
     out = command("predict", "model.cordwood", "german.csv", "-o", "out.csv").out
     assert "columns are separated by semicolons" in out
-    assert list(pd.read_csv("out.csv")) == [*ROWS[0], "label", "probability"]
+    assert list(pd.read_csv("out.csv", sep=";")) == [*ROWS[0], "label", "probability"]
 
 
 def test_files_without_a_header(command):

@@ -42,6 +42,7 @@ def test_recipes_in_the_help_are_complete():
     savable = [name for name in recipes.names() if recipes.find(name).savable]
     expected = {name: recipes.describe(name) for name in savable}
     assert list(commands.SAVABLE_RECIPES.items()) == list(expected.items())
+    assert {*commands.SAVABLE_RECIPES, *commands.UNSAVABLE_RECIPES} == set(recipes.names())
     assert commands.DEFAULT_RECIPE == recipes.DEFAULT
 
 
@@ -57,7 +58,10 @@ def test_help_starts_with_the_summary(name, capsys):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_command_receives_the_parsed_record(name, monkeypatch):
+def test_command_receives_the_parsed_record(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "MODEL").touch()
+    (tmp_path / "DATA").mkdir()
     required = [param.metavar for param in load_command(name).params if param.required]
     received = []
     monkeypatch.setattr(f"cordwood.cli.{name}.{name}", received.append)

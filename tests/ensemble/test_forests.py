@@ -159,12 +159,12 @@ def check_oob_attributes(model, X, labels, n_draws=None):
 
 
 @each_forest
-@pytest.mark.parametrize("max_samples", [None, 30, 0.25])
+@pytest.mark.parametrize("max_samples", [None, 30, 0.25, 1000])
 def test_oob_votes_are_from_trees_not_fitted_on_the_sample(Forest, max_samples):
     model = Forest(25, bootstrap=True, oob_score=True, max_samples=max_samples, random_state=0).fit(
         X, LABELS
     )
-    n_draws = {None: 200, 30: 30, 0.25: 50}[max_samples]
+    n_draws = {None: 200, 30: 30, 0.25: 50, 1000: 200}[max_samples]
     assert check_oob_attributes(model, X, Y, n_draws).all()
 
 
@@ -573,7 +573,6 @@ WRONG = [
     ("class_weight", {0: -1.0}),
     ("class_weight", {0: np.nan, 1: 1.0, 2: 1.0}),
     ("max_samples", 0),
-    ("max_samples", 201),
     ("max_samples", 0.0),
     ("max_samples", 1.5),
     ("max_samples", "half"),

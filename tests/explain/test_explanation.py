@@ -77,7 +77,7 @@ class TextOf(HTMLParser):
         self.stack, self.texts = [], []
 
     def handle_starttag(self, tag, attrs):
-        if tag not in ("hr", "meta"):
+        if tag not in ("br", "meta"):
             self.stack.append((tag, dict(attrs).get("class")))
         if dict(attrs).get("class") == "text":
             self.texts.append("")
@@ -90,11 +90,80 @@ class TextOf(HTMLParser):
             self.texts[-1] += data
 
 
-def test_html_contains_the_text_once_per_class(explanation):
+def test_html_begins_with_the_text_and_folds_the_numbers(explanation):
     parser = TextOf()
-    parser.feed(explanation._repr_html_())
+    page = explanation._repr_html_()
+    parser.feed(page)
     assert not parser.stack
-    assert parser.texts == [explanation.text] * 2
+    assert parser.texts == [explanation.text] * 3  # once for readers, once per class for experts
+    article = page[page.index("<article>") :]
+    order = ['<div class="text"', "<em>good</em>", "blue", "Runner-up", "Similar", "<details>"]
+    positions = [article.index(part) for part in order]
+    assert positions == sorted(positions)
+    assert article.index("log-odds") > article.index("<details>")
+
+
+def test_sentences_name_the_words_and_the_runner_up(explanation):
+    assert explanation.sentence.startswith("“good” speaks for +; ")
+    assert explanation.runner_up.startswith("-, ")
+    assert explanation.runner_up.endswith("speaks for it.")
+    record = explanation.to_dict()
+    assert record["sentence"] == explanation.sentence
+    assert record["has_evidence"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "qqq"])
+def test_texts_without_known_words_are_not_explained(model, text):
+    explanation = model.make_explainer().explain(text)
+    assert not explanation.has_evidence
+    np.testing.assert_allclose(explanation.proba, model.predict_proba([""])[0], atol=0.05)
+    assert explanation.sentence.startswith("No words, no label. ")
+    assert explanation.runner_up is None
+    assert "speak" not in explanation._repr_html_()
+
+
+def test_sources_of_samples_are_shown_in_full():
+    corpus = cordwood.Corpus(
+        texts=[f"{text} <i>" for text in TEXTS], labels=LABELS, ids=[f"n{i}" for i in range(24)]
+    )
+    model = TextClassifier().fit(corpus)
+    tested = cordwood.Corpus(texts=["a good <u>day"], labels=["-"], ids=["t1"])
+    [explanation] = model.explain(tested, training=corpus)
+    assert (explanation.id, explanation.label) == ("t1", "-")
+    for neighbor in explanation.neighbors:
+        assert neighbor.text == corpus.texts[neighbor.index]
+        assert neighbor.id == corpus.ids[neighbor.index]
+    page = explanation._repr_html_()
+    assert "t1 · true label - · predicted wrongly" in page
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page and "<u>" not in page
+    assert "contains no training texts" not in page
+    assert "contains no training texts" in model.explain(tested)._repr_html_()
+    for other in (corpus.texts[:3], corpus.select(range(23, -1, -1))):
+        with pytest.raises(DataError, match="training must be the training samples of the model"):
+            model.explain(tested, training=other)
+
+
+def test_sentences_of_several_labels():
+    texts = ["red", "blue", "red blue", "green"] * 6
+    labels = [["r"], ["b"], ["r", "b"], []] * 6
+    model = TextClassifier("svm").fit(texts, labels)
+    both, none = model.explain(["red blue", "green"])
+    assert "“red” speaks for r; " in both.sentence
+    assert "“blue” speaks for b; " in both.sentence
+    assert both.runner_up is None
+    assert none.sentence.startswith("No label is predicted; the most probable one is ")
+
+
+def test_sentences_follow_the_decision():
+    decision = cordwood.Decision(threshold=0.001, pos_label="+")
+    model = TextClassifier("nb", decision=decision).fit(TEXTS, LABELS)
+    [explanation] = model.explain(["bad day"])
+    assert explanation.prediction == "+"
+    assert " speaks for +; " in explanation.sentence
+    assert "“bad” speaks against it." in explanation.sentence
+    assert explanation.runner_up.startswith("-, ")
+    assert "It is more probable, but the decision of the model is another." in explanation.runner_up
 
 
 def test_html_of_several_texts_is_limited(model):
@@ -106,7 +175,8 @@ def test_html_of_several_texts_is_limited(model):
 
 
 def test_str_names_the_class_and_its_words(explanation):
-    first, *words = str(explanation).splitlines()
+    sentence, first, *words = str(explanation).splitlines()
+    assert sentence == explanation.sentence
     assert first.startswith("+: probability ")
     assert words[0].endswith("  good")
 
@@ -162,6 +232,19 @@ def test_words_of_classes_without_texts(recipe):
     change = model.predict_proba(["good"]) - model.predict_proba([""])
     if found.output == "probability":
         assert found.words_for("+")[0].contribution == pytest.approx(change[0, 0])
+
+
+def test_words_of_the_vocabulary_have_examples_of_training_texts(model):
+    assert not any(word.example for word in model.explain_classes().words_for("+"))
+    assert "example" not in model.explain_classes()._repr_html_()
+    found = model.explain_classes(training=TEXTS)
+    for word in (*found.words_for("+"), *found.words_against("+")):
+        assert word.word in word.example
+        assert word.example in TEXTS
+    assert "example" in found._repr_html_()
+    longer = [f"{'so much more to say, ' * 9}{text}" for text in TEXTS]
+    found = TextClassifier().fit(longer, LABELS).explain_classes(training=longer)
+    assert found.words_for("+")[0].example.startswith("…")
 
 
 def test_words_of_training_texts_are_explained_out_of_fold():

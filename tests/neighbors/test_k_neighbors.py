@@ -59,6 +59,40 @@ def test_loo_skip_ignores_the_nearest_samples():
     )
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_loo_max_samples_seeks_neighbors_among_fewer_samples(metric):
+    model = NeighborsClassifier(5, metric=metric, loo_max_samples=60).fit(X_IRIS, Y_IRIS)
+    without = NeighborsClassifier(5, metric=metric).fit(X_IRIS, Y_IRIS)
+    kept = model._draw_candidates()
+    assert len(np.unique(kept)) == 60
+    few = NeighborsClassifier(5, metric=metric).fit(X_IRIS[kept], Y_IRIS[kept])
+    expected = few.predict_proba(X_IRIS)
+    expected[kept] = few.loo_decision_function()
+    found = model.loo_decision_function()
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(model.loo_decision_function(indices=[7, 3]), found[[7, 3]])
+    np.testing.assert_array_equal(model.predict_proba(X_IRIS), without.predict_proba(X_IRIS))
+    groups = np.arange(150) // 3
+    expected = few.predict_proba(X_IRIS)
+    for i in range(150):
+        rest = kept[groups[kept] != groups[i]]
+        other = NeighborsClassifier(5, metric=metric).fit(X_IRIS[rest], Y_IRIS[rest])
+        expected[i] = other.predict_proba(X_IRIS[i : i + 1])
+    np.testing.assert_array_equal(model.loo_decision_function(groups), expected)
+
+
+def test_loo_skip_is_proportional_to_the_samples_among_which_neighbors_are_sought():
+    params = {"metric": "euclidean", "loo_max_samples": 60}
+    model = NeighborsClassifier(5, loo_skip=5, **params).fit(X_IRIS, Y_IRIS)
+    expected = NeighborsClassifier(5, **params).fit(X_IRIS, Y_IRIS)
+    kept = model._draw_candidates()
+    few = NeighborsClassifier(5, metric="euclidean", loo_skip=2).fit(X_IRIS[kept], Y_IRIS[kept])
+    np.testing.assert_array_equal(
+        model.loo_decision_function(indices=kept), few.loo_decision_function()
+    )
+    assert not np.array_equal(model.loo_decision_function(), expected.loo_decision_function())
+
+
 def vote(distances, labels, weights, n_neighbors, rule):
     """Predict one query by brute force: weighted votes of the nearest samples."""
     distances = np.where(weights > 0, distances, np.inf)

@@ -9,8 +9,9 @@ import warnings
 import pytest
 
 import report_data as data
-from cordwood import TextClassifier
+from cordwood import Corpus, TextClassifier
 from cordwood.compare import comparison_report
+from cordwood.explain.html import render_page
 from cordwood.reports import dataset_report
 
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -314,3 +315,80 @@ def test_markup_in_the_data_does_not_run(browser, pages):
         open_page(browser, address)
         assert browser.execute_script("return document.querySelectorAll('img').length") == 0
         assert data.MARKUP in browser.execute_script("return document.title")
+
+
+LONG = ("transfer_not_received_by_recipient", "wrong_exchange_rate_for_cash ", "card_payment_fee")
+
+
+@pytest.fixture(scope="module")
+def tickets(tmp_path_factory):
+    """A report and explanations of a model with long labels and texts with hidden characters."""
+    folder = tmp_path_factory.mktemp("tickets")
+    texts = [f"word{i % 3} word{i % 3}{i % 7} odd\u200b \u202e{i % 5} " for i in range(90)]
+    labels = [LONG[(i + (i % 10 == 0)) % 3] for i in range(90)]
+    corpus = Corpus(texts=texts, labels=labels, ids=[f"ticket-{i}-{'x' * 40}" for i in range(90)])
+    model = TextClassifier(encoder=None).fit(corpus)
+    model.report(folder / "report.html", X=corpus)
+    found = model.explain(corpus.select([0, 1]), training=corpus)
+    page = render_page(found._repr_html_(), "Why")
+    (folder / "explanation.html").write_text(page, encoding="utf-8")
+    return {name: (folder / f"{name}.html").as_uri() for name in ("report", "explanation")}
+
+
+def test_last_column_of_the_classes_is_visible(browser, tickets):
+    open_page(browser, tickets["report"])
+    overflow = browser.execute_script(
+        "const area = document.querySelector('#classes .scroll');"
+        "return area.scrollWidth - area.clientWidth"
+    )
+    assert overflow <= 0
+
+
+def test_hidden_characters_of_suspects_are_visible(browser, tickets):
+    open_page(browser, tickets["report"])
+    shown = browser.execute_script("return document.querySelector('#labels').innerText")
+    assert "odd<U+200B>" in shown
+    assert "<U+202E>" in shown
+    assert "wrong_exchange_rate_for_cash␠" in shown
+
+
+def test_intervals_are_wide_enough_to_be_seen(browser, tickets):
+    open_page(browser, tickets["report"])
+    widths = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#overview svg line.bar'))"
+        ".map(line => line.getBoundingClientRect().width)"
+    )
+    assert max(widths) > 25
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_explanations_fit_and_have_contrast(browser, tickets, width, theme):
+    open_page(browser, tickets["explanation"], width=width, theme=theme)
+    overflow = browser.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert overflow <= 0
+    assert set(list_requests(browser)) == {tickets["explanation"]}
+    # The words as they are painted, over the background of the page.
+    pairs = browser.execute_script(
+        "const parse = c => c.match(/[0-9.]+/g).map(Number);"
+        "const dark = matchMedia('(prefers-color-scheme: dark)').matches;"
+        "const ground = dark ? [18, 18, 18] : [255, 255, 255];"
+        "const luminance = v => { v = v.slice(0, 3).map(x => { x /= 255;"
+        "  return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });"
+        "  return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };"
+        "return Array.from(document.querySelectorAll('.text span')).map(e => {"
+        "  const style = getComputedStyle(e), [r, g, b, a = 1] = parse(style.backgroundColor);"
+        "  const mixed = [r, g, b].map((x, i) => a * x + (1 - a) * ground[i]);"
+        "  const [x, y] = [luminance(mixed), luminance(parse(style.color))];"
+        "  return [(Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05), e.className,"
+        "    style.textDecorationLine]; })"
+    )
+    assert pairs
+    assert min(contrast for contrast, _, _ in pairs) >= 4.5
+    # Not by color alone.
+    for _, name, line in pairs:
+        assert (line == "underline") == name.startswith("against")
+    is_open = browser.execute_script("return document.querySelector('details').open")
+    assert not is_open

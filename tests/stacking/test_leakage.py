@@ -82,7 +82,10 @@ def test_estimates_are_those_of_the_whole_training_set():
     assert abs(bayes.oof_optimism_["bayes"]) < 0.02
 
 
-def test_warning_names_a_pair_and_the_effect_on_the_stack():
+@pytest.mark.parametrize("max_samples", [None, 200])
+def test_warning_names_a_pair_and_the_effect_on_the_stack(monkeypatch, max_samples):
+    if max_samples is not None:  # of fewer samples, as in a very large training set
+        monkeypatch.setattr("cordwood.stacking._leakage._MAX_SAMPLES", max_samples)
     texts = [f"{i} red green blue {i * 7919 % 1000} {i * 104729 % 997}" for i in range(300)]
     texts[150:] = [f"{text}!" for text in texts[:150]]
     y = np.tile(np.random.default_rng(0).integers(2, size=150), 2)
@@ -96,6 +99,18 @@ def test_warning_names_a_pair_and_the_effect_on_the_stack():
     amount = 100 * model.oof_optimism_["words"]
     assert f"those of 'words' by {amount:.1f}. If new" in message and amount > 20
     assert float(re.search(r"of the stack by ([\d.]+)", message)[1]) > 20
+
+
+def test_fewer_samples_of_a_very_large_training_set_are_compared(monkeypatch):
+    X, y = noise(800, 0, covered=0.2)
+    fits = []
+    fit = OOBStackingClassifier.fit
+    monkeypatch.setattr("cordwood.stacking._leakage._MAX_SAMPLES", 500)
+    monkeypatch.setattr(
+        OOBStackingClassifier, "fit", lambda self, X, y: fits.append(len(y)) or fit(self, X, y)
+    )
+    assert count_warnings(X, y, 0) == 1
+    assert fits[:2] == [800, 500] and len(fits) == 3 and fits[2] < 500
 
 
 def test_no_false_alarms_in_two_dimensions():

@@ -4,9 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cordwood.text._count_matrix import remap_columns
 from cordwood.text.ngrams import NgramIndex, Sequences, count_ngrams
 from cordwood.text.vectorizer import TextVectorizer
 from cordwood.text.vocabulary import UNKNOWN
@@ -80,3 +82,19 @@ def test_default_lengths_of_character_ngrams(analyzer):
 
     assert lengths("social") == {3, 4, 5}
     assert lengths("sigir17") == {4}
+
+
+@pytest.mark.parametrize(
+    "new_column", [[2, 0, 1, 3, 4], [1, UNKNOWN, 1, 0, UNKNOWN], [UNKNOWN] * 5]
+)
+@pytest.mark.parametrize("block_rows", [1, 3, 100])
+def test_columns_are_moved_merged_and_dropped_in_blocks(monkeypatch, new_column, block_rows):
+    monkeypatch.setattr("cordwood.text._count_matrix._BLOCK_ROWS", block_rows)
+    counts = sp.random(10, 5, 0.5, format="csr", dtype=np.float32, random_state=0)
+    expected = np.zeros((10, 5), np.float32)
+    for old, new in enumerate(new_column):
+        if new != UNKNOWN:
+            expected[:, new] += counts.toarray()[:, old]
+    remapped = remap_columns(counts.copy(), np.array(new_column, np.int32), 5)
+    np.testing.assert_allclose(remapped.toarray(), expected)
+    assert remapped.has_canonical_format

@@ -24,6 +24,7 @@ MAX_DENSE_FEATURES = 2**20
 # Maximum number of values (8 GiB) of a dense array with one column per feature.
 _MAX_DENSE_VALUES = 2**30
 
+# Rows that are stacked at once.
 _FEW_ROWS = 1000
 
 # Stored entries that are processed at once; more than most matrices have columns.
@@ -217,7 +218,7 @@ def take_columns(X: sp.csr_matrix, columns: NDArray[Any]) -> sp.csr_matrix:
 
 
 def stack_columns(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
-    """Return CSR matrices side by side, several times faster than scipy if there are few rows.
+    """Return CSR matrices side by side, in less time and memory than scipy.
 
     Examples
     --------
@@ -226,18 +227,24 @@ def stack_columns(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
     array([[1., 0., 1., 0.],
            [0., 2., 0., 2.]])
     """
-    if blocks[0].shape[0] > _FEW_ROWS:
-        return sp.csr_matrix(sp.hstack(blocks))  # takes less memory
-    indptr = np.sum([block.indptr for block in blocks], axis=0)
+    indptr: NDArray[Any] = np.asarray(sum(block.indptr.astype(np.int64) for block in blocks))
     indices = np.empty(indptr[-1], np.int32)
     data = np.empty(indptr[-1], np.result_type(*(block.dtype for block in blocks)))
-    first, n_columns = indptr[:-1].copy(), 0
-    for block in blocks:
-        lengths = np.diff(block.indptr)
-        target = np.arange(block.nnz) + np.repeat(first - block.indptr[:-1], lengths)
-        indices[target], data[target] = block.indices + n_columns, block.data
-        first += lengths
-        n_columns += block.shape[1]
+    # A few rows at once, because scipy and numpy have temporary arrays of all entries.
+    for top in range(0, len(indptr) - 1, _FEW_ROWS):
+        first, n_before = indptr[top : top + _FEW_ROWS + 1][:-1].copy(), 0
+        for block in blocks:
+            bounds = block.indptr[top : top + _FEW_ROWS + 1]
+            entries = slice(bounds[0], bounds[-1])
+            lengths = np.diff(bounds)
+            target = np.arange(entries.start, entries.stop)
+            target += np.repeat(first - bounds[:-1], lengths)
+            indices[target], data[target] = block.indices[entries] + n_before, block.data[entries]
+            first += lengths
+            n_before += block.shape[1]
+    if indptr[-1] < 2**31:
+        indptr = indptr.astype(np.int32)
+    n_columns = sum(block.shape[1] for block in blocks)
     return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_columns))
 
 

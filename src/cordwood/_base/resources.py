@@ -20,6 +20,9 @@ if sys.platform != "win32":
 
 _STATUS = Path("/proc/self/status")
 _RESET_PEAK = Path("/proc/self/clear_refs")
+_MEMORY = Path("/proc/meminfo")
+_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
+_USED = Path("/sys/fs/cgroup/memory.current")
 
 
 @dataclass
@@ -50,6 +53,18 @@ class PeakMemory:
         """Return the peak in bytes, or None if the operating system does not provide it."""
         peak = _peak_rss()
         return peak if self._is_exact or peak > self._before else None
+
+
+def available_memory() -> int | None:
+    """Return the bytes that a process may still use, or None if this is unknown."""
+    found = []
+    with suppress(OSError, ValueError, StopIteration):
+        lines = _MEMORY.read_text().splitlines()
+        line = next(line for line in lines if line.startswith("MemAvailable"))
+        found.append(1024 * int(line.split()[1]))
+    with suppress(OSError, ValueError):  # "max" is no limit
+        found.append(int(_LIMIT.read_text()) - int(_USED.read_text()))
+    return min(found, default=None)
 
 
 def _reset_peak() -> bool:

@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +228,12 @@ class KernelCache:
                 raise
         except OSError as error:
             # The kernel is compiled, so the fit can go on; for example if the disk is full.
-            logger.warning("Cannot write the kernel cache file %s: %s.", path, error)
+            _report_unwritable(path.parent, error.strerror)
+
+
+@lru_cache  # a sentence for all kernels
+def _report_unwritable(directory: Path, reason: str) -> None:
+    logger.warning("The kernel cache %s cannot be written: %s.", directory, reason)
 
 
 def _checksum(identity: bytes, payload: bytes) -> bytes:

@@ -31,10 +31,27 @@ _LONG_TOKEN = re.compile(r"(?<!\S)[!-~]{41,}(?!\S)")
 _MAX_LONG_SHARE = 0.5
 
 
+# Cells that stand for a missing value: of databases and programs, and errors of spreadsheets.
+_ERRORS = ("#ref!", "#n/a", "#na", "#value!", "#name?", "#div/0!", "#num!", "#null!", "#spill!")
+_NO_LABELS = frozenset((*_ERRORS, "null", "(null)", "n/a", "nan", "<na>", "(blank)", "(empty)"))
+_NO_TEXTS = _NO_LABELS | {"none", "nil", "na", "n.a.", "-", "--", "---", "–", "—"}
+
+
+def is_placeholder(cell: str, *, is_label: bool) -> bool:
+    """Return whether a cell stands for a missing value; fewer labels do, as "-" may be one.
+
+    Examples
+    --------
+    >>> is_placeholder(" #REF!", is_label=True), is_placeholder("-", is_label=True)
+    (True, False)
+    """
+    return cell.strip().casefold() in (_NO_LABELS if is_label else _NO_TEXTS)
+
+
 class TextProblem(NamedTuple):
     """What is wrong with a text."""
 
-    kind: str  # "empty text", "garbled text", "encoding error" or "no letters"
+    kind: str  # "empty text", "placeholder", "garbled text", "encoding error" or "no letters"
     reason: str
 
 
@@ -52,6 +69,8 @@ def find_text_problem(text: str) -> TextProblem | None:
     stripped = text.strip()
     if not stripped:
         return TextProblem("empty text", "it is empty")
+    if is_placeholder(stripped, is_label=False):
+        return TextProblem("placeholder", f"{stripped!r} stands for a missing text")
     mojibake = [] if text.isascii() else _MOJIBAKE.findall(text)
     # Without mojibake, which contains control characters if it was decoded as latin-1.
     damaged = _DAMAGED.findall(_MOJIBAKE.sub("", text) if mojibake else text)

@@ -1,7 +1,7 @@
 """Audit of labelled data: label errors, duplicates, leakage, unusual texts, revealing words."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,17 @@ from cordwood.audit.dataset_audit import KINDS, DatasetAudit
 from cordwood.audit.dataset_check import check_labels
 from cordwood.audit.label_errors import find_label_errors
 from cordwood.audit.near_duplicates import NearDuplicates, cluster_samples
+from cordwood.audit.spellings import (
+    Spelling,
+    confirm_spellings,
+    find_spellings,
+    merge_spellings,
+)
 from cordwood.audit.suspects import (
     Suspect,
     find_bad_texts,
     find_leakage,
+    find_missing_labels,
     find_outliers,
     find_repeated,
     make_suspect,
@@ -108,8 +115,13 @@ def audit_dataset(
     labels: Any = data.labels
     counts = Counter(labels)
     report = progress or _ignore
+    spellings = confirm_spellings(
+        find_spellings(counts, data.texts if isinstance(data, Corpus) else ()), oof
+    )
+    given, data = labels, replace(data, labels=merge_spellings(labels, spellings))
     near = cluster_samples(data, progress=lambda *done: report("comparing texts", *done))
-    suspects = [*find_repeated(data, near), *_find_all_leakage(data, test, near, report)]
+    suspects = [*find_missing_labels(data), *find_repeated(data, near)]
+    suspects += _find_all_leakage(data, test, near, report)
     bad_texts: list[Suspect] = []
     features = None
     revealing: tuple[RevealingWord, ...] = ()
@@ -117,7 +129,7 @@ def audit_dataset(
         report("reading texts", 0, None)
         bad_texts = list(find_bad_texts(data))
         suspects += bad_texts
-        classes, y = np.unique(np.asarray(labels), return_inverse=True)
+        classes, y = np.unique(np.asarray(data.labels), return_inverse=True)
         revealing = find_revealing_words(data.texts, y, classes)
         report("reading texts", 1, 1)
         report("comparing words", 0, None)
@@ -127,17 +139,19 @@ def audit_dataset(
     confused: tuple[ConfusedClasses, ...] = ()
     if oof is not None:
         skipped = {suspect.index for suspect in bad_texts}
-        suspects += _find_all_label_errors(data, oof, model, features, skipped, report)
+        suspects += _find_all_label_errors(data, oof, model, features, spellings, skipped, report)
         words = None if features is None else features.counts
         confused = find_confused_classes(oof, words, [] if features is None else features.names)
     order = {kind: position for position, kind in enumerate(KINDS)}
     return DatasetAudit(
         n_samples=len(data),
         class_counts=dict(counts.most_common()),
-        findings=tuple(check_labels(counts, False)),
+        findings=tuple(check_labels(counts, False, spellings)),
         suspects=tuple(sorted(suspects, key=lambda suspect: order[suspect.kind])),
         confused_classes=confused,
         revealing_words=revealing,
+        spellings=spellings,
+        labels=tuple(given),
         accuracy=None if oof is None else float(model.evaluation_.accuracy),
     )
 
@@ -209,12 +223,18 @@ def _find_all_label_errors(
     oof: OOFPredictions,
     model: Any,
     features: WordFeatures | None,
+    spellings: Sequence[Spelling],
     skipped: set[int],
     report: Progress,
 ) -> Iterator[Suspect]:
     errors = find_label_errors(oof)
-    ranking = [i for i in errors.ranking.tolist() if i not in skipped]
-    classes = oof.classes.tolist()
+    classes = merge_spellings(oof.classes.tolist(), spellings)
+    # Another spelling of the label is no error.
+    ranking = [
+        i
+        for i in errors.ranking.tolist()
+        if i not in skipped and classes[oof.y[i]] != classes[errors.suggested[i]]
+    ]
     explained = _explain(data, model, ranking[:_MAX_EXPLAINED])
     for number, i in enumerate(ranking):
         report("explaining label errors", number + 1, len(ranking))
@@ -226,7 +246,7 @@ def _find_all_label_errors(
         words: tuple[str, ...] = ()
         explanation, without = next(explained, (None, ""))
         if explanation is not None:
-            found = explanation.top_words(suggested, 4 * _N_WORDS)
+            found = explanation.top_words(oof.classes[errors.suggested[i]], 4 * _N_WORDS)
             words = tuple(
                 word for word, value in found if value > 0 and not _PUNCTUATION.issuperset(word)
             )[:_N_WORDS]

@@ -9,16 +9,19 @@ from cordwood._base.display import html_table, import_pandas
 from cordwood.audit._revealing_words import RevealingWord
 from cordwood.audit.confused_classes import ConfusedClasses
 from cordwood.audit.dataset_check import Finding
+from cordwood.audit.spellings import Spelling
 from cordwood.audit.suspects import Suspect
 from cordwood.exceptions import CordwoodError
 
 KINDS = (
     "label error",
+    "missing label",
     "contradictory label",
     "leakage",
     "duplicate",
     "near-duplicate",
     "empty text",
+    "placeholder",
     "garbled text",
     "encoding error",
     "no letters",
@@ -26,7 +29,7 @@ KINDS = (
 )
 """Kinds of suspects, in the order of a report."""
 
-DROPPED_KINDS = ("duplicate", "empty text", "garbled text")
+DROPPED_KINDS = ("missing label", "duplicate", "empty text", "placeholder", "garbled text")
 """Kinds of suspects that `DatasetAudit.fix` drops."""
 
 RELABEL_CONFIDENCE = 0.95
@@ -67,6 +70,10 @@ class DatasetAudit:
         Pairs of classes that are hard to distinguish.
     revealing_words : tuple of RevealingWord
         Words that give the label away.
+    spellings : tuple of Spelling
+        Labels that are probably spellings of others.
+    labels : tuple
+        The label of each sample.
     accuracy : float or None
         Out-of-fold accuracy of the model, with the given labels as the truth; None without a model.
     """
@@ -77,6 +84,8 @@ class DatasetAudit:
     suspects: tuple[Suspect, ...]
     confused_classes: tuple[ConfusedClasses, ...]
     revealing_words: tuple[RevealingWord, ...]
+    spellings: tuple[Spelling, ...]
+    labels: tuple[Any, ...]
     accuracy: float | None
 
     @property
@@ -113,9 +122,11 @@ class DatasetAudit:
         Returns
         -------
         Fix
-            Duplicates with the same label as an earlier sample, empty texts and garbled texts are
-            dropped. Samples of the test set are not changed.
+            Duplicates with the same label as an earlier sample, empty and garbled texts, and texts
+            and labels that stand for a missing value are dropped. Confirmed spellings of a label
+            are merged. Samples of the test set are not changed.
         """
+        variants = {each.variant: each.label for each in self.spellings if each.is_confirmed}
         own = [suspect for suspect in self.suspects if not suspect.is_test]
         dropped = {suspect.index for suspect in own if suspect.kind in DROPPED_KINDS}
         relabelled = {
@@ -127,14 +138,20 @@ class DatasetAudit:
             and suspect.confidence >= RELABEL_CONFIDENCE
             and suspect.index not in dropped
         }
-        return Fix(tuple(sorted(dropped)), relabelled)
+        merged = {
+            index: variants[label]
+            for index, label in enumerate(self.labels)
+            if label in variants and index not in dropped
+        }
+        return Fix(tuple(sorted(dropped)), {**merged, **relabelled})
 
     def to_frame(self, table: str = "suspects") -> Any:
         """Convert one of the tables to a pandas DataFrame.
 
         Parameters
         ----------
-        table : {"suspects", "confused_classes", "revealing_words", "findings"}, default="suspects"
+        table : {"suspects", "confused_classes", "revealing_words", "spellings", "findings"}
+            By default "suspects".
 
         Returns
         -------
@@ -146,6 +163,7 @@ class DatasetAudit:
             "suspects": Suspect,
             "confused_classes": ConfusedClasses,
             "revealing_words": RevealingWord,
+            "spellings": Spelling,
             "findings": Finding,
         }
         if table not in kinds:
@@ -171,6 +189,7 @@ class DatasetAudit:
             "findings": [_to_json(asdict(finding)) for finding in self.findings],
             "suspects": [_to_json(asdict(suspect)) for suspect in self.suspects],
             "confused_classes": [_to_json(asdict(pair)) for pair in self.confused_classes],
+            "spellings": [_to_json(asdict(each)) for each in self.spellings],
             "revealing_words": [_to_json(asdict(word)) for word in self.revealing_words],
         }
 

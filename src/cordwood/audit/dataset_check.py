@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from cordwood._base.wording import count, shorten
-from cordwood.audit.near_duplicates import cluster_samples, normalize_text
+from cordwood._base.wording import count, shorten, show_label
+from cordwood.audit._text_quality import is_placeholder
+from cordwood.audit.near_duplicates import cluster_samples
+from cordwood.audit.spellings import Spelling, find_spellings
 from cordwood.audit.suspects import DEFINITIONS, Suspect, find_leakage, find_repeated
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
@@ -87,9 +89,10 @@ def check_dataset(
 ) -> DatasetCheck:
     """Look for mistakes in labelled data before training.
 
-    Finds classes of fewer than five samples, labels that differ only by case or white space, labels
-    that look like dates, numbers, ids or lists, empty texts, equal and similar texts with the same
-    or with different labels, and test samples that are equal or similar to training samples.
+    Finds classes of fewer than five samples, labels that differ only by case, white space or
+    one letter, labels that look like dates, numbers, ids or lists, empty texts and cells such as
+    NULL, equal and similar texts with the same or with different labels, and test samples that are
+    equal or similar to training samples.
 
     Parameters
     ----------
@@ -124,15 +127,15 @@ def check_dataset(
     >>> check = check_dataset(corpus)
     >>> [finding.kind for finding in check.findings]
     ['small classes', 'spellings', 'empty text', 'contradictory label']
-    >>> check.findings[1].message
-    "1 label is spelled in several ways: 'cat' (2) and 'Cat ' (1); unify the spelling"
+    >>> check.findings[1].message  # doctest: +ELLIPSIS
+    "1 label is spelled in several ways, ...: 'cat' (2) and 'Cat␠' (1); unify the spelling"
     """
     if data.labels is None:
         raise DataError("the samples have no labels; check_dataset needs labelled samples")
     labels = [str(label) for each in data.labels for label in _as_tuple(each)]
     counts = Counter(labels)
     findings = [
-        *check_labels(counts, data.multilabel),
+        *check_labels(counts, data.multilabel, find_spellings(counts, _list_texts(data))),
         *_check_texts(data),
         *_summarize(find_repeated(data, cluster_samples(data))),
         *(() if test is None else _summarize(_find_leakage(data, test))),
@@ -140,33 +143,51 @@ def check_dataset(
     return DatasetCheck(len(data), dict(counts.most_common()), tuple(findings))
 
 
-def check_labels(counts: Counter[str], multilabel: bool) -> Iterator[Finding]:
+def check_labels(
+    counts: Counter[str], multilabel: bool, found: Sequence[Spelling]
+) -> Iterator[Finding]:
     """Find small classes, labels that are spelled in several ways, and labels of another kind."""
     odd = None if multilabel else _find_odd_labels(counts)
     if odd is not None:
         yield odd
-    small = [(label, n) for label, n in counts.most_common() if n < _MIN_CLASS_SIZE]
+    # Another spelling is no class of its own.
+    merged: Counter[str] = Counter()
+    target = {each.variant: each.label for each in found}
+    for label, n in counts.items():
+        merged[target.get(label, label)] += n
+    small = [(label, n) for label, n in merged.most_common() if n < _MIN_CLASS_SIZE]
     # If labels look like ids, all classes are small for that reason.
     if small and odd is None:
-        shown = _enumerate(f"{shorten(label, _MAX_SHOWN)} ({n})" for label, n in small)
+        shown = _enumerate(f"{shorten(show_label(label), _MAX_SHOWN)} ({n})" for label, n in small)
         yield Finding(
             "small classes",
             f"{count(len(small), 'class has', 'classes have')} fewer than {_MIN_CLASS_SIZE} "
             f"samples: {shown}; label more of them, or merge or remove them",
         )
-    spellings = defaultdict(list)
-    for label in counts:
-        spellings[normalize_text(label)].append(label)
-    doubled = [same for same in spellings.values() if len(same) > 1]
-    if doubled:
-        shown = _enumerate(
-            " and ".join(f"{shorten(label, _MAX_SHOWN)!r} ({counts[label]})" for label in same)
-            for same in doubled
+    missing = [label for label in counts if is_placeholder(str(label), is_label=True)]
+    if missing:
+        shown = _enumerate(f"{show_label(label)} ({counts[label]})" for label in missing)
+        yield Finding(
+            "missing label",
+            f"{count(len(missing), 'label stands', 'labels stand')} for a missing value: {shown}; "
+            "label these samples, or leave them out",
         )
+    spellings: dict[Any, list[Any]] = defaultdict(list)
+    for each in found:
+        spellings[each.label].append(each.variant)
+    if spellings:
+        shown = _enumerate(
+            " and ".join(
+                f"{shorten(show_label(each), _MAX_SHOWN)!r} ({counts[each]})"
+                for each in (label, *variants)
+            )
+            for label, variants in spellings.items()
+        )
+        n_more = sum(map(len, spellings.values()))
         yield Finding(
             "spellings",
-            f"{count(len(doubled), 'label is', 'labels are')} spelled in several ways: {shown}; "
-            "unify the spelling",
+            f"{count(len(spellings), 'label is', 'labels are')} spelled in several ways, which "
+            f"makes {count(n_more, 'class', 'classes')} too many: {shown}; unify the spelling",
         )
 
 
@@ -207,6 +228,10 @@ def _find_odd_labels(counts: Counter[str]) -> Finding | None:
     return None
 
 
+def _list_texts(data: Corpus | FeatureMatrix) -> Sequence[str]:
+    return data.texts if isinstance(data, Corpus) else ()
+
+
 def _check_texts(data: Corpus | FeatureMatrix) -> Iterator[Finding]:
     if not isinstance(data, Corpus):
         return
@@ -216,6 +241,18 @@ def _check_texts(data: Corpus | FeatureMatrix) -> Iterator[Finding]:
             "empty text",
             f"{count(len(ids), 'text is', 'texts are')} empty: {_enumerate(ids)}; remove "
             f"{'it' if len(ids) == 1 else 'them'}, or check the text column",
+            ids,
+        )
+    ids = tuple(
+        id
+        for id, text in zip(data.ids, data.texts, strict=True)
+        if text and is_placeholder(text, is_label=False)
+    )
+    if ids:
+        yield Finding(
+            "placeholder",
+            f"{count(len(ids), 'text stands', 'texts stand')} for a missing value, such as NULL: "
+            f"{_enumerate(ids)}; remove {'it' if len(ids) == 1 else 'them'}",
             ids,
         )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cordwood._base.wording import shorten_line
 from cordwood.audit._outliers import Outliers
-from cordwood.audit._text_quality import find_text_problem
+from cordwood.audit._text_quality import find_text_problem, is_placeholder
 from cordwood.audit.near_duplicates import SIMILAR, NearDuplicates
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 
@@ -35,8 +35,9 @@ class Suspect:
     Parameters
     ----------
     kind : str
-        "label error", "contradictory label", "leakage", "duplicate", "near-duplicate",
-        "empty text", "garbled text", "encoding error", "no letters" or "outlier".
+        "label error", "missing label", "contradictory label", "leakage", "duplicate",
+        "near-duplicate", "empty text", "placeholder", "garbled text", "encoding error",
+        "no letters" or "outlier".
     index : int
         Position of the sample in its data set.
     id : str
@@ -44,7 +45,7 @@ class Suspect:
     is_test : bool, default=False
         Whether the sample is in the test set that was given.
     label : object
-        Its label.
+        Its label, in the most frequent spelling.
     suggested_label : object, default=None
         Label that is more probable, or that most equal texts have.
     confidence : float or None, default=None
@@ -85,6 +86,14 @@ def make_suspect(data: Data, index: int, kind: str, reason: str, **fields: Any) 
         text=shorten_line(start, _MAX_CHARS),
         **fields,
     )
+
+
+def find_missing_labels(data: Data) -> Iterator[Suspect]:
+    """Find labels that stand for a missing value."""
+    for index, label in enumerate(data.labels or ()):
+        if isinstance(label, str) and is_placeholder(label, is_label=True):
+            reason = f"{label!r} stands for a missing label"
+            yield make_suspect(data, index, "missing label", reason)
 
 
 def find_bad_texts(data: Corpus) -> Iterator[Suspect]:

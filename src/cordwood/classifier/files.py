@@ -2,9 +2,9 @@
 
 from cordwood.classifier.schema import SCHEMAS
 from cordwood.persist import load
-from cordwood.persist.files import load_with_card
+from cordwood.persist.files import compute_digest, load_with_card
 from cordwood.persist.registry import register
 
-__all__ = ["load", "load_with_card"]
+__all__ = ["compute_digest", "load", "load_with_card"]
 
 register(SCHEMAS)

@@ -51,7 +51,7 @@ from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain.class_words import ClassWords, explain_classes
 from cordwood.explain.explainer import Explainer
-from cordwood.explain.explanation import Explanations
+from cordwood.explain.explanation import Explanations, add_sources
 from cordwood.metrics.evaluation import (
     N_RESAMPLES,
     check_weights,
@@ -580,13 +580,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """
         return float(self._evaluate(X, y, sample_weight, None, 0).accuracy)
 
-    def explain(self, X: Any, *, output: str = "auto") -> Explanations:
+    def explain(self, X: Any, *, training: Any = None, output: str = "auto") -> Explanations:
         """Explain predictions by contributions of members, words, columns and training samples.
 
         Parameters
         ----------
         X : sequence of str, Corpus or dataframe
-            Samples to explain.
+            Samples to explain. The explanations have the ids and labels of a Corpus.
+        training : sequence of str or Corpus, default=None
+            The training samples of the model, in their order. If given, the explanations of models
+            with nearest neighbors contain the most similar ones in full; otherwise their positions,
+            because a model contains no texts.
         output : {"auto", "log_odds", "probability"}, default="auto"
             Quantity that contributions add up to: the log-odds of each class against all others, or
             its probability. "auto" is "log_odds" for linear models, naive Bayes, rules and stacks
@@ -637,7 +641,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         ('+', ('so', 'very', 'good'))
         """
         matched = self._match(X)
-        return Explanations(tuple(self.make_explainer(output=output).explain_each(matched)))
+        found = self.make_explainer(output=output).explain_each(matched)
+        return Explanations(tuple(add_sources(found, X, training)))
 
     def make_explainer(self, *, output: str = "auto") -> Explainer:
         """Prepare the explanations of this model, to explain samples one after another.
@@ -668,6 +673,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         X: Iterable[str] | None = None,
         y: ArrayLike | None = None,
         *,
+        training: Any = None,
         cv: int = 3,
         n_words: int = 10,
         min_texts: int = 3,
@@ -685,6 +691,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_texts,), default=None
             Labels of the texts. If given, clones of the model are fitted on these texts in a
             cross-validation, and each text is explained by a model that was not trained on it.
+        training : sequence of str or Corpus, default=None
+            Texts from which examples of the words of the vocabulary are taken, if X is None; a
+            model contains no texts.
         cv : int, default=3
             Number of folds of this cross-validation.
         n_words : int, default=10
@@ -717,6 +726,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             X,
             y,
             refit=refit,
+            training=training,
             cv=cv,
             n_words=n_words,
             min_texts=min_texts,

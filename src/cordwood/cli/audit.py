@@ -1,6 +1,7 @@
 """`cordwood audit`: look for wrong labels and bad samples in labelled data."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +10,33 @@ import typer
 from cordwood import recipes
 from cordwood._base.wording import count, shorten_line
 from cordwood.audit import DatasetAudit, audit_dataset
-from cordwood.audit.dataset_audit import RELABEL_CONFIDENCE, describe_pair, describe_word
+from cordwood.audit.dataset_audit import (
+    DROPPED_KINDS,
+    RELABEL_CONFIDENCE,
+    describe_pair,
+    describe_word,
+)
 from cordwood.audit.suspects import DEFINITIONS, Suspect
 from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Audit
 from cordwood.cli.console import Console
-from cordwood.cli.corrected_copy import FORMATS, Correction, write_corrected_copy
+from cordwood.cli.corrected_copy import (
+    FORMATS,
+    Correction,
+    write_corrected_copy,
+    write_left_out,
+)
 from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
-from cordwood.cli.options import check_jobs
-from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.outputs import WITH_LISTS, check_suffix, check_target, open_table
 from cordwood.cli.report import check_report_target, show_written
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.file_source import detect_format
 from cordwood.datasets.lines import STANDARD_INPUT
-from cordwood.datasets.rows import RowStream
-from cordwood.exceptions import DataError
+from cordwood.datasets.rows import RowStream, SkippedRow
+from cordwood.datasets.table_files import check_packages
 from cordwood.reports import dataset_report
 from cordwood.text.languages import check_language
 
@@ -53,17 +63,16 @@ _MAX_TEXT = 40
 def audit(args: Audit) -> None:
     """Print a summary of an audit, and write its suspects and a corrected copy of the data."""
     console = Console(as_json=args.json, quiet=args.quiet)
-    check_jobs(args.jobs)
     if args.recipe != NO_RECIPE:
         recipes.find(args.recipe)
     if args.language is not None:
         check_language(args.language)
+    # An audit reads all rows, and lists those that are not valid.
+    args = replace(args, read=replace(args.read, on_bad_rows="skip"))
     source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
     _check_outputs(args, source)
     samples = source.read(console, two_classes=True)
     source.show(console, samples)
-    if args.fix is not None and samples.skipped:
-        raise DataError(f"--fix cannot copy invalid rows; correct them first: {samples.skipped[0]}")
     test = None if args.test is None else _read_test(args, args.test, console)
     start = time.perf_counter()
     model = _fit(console, args, samples)
@@ -78,17 +87,12 @@ def audit(args: Audit) -> None:
     seconds = time.perf_counter() - start
     _show(console, found, model)
     if args.output is not None:
-        _write_suspects(args, found)
+        _write_suspects(args, source, found)
         console.field("wrote", f"{args.output}: {count(len(found.suspects), 'suspect')}")
     fix = found.fix(relabel=args.relabel)
     n_copied = None
     if args.fix is not None:
-        n_copied = _write_copy(args, args.fix, samples, fix)
-        console.field(
-            "wrote",
-            f"{args.fix}: {count(n_copied, 'row')}, without {count(len(fix.dropped), 'row')} and "
-            f"with {count(len(fix.relabelled), 'new label')}",
-        )
+        n_copied = _write_copy(console, args, args.fix, source, samples, found)
     if args.report is not None:
         name = Path(args.data).name
         dataset_report(samples, name=name, test=test, audit=found).save(args.report)
@@ -102,6 +106,7 @@ def audit(args: Audit) -> None:
             "subset": args.subset,
             "recipe": None if model is None else args.recipe,
             "n_skipped": len(samples.skipped),
+            "skipped": list(samples.skipped),
             "seconds": round(seconds, 3),
             "output": None if args.output is None else str(args.output),
             "fix": None if args.fix is None else str(args.fix),
@@ -131,13 +136,17 @@ def _check_outputs(args: Audit, source: Source) -> None:
     if args.subset is not None:
         raise typer.BadParameter("--fix copies the whole file; omit --subset")
     if args.data == STANDARD_INPUT or source.dataset is not None or _format(args) not in FORMATS:
-        raise typer.BadParameter("--fix copies a CSV, TSV or JSON lines file only; omit it")
-    is_json = args.fix.suffix.lower() in JSON_LINES
-    if args.fix.suffix.lower() == ".gz" or is_json != (_format(args) == "jsonl"):
+        raise typer.BadParameter(
+            "--fix copies a CSV, TSV, JSON lines, Excel or Parquet file only; omit it"
+        )
+    suffixes = FORMATS[_format(args)]
+    if args.fix.suffix.lower() not in suffixes:
         raise typer.BadParameter(
             f"--fix keeps the format of DATA, {_format(args)}; give a file name such as "
-            f"{args.fix.with_suffix('.' + _format(args)).name}"
+            f"{args.fix.with_suffix(suffixes[0]).name}"
         )
+    check_packages(args.fix.suffix.lower())
+    check_target(_name_left_out(args.fix), inputs=inputs)
 
 
 def _read_test(args: Audit, data: str, console: Console) -> Corpus | FeatureMatrix:
@@ -206,6 +215,10 @@ def _show_next(console: Console, args: Audit, found: DatasetAudit) -> None:
     if n_dropped:
         rows = count(n_dropped, "duplicate, empty or garbled row")
         console.field("next", f"--fix FILE writes a copy without {rows}")
+    n_merged = len({each.variant for each in found.spellings if each.is_confirmed})
+    if n_merged:
+        spellings = count(n_merged, "label that is another spelling", "labels that are spellings")
+        console.field("next", f"--fix FILE merges {spellings} of others")
     if n_new:
         labels = count(n_new, "label")
         console.field(
@@ -215,27 +228,53 @@ def _show_next(console: Console, args: Audit, found: DatasetAudit) -> None:
         )
 
 
-def _write_suspects(args: Audit, found: DatasetAudit) -> None:
+def _write_suspects(args: Audit, source: Source, found: DatasetAudit) -> None:
     path = args.output
     assert path is not None
-    is_json = path.suffix.lower() in JSON_LINES
+    with_lists = path.suffix.lower() in WITH_LISTS
 
     def cell(value: Any) -> Any:
         if isinstance(value, tuple):
-            return list(value) if is_json else " ".join(value)
+            return list(value) if with_lists else " ".join(value)
         return round(value, 6) if isinstance(value, float) else value
 
-    with open_table(path, _COLUMNS, escape_formulas=args.escape_formulas) as write:
+    form: Any = {"escape_formulas": args.escape_formulas, "dialect": source.find_dialect()}
+    with open_table(path, _COLUMNS, **form) as write:
         for suspect in found.suspects:
             write([cell(getattr(suspect, column)) for column in _COLUMNS])
 
 
-def _write_copy(args: Audit, target: Path, samples: Corpus | FeatureMatrix, fix: Any) -> int:
+def _name_left_out(target: Path) -> Path:
+    return target.with_name(f"{target.stem}-left-out{target.suffix}")
+
+
+def _write_copy(
+    console: Console,
+    args: Audit,
+    target: Path,
+    source: Source,
+    samples: Corpus | FeatureMatrix,
+    found: DatasetAudit,
+) -> int:
+    """Write the corrected copy, and what was left out of it; return the number of copied rows."""
     labels: Any = samples.labels
-    return write_corrected_copy(
-        args.data,
-        target,
-        Correction(labels, frozenset(fix.dropped), fix.relabelled),
-        _format(args),
-        args.read,
+    fix = found.fix(relabel=args.relabel)
+    dropped: dict[int, str] = dict.fromkeys(fix.dropped, "")
+    for suspect in found.suspects:
+        if suspect.kind in DROPPED_KINDS and not suspect.is_test:
+            dropped[suspect.index] = dropped[suspect.index] or f"{suspect.kind}: {suspect.reason}"
+    invalid = {row.number - 1: str(row) for row in samples.skipped if isinstance(row, SkippedRow)}
+    correction = Correction(labels, dropped, fix.relabelled, invalid)
+    n_copied, left_out = write_corrected_copy(
+        args.data, target, correction, _format(args), args.read
     )
+    console.field(
+        "wrote",
+        f"{target}: {count(n_copied, 'row')}, without {count(len(left_out), 'row')} and with "
+        f"{count(len(fix.relabelled), 'new label')}",
+    )
+    if left_out:
+        form: Any = {"escape_formulas": args.escape_formulas, "dialect": source.find_dialect()}
+        write_left_out(_name_left_out(target), left_out, **form)
+        console.field("wrote", f"{_name_left_out(target)}: {count(len(left_out), 'row')} left out")
+    return n_copied

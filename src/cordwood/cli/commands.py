@@ -44,6 +44,7 @@ SAVABLE_RECIPES = {
     "embeddings": "logistic regression on sentence embeddings",
     "lexicon": "logistic regression on polarity scores of a lexicon",
 }
+UNSAVABLE_RECIPES = ("lightgbm", "brf", "xgboost")
 
 
 class Test(StrEnum):
@@ -56,10 +57,12 @@ class Test(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """Train and evaluate a classifier on built-in texts.
+    """Show what cordwood is for, on texts that every installation has.
 
-    The texts are docstrings of the installed libraries, the classes what they document. The
-    classifier is evaluated on modules that are not in the training set.
+    The texts are docstrings of Python's standard library, the classes what they are about. Shows
+    the scores to expect beside a simple classifier, a test of them, an explained prediction, a
+    label that looks wrong, and what the model leaves undecided; writes a report to the cache
+    directory of the user.
 
     Example: cordwood demo
     """
@@ -207,7 +210,12 @@ class Predict(options.DataCommand):
     file. The file is processed in batches and may be larger than memory. Without DATA, --text is a
     text to classify.
 
+    With a folder as output, each Parquet, CSV or JSON lines file of DATA is a part with an output
+    of its own; run the command again after an interruption, and it continues.
+
     Example: cordwood predict reviews.cordwood new.csv -o labels.csv
+
+    Example: cordwood predict reviews.cordwood 'parts/*.parquet' -o labels/ --jobs 4
     """
 
     read: Annotated[
@@ -228,10 +236,22 @@ class Predict(options.DataCommand):
         typer.Option(
             "--output",
             "-o",
-            metavar="FILE",
-            help="CSV or JSON lines file to create or replace; - is standard output.",
+            metavar="FILE|FOLDER/",
+            help="File to create or replace: .csv, .tsv, .jsonl, .parquet or .xlsx. CSV is written "
+            "as it was read: same delimiter, encoding and line ends. - is standard output. A "
+            "folder gets one file per file of DATA, of the same name.",
         ),
     ] = "-"
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="NUMBER",
+            help="Number of processes that predict the files of a folder, each with one thread; -1 "
+            "is one per core. The result does not depend on it.",
+        ),
+    ] = 1
     keep_columns: Annotated[
         bool,
         typer.Option(
@@ -317,10 +337,10 @@ class Evaluate(options.DataCommand):
 class Explain(options.DataCommand):
     """Explain predictions by the contributions of words.
 
-    With --text, explains a text; with DATA, the first texts of a file. The contributions of words,
-    and those of the members of a stack, add up to the log-odds or the probability of a class; the
-    nearest training samples are listed as well. With --by-class, or without any text, prints the
-    words that argue for and against each class.
+    With --text, explains a text; with DATA, the first texts of a file: which words speak for the
+    predicted class, which for the runner-up, and which training texts are similar. Contributions of
+    words, and those of the members of a stack, add up to the log-odds or the probability of a
+    class. With --by-class, or without any text, prints the words for and against each class.
 
     Example: cordwood explain reviews.cordwood --text "not bad at all"
     """
@@ -356,6 +376,14 @@ class Explain(options.DataCommand):
             "it.",
         ),
     ] = False
+    training: Annotated[
+        list[str] | None,
+        option(
+            "FILE",
+            "The training data, to show similar training texts in full, and examples of the words "
+            "of classes: a model file contains no texts. May be repeated.",
+        ),
+    ] = None
     label: Annotated[
         list[str] | None,
         option(
@@ -441,11 +469,12 @@ class Audit(options.DataCommand):
 
     Finds likely label errors, equal and similar texts, with the same or with contradictory labels,
     test samples in the training set, empty and garbled texts, texts unlike the rest, classes that
-    are hard to distinguish, and words that give the label away.
+    are hard to distinguish, and words that give the label away. Invalid rows are listed.
 
     Example: cordwood audit reviews.csv --text body --label topic -o suspects.csv
     """
 
+    read: options.ReadAll = ReadOptions()
     data: options.Data
     test: Annotated[
         str | None,
@@ -471,7 +500,8 @@ class Audit(options.DataCommand):
         Path | None,
         option(
             "FILE",
-            "CSV or JSON lines file to create or replace, with all suspects and reasons.",
+            "File to create or replace, with all suspects and reasons: .csv, .tsv, .jsonl, "
+            ".parquet or .xlsx.",
             "--output",
             "-o",
         ),
@@ -480,8 +510,10 @@ class Audit(options.DataCommand):
         Path | None,
         option(
             "FILE",
-            "Write a copy of DATA without duplicates, empty and garbled texts; in the format "
-            "of DATA, which must be a CSV, TSV or JSON lines file, with all columns.",
+            "Write a copy of DATA without invalid rows, duplicates, empty and garbled texts, and "
+            "with one spelling of each label; in the format of DATA, which must be a CSV, TSV, "
+            "JSON lines, Excel or Parquet file, with all columns. A second file, "
+            "FILE-left-out, has the rows that were left out, and why.",
         ),
     ] = None
     relabel: Annotated[
@@ -658,7 +690,7 @@ class Datasets:
     ] = None
     export: Annotated[
         Path | None,
-        option("FILE", "Write the data set to a .csv or .jsonl file."),
+        option("FILE", "Write the data set to a .csv, .tsv, .jsonl, .parquet or .xlsx file."),
     ] = None
     escape_formulas: options.EscapeFormulas = False
     data_dir: options.DataDir = None

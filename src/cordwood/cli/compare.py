@@ -15,7 +15,6 @@ from cordwood.cli.commands import Compare
 from cordwood.cli.console import Console
 from cordwood.cli.encoder_option import find_encoder
 from cordwood.cli.inputs import Source
-from cordwood.cli.options import check_jobs
 from cordwood.cli.outputs import check_target, escape_csv
 from cordwood.cli.progress import show_progress
 from cordwood.cli.report import check_report_target, show_written
@@ -58,7 +57,6 @@ def compare(args: Compare) -> None:
     path = _get_plan_path(args)
     if args.report is not None:
         check_report_target(args.report, inputs=args.inputs or ())
-    check_jobs(args.jobs)
     if plots is not None:
         _check_plots(plots)
     plan = _make_quick_plan(console, args) if path is None else _load_plan(path, args)

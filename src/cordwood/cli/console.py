@@ -82,6 +82,11 @@ class Console:
         """Whether text and tables are printed."""
         return not (self.as_json or self.quiet)
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether styles of text are shown."""
+        return self._out.is_terminal
+
     def print_json(self, record: Mapping[str, Any]) -> None:
         """Print the result as JSON, if requested."""
         if self.as_json:

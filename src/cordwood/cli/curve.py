@@ -1,5 +1,6 @@
 """`cordwood curve`: estimate what more labelled samples would bring."""
 
+import math
 import time
 from typing import Any
 
@@ -13,18 +14,22 @@ from cordwood.cli.console import Console
 from cordwood.cli.expected_scores import show_summary
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
-from cordwood.cli.options import check_jobs
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
 from cordwood.metrics.learning_curve import LearningCurveEstimate, estimate_learning_curve
-from cordwood.metrics.scores import SCORE_NAMES
+from cordwood.metrics.scores import SCORE_NAMES, Evaluation, Score, describe_share
 from cordwood.text.languages import check_language
+
+_NOTE = (
+    "the scores are those of `cordwood train` and `cordwood audit`, of out-of-fold predictions of "
+    "all samples, and the forecast adds the gain to them; scores in the table are of models of "
+    "fewer samples on the other 20%, so that they differ"
+)
 
 
 def curve(args: Curve) -> None:
     """Print the learning curve of a recipe and its forecast for twice as many samples."""
     console = Console(as_json=args.json, quiet=args.quiet)
-    check_jobs(args.jobs)
     if args.language is not None:
         check_language(args.language)
     source = Source(data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset)
@@ -50,14 +55,7 @@ def curve(args: Curve) -> None:
     with console.progress("training"):
         evaluation = clone(model).fit(samples, groups=groups).evaluation_
     seconds = time.perf_counter() - start
-    _show(console, found)
-    if evaluation is not None:
-        show_summary(console, evaluation)
-        console.field(
-            "note",
-            "these are the scores of `cordwood train`, out-of-fold predictions of all samples; the "
-            "curve trains on 80% of the samples and forecasts to all",
-        )
+    _show(console, found, evaluation)
     console.field("time", f"{seconds:.1f} s")
     console.print_json(
         {
@@ -85,7 +83,7 @@ def estimate_curve(
             raise CordwoodError(f"learning curve: {error}") from error
 
 
-def _show(console: Console, found: LearningCurveEstimate) -> None:
+def _show(console: Console, found: LearningCurveEstimate, evaluation: Evaluation | None) -> None:
     name = SCORE_NAMES[found.scoring]
     console.print()
     console.table(
@@ -97,10 +95,28 @@ def _show(console: Console, found: LearningCurveEstimate) -> None:
     )
     console.print()
     doubled = 2 * found.n_samples
-    for field, n in (("now", found.n_samples), ("forecast", doubled)):
-        console.field(field, f"{name} {found.forecast(n)} with {count(n, 'sample')}")
+    now = None if evaluation is None else evaluation.scores.get(found.scoring)
     gain = found.gain(doubled)
+    if evaluation is None or now is None:
+        console.field("now", f"{name} {found.forecast(found.n_samples)}, by the curve")
+    else:
+        show_summary(console, evaluation)
+        later = _shift(found.forecast(doubled), float(now) - found.forecast(found.n_samples))
+        words = f"{name} {later}"
+        if found.scoring == "accuracy":
+            words = f"{describe_share(later)} ({words})"
+        console.field("forecast", f"{words} with {count(doubled, 'sample')}")
     console.field(
         "gain", f"{gain:+.3f} ({gain.low:+.3f} to {gain.high:+.3f}) by twice as many samples"
     )
     console.field("method", found.method)
+    if now is not None:
+        console.field("note", _NOTE)
+
+
+def _shift(score: Score, by: float) -> Score:
+    """Return a score of the curve at the level of the expected scores; no share exceeds one."""
+    assert score.low is not None and score.high is not None
+    highest = 1.0 if score.high <= 1 else math.inf
+    value, low, high = (min(each + by, highest) for each in (float(score), score.low, score.high))
+    return Score(value, low, high)

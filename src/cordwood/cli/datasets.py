@@ -10,7 +10,7 @@ import typer
 from cordwood._base.wording import count
 from cordwood.cli.commands import Datasets
 from cordwood.cli.console import Console
-from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.outputs import WITH_LISTS, check_suffix, check_target, open_table
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.registry import list_datasets, load_dataset
 from cordwood.exceptions import DataError
@@ -120,10 +120,10 @@ def _export(
 ) -> None:
     if isinstance(samples, FeatureMatrix):
         raise DataError(f"data set {name!r} is numeric; only texts can be exported")
-    if samples.multilabel and target.suffix.lower() not in JSON_LINES:
+    if samples.multilabel and target.suffix.lower() not in WITH_LISTS:
         raise DataError(
-            f"data set {name!r} has several labels per sample, which CSV does not support; export "
-            "it to a .jsonl file"
+            f"data set {name!r} has several labels per sample, which its format does not support; "
+            "export it to a .jsonl or .parquet file"
         )
     columns: dict[str, Any] = {
         "id": samples.ids,

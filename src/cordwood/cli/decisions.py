@@ -14,6 +14,7 @@ from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.commands import Predict, Train
 from cordwood.cli.console import Console
 from cordwood.cli.cost_file import read_cost_matrix
+from cordwood.cli.first_checks import check_decision
 from cordwood.cli.options import parse_settings
 from cordwood.confidence.rule import ConfidenceRule
 from cordwood.exceptions import CordwoodError
@@ -38,26 +39,6 @@ def make_decision(args: Train, classes: Iterable[str]) -> Decision | None:
         cost_matrix=None if args.cost is None else read_cost_matrix(args.cost, classes),
         pos_label=args.positive,
     )
-
-
-def check_decision(args: Train) -> None:
-    """Raise a usage error, before the data are read, if the options are not valid."""
-    if (args.optimize == "cost") != (args.cost is not None):
-        raise typer.BadParameter("--optimize cost and --cost FILE require each other")
-    if args.positive is not None and args.optimize is None:
-        raise typer.BadParameter("--positive requires --optimize")
-    if args.optimize in (None, "f1", "macro_f1", "cost"):
-        return
-    name, _, value = args.optimize.partition("=")
-    try:
-        is_valid = name == "precision" and 0 < float(value) < 1
-    except ValueError:
-        is_valid = False
-    if not is_valid:
-        raise typer.BadParameter(
-            "--optimize must be f1, macro_f1, cost, or precision=P with P between 0 and 1; got "
-            f"{args.optimize}"
-        )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from unicodedata import category
 
 import typer
 
+from cordwood._base.wording import show_character
 from cordwood.exceptions import CordwoodError
 
 FAILED = 1
@@ -19,7 +20,8 @@ USAGE = 2
 BUG = 70
 INTERRUPTED = 130
 
-_NO_MEMORY = "failed to map segment"  # of the dynamic linker
+# Messages of the dynamic linker, and of Python.
+_NO_MEMORY = ("failed to map segment", "can't start new thread")
 
 DEBUG_VARIABLE = "CORDWOOD_DEBUG"
 
@@ -71,17 +73,21 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace control characters other than tabs and newlines, one by one.
+    """Replace control characters other than tabs and newlines, and show invisible characters.
 
     Examples
     --------
-    >>> printable("a\\tb\\n\\x9b31m")
-    'a\\tb\\n\\ufffd31m'
+    >>> printable("a\\tb\\n\\x9b31m\\u202e")
+    'a\\tb\\n\\ufffd31m<U+202E>'
     """
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter in "\t\n" or category(letter) == "Zs" else "\ufffd"
+        letter
+        if letter.isprintable() or letter in "\t\n" or (kind := category(letter)) == "Zs"
+        else show_character(letter)
+        if kind == "Cf"
+        else "\ufffd"
         for letter in text
     )
 
@@ -96,10 +102,10 @@ def report(error: Exception) -> int:
         return USAGE
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
-    if _NO_MEMORY in _describe_causes(error):
+    if any(message in _describe_causes(error) for message in _NO_MEMORY):
         print_error(
-            "out of memory: a library cannot be loaded; free memory, or raise the limit of the "
-            "process"
+            "out of memory: a library cannot be loaded, or a thread started; free memory, or raise "
+            "the limit of the process"
         )
     elif isinstance(error, CordwoodError):
         print_error(str(error))

@@ -19,6 +19,7 @@ from cordwood.columns import ColumnRoles
 from cordwood.confidence.shift import DatasetShift
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
+from cordwood.metrics.scores import describe_difference
 from cordwood.persist import ModelCard
 from cordwood.persist.sample_hashes import SampleHashes
 
@@ -51,13 +52,17 @@ def evaluate(args: Evaluate) -> None:
     if overlap.message:
         console.field("warning", f"{overlap.message}; the scores are optimistic")
     if others is not None:
-        found = f"{summarize_scores(others)} without them"
-        console.field("others", f"{found}, on {count(others.n_samples, 'sample')}")
+        words = f"{summarize_scores(others)} without them"
+        console.field("others", f"{words}, on {count(others.n_samples, 'sample')}")
     if shift is not None:
         console.field("warning", describe_shift(shift, model))
     if samples.weights is not None:
         console.field("weights", f"scores are weighted by {args.read.weight}; counts are not")
     show_scores(console, evaluation)
+    if model.evaluation_ is not None and not overlap.is_training_data:
+        found = (others or evaluation).accuracy
+        console.print()
+        console.field("expected", describe_difference(found, model.evaluation_.accuracy))
     console.print_json(
         {
             "model": str(args.model),

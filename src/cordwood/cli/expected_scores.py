@@ -7,7 +7,7 @@ from cordwood.cli.console import Console
 from cordwood.confidence.shift import DatasetShift
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.metrics.baselines import score_baselines
-from cordwood.metrics.scores import SCORE_NAMES, Evaluation, Score
+from cordwood.metrics.scores import SCORE_NAMES, Evaluation, Score, describe_share
 
 
 def add_baselines(console: Console, model: TextClassifier, samples: Corpus | FeatureMatrix) -> None:
@@ -21,16 +21,17 @@ def add_baselines(console: Console, model: TextClassifier, samples: Corpus | Fea
 
 
 def summarize_scores(evaluation: Evaluation) -> str:
-    """Return accuracy and macro F1, in the words of all commands."""
-    return f"accuracy {evaluation.accuracy}, macro F1 {evaluation.macro_f1}"
+    """Return the accuracy in words, and accuracy and macro F1, as all commands say it."""
+    scores = f"accuracy {evaluation.accuracy}, macro F1 {evaluation.macro_f1}"
+    return f"{evaluation.sentence} ({scores})"
 
 
 def describe_shift(shift: DatasetShift, model: TextClassifier) -> str:
     """Describe how texts differ from the training texts, and which score may not hold for them."""
     if model.evaluation_ is None:
         return str(shift)
-    accuracy = float(model.evaluation_.accuracy)
-    return f"{shift}; the accuracy of {accuracy:.3f} expected from training may not hold"
+    accuracy, words = float(model.evaluation_.accuracy), model.evaluation_.sentence
+    return f"{shift}; the accuracy of {accuracy:.3f} expected from training ({words}) may not hold"
 
 
 def show_summary(console: Console, evaluation: Evaluation) -> None:
@@ -42,9 +43,14 @@ def show_expected_scores(console: Console, evaluation: Evaluation, *, is_tuned: 
     """Print all scores beside those of the baselines, and the weakest classes."""
     columns = {"this model": evaluation.scores, **evaluation.baselines}
     console.print()
+    console.print(f"Expected on new samples: {evaluation.sentence}.")
+    if evaluation.baselines:
+        best = max(evaluation.baselines, key=lambda name: evaluation.baselines[name]["accuracy"])
+        accuracy = evaluation.baselines[best]["accuracy"]
+        console.print(f"For comparison, {best}: {describe_share(accuracy)}.")
     console.print(
-        f"Expected on new samples, with {evaluation.confidence_level:.0%} intervals "
-        "(ECE: expected calibration error):"
+        f"In terms of statistics, with {evaluation.confidence_level:.0%} intervals (ECE: expected "
+        "calibration error):"
     )
     console.table(
         ("", *columns),

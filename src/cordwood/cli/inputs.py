@@ -11,12 +11,13 @@ from typing import Any, Self, cast
 import numpy as np
 import typer
 
-from cordwood._base.wording import count
+from cordwood._base.wording import count, show_label
 from cordwood.cli.console import Console
 from cordwood.datasets import readers
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_split_labels
+from cordwood.datasets.csv_records import DELIMITERS, Dialect, find_dialect
 from cordwood.datasets.file_source import detect_format, expand_folders
-from cordwood.datasets.lines import STANDARD_INPUT
+from cordwood.datasets.lines import STANDARD_INPUT, open_bytes
 from cordwood.datasets.options import ExtraColumns, ReadOptions
 from cordwood.datasets.registry import load_dataset
 from cordwood.datasets.rows import RowStream
@@ -25,8 +26,16 @@ from cordwood.exceptions import DataError
 
 PREFIX = "dataset:"
 
-# Columns that are stored in the model file.
+# Columns that are stored in the model file, and how its files are written, by the formats that
+# have it.
 _MODEL_COLUMNS = ("text", "label", "id", "label_separator")
+_MODEL_OPTIONS = {
+    "encoding": ("csv", "tsv", "json", "jsonl"),
+    "delimiter": ("csv",),
+    "sheet": ("excel",),
+}
+_CSV = ("csv", "tsv")
+_MAX_SHOWN_ROWS = 10
 _OPTIONS_OF_NAMED = ("group", "encoding", "on_bad_rows")
 _FORMATS_WITHOUT_COLUMNS = ("folder", "svmlight")
 
@@ -86,9 +95,10 @@ class Source:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns that were given, to be stored in the model file."""
+        """Columns and properties of files that were given, to be stored in the model file."""
         given = self.options.given
-        found = {name: given[name] for name in _MODEL_COLUMNS if name in given}
+        stored = (*_MODEL_COLUMNS, *_MODEL_OPTIONS)
+        found = {name: given[name] for name in stored if name in given}
         return found | ({"text": list(found["text"])} if "text" in found else {})
 
     @property
@@ -97,11 +107,34 @@ class Source:
         return self.dataset is None and self._format() not in _FORMATS_WITHOUT_COLUMNS
 
     def with_columns(self, columns: Mapping[str, Any]) -> Self:
-        """Return a copy that reads the columns of a model, unless others were given."""
+        """Return a copy that reads the columns of a model, unless others were given.
+
+        A byte order mark, and a delimiter that separates the columns, precede what the model knows.
+        """
         if not self.has_columns:
             return self
+        format = self._format()
         known = {name: columns[name] for name in _MODEL_COLUMNS if name in columns}
+        for name, formats in _MODEL_OPTIONS.items():
+            if name in columns and format in formats:
+                known[name] = columns[name]
+        if known.get("delimiter") in DELIMITERS and self.options.header:
+            del known["delimiter"]
+        dialect = self.find_dialect() if "encoding" in known else None
+        if dialect is not None and dialect.has_mark:
+            del known["encoding"]
         return replace(self, options=replace(self.options, **{**known, **self.columns}))
+
+    def find_dialect(self) -> Dialect | None:
+        """Return how the first file is written; None unless it is a CSV or TSV file."""
+        if self.dataset is not None or self.paths[0] == STANDARD_INPUT:
+            return None
+        path = expand_folders(self.paths[:1], self.options.format)[0]
+        format = detect_format(path, self.options.format)
+        if format not in _CSV or not Path(path).is_file():  # a pipe can be read only once
+            return None
+        with open_bytes(path, max_bytes=self.options.max_bytes) as content:
+            return find_dialect(content.peek(), format, self.options)  # type: ignore[attr-defined]
 
     def with_table(self, columns: ExtraColumns) -> Self:
         """Return a copy that reads columns of a table instead of texts."""
@@ -116,9 +149,7 @@ class Source:
             elif two_classes or self._format() == "svmlight":
                 samples = readers.read_dataset(self.paths, options, progress=progress)
             else:
-                stream = readers.stream_dataset(self.paths, options, progress=progress)
-                samples = readers.corpus_from_rows(stream)
-                samples = replace(samples, skipped=stream.skipped, notes=stream.notes)
+                samples = readers.read_corpus(self.paths, options, progress)
         if options.label_separator is not None and not samples.multilabel:
             samples = with_split_labels(samples, options.label_separator)
         samples = self._select_times(samples)
@@ -159,7 +190,7 @@ class Source:
             )
             console.field("split", f"all subsets are used; --subset selects one of: {subsets}")
         if samples.skipped:
-            console.field("skipped", skipped_message(len(samples.skipped), samples.skipped[0]))
+            console.field("skipped", skipped_message(samples.skipped))
 
     def _load(self, progress: Progress | None) -> Corpus | FeatureMatrix:
         return load_dataset(
@@ -218,9 +249,15 @@ def iter_batches(
         yield samples.select(range(start, min(start + size, len(samples))))
 
 
-def skipped_message(n_skipped: int, first: str) -> str:
-    """Format the number of skipped rows and the error of the first."""
-    return f"{count(n_skipped, 'invalid row')}{', the first' if n_skipped > 1 else ''}: {first}"
+def skipped_message(skipped: Sequence[str], n_skipped: int | None = None) -> str:
+    """Format the number of skipped rows and the errors of the first."""
+    n_skipped = len(skipped) if n_skipped is None else n_skipped
+    n_more = n_skipped - len(skipped[:_MAX_SHOWN_ROWS])
+    more = f"; and {n_more:,} more" if n_more else ""
+    # Only the first of them has the name of the file.
+    name = skipped[0].partition(", ")[0]
+    others = [each.removeprefix(f"{name}, ") for each in skipped[1:_MAX_SHOWN_ROWS]]
+    return f"{count(n_skipped, 'invalid row')}: {'; '.join([skipped[0], *others])}{more}"
 
 
 def _summarize(samples: Corpus | FeatureMatrix) -> str:
@@ -234,10 +271,10 @@ def _summarize(samples: Corpus | FeatureMatrix) -> str:
     counts = Counter(samples.labels).most_common()
     (most, n_most), (least, n_least) = counts[0], counts[-1]
     if len(counts) == 1:
-        return f"{found}, all of class {most}"
+        return f"{found}, all of class {show_label(most)}"
     if n_most == n_least:
         return f"{found}, {len(counts):,} classes of {n_most:,}"
     return (
         f"{found}, {len(counts):,} classes "
-        f"(largest: {most}, {n_most:,}; smallest: {least}, {n_least:,})"
+        f"(largest: {show_label(most)}, {n_most:,}; smallest: {show_label(least)}, {n_least:,})"
     )

@@ -176,6 +176,8 @@ _OF_MODEL = {
     "label": "Column of the label. [default: the column of the model, else label]",
 }
 Read = Annotated[ReadOptions, ReadParameters(("weight", "time"), {})]
+# For `audit`, which always reads on past invalid rows.
+ReadAll = Annotated[ReadOptions, ReadParameters(("weight", "time", "on_bad_rows"), {})]
 ReadWeighted = Annotated[ReadOptions, ReadParameters((), {})]
 # For commands that by default read the columns of a model.
 ReadOfModel = Annotated[ReadOptions, ReadParameters(("weight", "time"), _OF_MODEL)]

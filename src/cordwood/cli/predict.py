@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,14 +20,23 @@ from cordwood.cli.console import Console
 from cordwood.cli.decisions import make_rule, set_cells, set_columns, show_rule
 from cordwood.cli.errors import print_error
 from cordwood.cli.expected_scores import describe_shift
-from cordwood.cli.inputs import Source, iter_batches, skipped_message
+from cordwood.cli.inputs import Progress, Source, iter_batches, skipped_message
 from cordwood.cli.models import load_model, match_source, model_errors
-from cordwood.cli.outputs import JSON_LINES, check_suffix, check_target, open_table
+from cordwood.cli.outputs import (
+    WITH_LISTS,
+    check_suffix,
+    check_target,
+    describe_labels,
+    is_folder,
+    open_table,
+)
 from cordwood.confidence.rule import ConfidenceRule
 from cordwood.confidence.shift import ShiftDetector
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.csv_records import Dialect
 from cordwood.datasets.rows import RowStream
 from cordwood.metrics.predictions import Predictions
+from cordwood.persist import ModelCard
 
 BATCH_SIZE = 1000
 DECIMALS = 6
@@ -36,6 +46,8 @@ def predict(args: Predict) -> None:
     """Write the predicted label of each sample and its probability."""
     if not args.data and not args.read.text:
         raise typer.BadParameter("give DATA, or a text with --text")
+    if _predict_folder(args):
+        return
     target = None if args.output == "-" else Path(args.output)
     if target is not None:
         check_suffix(target)
@@ -61,11 +73,14 @@ def predict(args: Predict) -> None:
             source = match_source(source, model, card)
             samples = source.open(progress, extra_columns=extra)
         detector = model.make_shift_detector()
-        counts, n_samples = _write_predictions(args, model, rule, detector, samples, target)
+        dialect = None if source is None else source.find_dialect()
+        counts, n_samples = _write_predictions(
+            args, model, rule, detector, samples, target, dialect
+        )
     seconds = time.perf_counter() - start
     n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
     if n_skipped:
-        print_error(f"skipped {skipped_message(n_skipped, samples.skipped[0])}")
+        print_error(f"skipped {skipped_message(samples.skipped, n_skipped)}")
     shift = None if detector is None else detector.detect()
     if shift is not None:
         print_error(f"warning: {describe_shift(shift, model)}")
@@ -74,7 +89,7 @@ def predict(args: Predict) -> None:
     for note in samples.notes:
         console.field("note", note)
     show_rule(console, rule, model)
-    console.field("labels", ", ".join(f"{label} ({n:,})" for label, n in counts.most_common()))
+    console.field("labels", describe_labels(counts))
     console.field("wrote", f"{target}: {count(n_samples, 'prediction')}, in {seconds:.1f} s")
     console.print_json(
         {
@@ -89,6 +104,37 @@ def predict(args: Predict) -> None:
             "seconds": round(seconds, 3),
         }
     )
+
+
+def _predict_folder(args: Predict) -> bool:
+    """Predict part by part if the output is a folder, and return whether it is."""
+    if not is_folder(args.output):
+        if args.jobs != 1:
+            raise typer.BadParameter("--jobs requires -o FOLDER/, which has one output per file")
+        return False
+    if not args.data:
+        raise typer.BadParameter("-o FOLDER/ requires DATA; give files")
+    # Imported here, because the first prediction of a text should not wait for it.
+    import_module("cordwood.cli.predict_parts").predict_parts(args, _predict_file)
+    return True
+
+
+def _predict_file(
+    args: Predict,
+    model: TextClassifier,
+    card: ModelCard,
+    path: Path,
+    target: Path,
+    progress: Progress | None,
+) -> tuple[Counter[str], int, int]:
+    """Predict one of several files."""
+    source = match_source(Source(data=str(path), options=args.read), model, card)
+    samples = source.open(progress, extra_columns="all" if args.keep_columns else ())
+    counts, n_samples = _write_predictions(
+        args, model, make_rule(args, model), None, samples, target, source.find_dialect()
+    )
+    n_skipped = samples.n_skipped if isinstance(samples, RowStream) else len(samples.skipped)
+    return counts, n_samples, n_skipped
 
 
 def _make_corpus(texts: Sequence[str]) -> Corpus:
@@ -111,13 +157,14 @@ def _write_predictions(
     detector: ShiftDetector | None,
     samples: RowStream | Corpus | FeatureMatrix,
     target: Path | None,
+    dialect: Dialect | None,
 ) -> tuple[Counter[str], int]:
     """Write one row per sample; return the number of samples by predicted label and in all."""
     added = ["label", "probability", *set_columns(rule)]
     if args.all_probabilities:
         with model_errors(args.model):
             added += [f"probability:{label}" for label in model.classes_]
-    is_json = args.json if target is None else target.suffix.lower() in JSON_LINES
+    is_json = args.json if target is None else target.suffix.lower() in WITH_LISTS
     batches = _iter_predictions(args, model, rule, detector, samples, is_json=is_json)
     # Predict the first batch before the header is written: an error then leaves no output.
     first = next(batches)
@@ -128,7 +175,11 @@ def _write_predictions(
     n_samples = 0
     dropped: set[str] = set()
     with open_table(
-        target, [*kept, *names], json_lines=args.json, escape_formulas=args.escape_formulas
+        target,
+        [*kept, *names],
+        json_lines=args.json,
+        escape_formulas=args.escape_formulas,
+        dialect=dialect,
     ) as write:
         for row in chain(first, chain.from_iterable(batches)):
             counts.update(row.labels)

@@ -14,6 +14,7 @@ def show_scores(console: Console, evaluation: Evaluation) -> None:
     """Print the scores of an evaluation and, with one label per sample, the confusion matrix."""
     remarks = _make_remarks(evaluation)
     console.print()
+    console.print(f"On these samples: {evaluation.sentence}.")
     console.table(
         ("score", f"value ({evaluation.confidence_level:.0%} interval)", "meaning"),
         [

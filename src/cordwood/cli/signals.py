@@ -30,6 +30,7 @@ def raise_on_termination() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise)
+    sys.unraisablehook = _report_unraisable
 
 
 def raise_received() -> None:
@@ -43,6 +44,12 @@ def end_by_signal(number: int) -> NoReturn:
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     sys.exit(128 + number)
+
+
+def _report_unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Print the error of a finalizer, unless it is the signal, which is raised again."""
+    if not isinstance(unraisable.exc_value, Terminated):
+        sys.__unraisablehook__(unraisable)
 
 
 def _raise(number: int, frame: FrameType | None) -> NoReturn:

@@ -23,20 +23,22 @@ from cordwood.classifier.text_classifier import TextClassifier
 from cordwood.cli.classes_file import read_classes
 from cordwood.cli.commands import Train
 from cordwood.cli.console import Console
-from cordwood.cli.decisions import check_decision, decision_errors, make_decision
+from cordwood.cli.decisions import decision_errors, make_decision
+from cordwood.cli.expected_cost import show_expected_cost
 from cordwood.cli.expected_scores import add_baselines, show_expected_scores
 from cordwood.cli.findings import show_findings
 from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
-from cordwood.cli.options import check_jobs, parse_settings
+from cordwood.cli.options import parse_settings
 from cordwood.cli.outputs import check_target
 from cordwood.cli.report import check_report_target, write_model_report
 from cordwood.cli.table_columns import list_features, read_table
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.datasets.lines import STANDARD_INPUT
+from cordwood.encoders import universal_sentence
 from cordwood.encoders.bundle import read_files
-from cordwood.encoders.catalog import load_encoder
+from cordwood.encoders.catalog import list_encoders, load_encoder
 from cordwood.exceptions import CordwoodError
 from cordwood.persist.model_card import TrainingRecord
 from cordwood.persist.sample_hashes import SampleHashes
@@ -117,6 +119,7 @@ def train(args: Train) -> None:
         is_tuned = model.decision_.optimize not in (None, "cost")
         show_expected_scores(console, evaluation, is_tuned=is_tuned)
     console.field("wrote", f"{target} ({target.stat().st_size / 1e6:,.2f} MB)")
+    _show_needs(console, args, model)
     if args.report is not None:
         card = persist.read_model_card(target)
         write_model_report(
@@ -138,7 +141,7 @@ def _read_and_make(
     decision = make_decision(args, data.class_sizes)
     # Samples that are the only one of their class cannot be both trained on and predicted.
     has_scores = args.scores and max(data.class_sizes.values(), default=0) > 1
-    return data, make_model(
+    model = make_model(
         console,
         args,
         data.samples,
@@ -149,6 +152,8 @@ def _read_and_make(
         decision=decision,
         oof=has_scores,
     )
+    show_expected_cost(console, model, data.samples, len(data.class_sizes))
+    return data, model
 
 
 def _replace_data(args: Train) -> Train:
@@ -168,7 +173,6 @@ def _replace_data(args: Train) -> Train:
 
 def _check_options(args: Train, target: Path) -> None:
     """Raise before the data are read if the model could not be trained or written."""
-    check_jobs(args.jobs)
     _check_savable(args.recipe)
     inputs = [*(args.data or ()), *([] if args.classes is None else [str(args.classes)])]
     check_target(target, inputs=inputs)
@@ -176,7 +180,6 @@ def _check_options(args: Train, target: Path) -> None:
         check_report_target(args.report, inputs=inputs)
     if args.language is not None:
         check_language(args.language)
-    check_decision(args)
     settings = parse_settings(args.set)
     given = {name: settings[name] for name in ("encoder", "lexicon") if name in settings}
     _check_pretrained(replace(args, **given))
@@ -263,6 +266,24 @@ def _show(console: Console, args: Train, model: TextClassifier, cost: _Cost) -> 
     if args.optimize is not None:
         console.field("decision", model.decision_.describe())
     console.field("trained", f"recipe {args.recipe}, in {cost.time}")
+
+
+def _show_needs(console: Console, args: Train, model: TextClassifier) -> None:
+    """Print what must be installed where the model is used, beside cordwood."""
+    used = {member.name.partition("_")[0] for member in model.members_ if not member.is_pruned}
+    given = model.encoder if isinstance(model.encoder, list) else [model.encoder]
+    if EMBEDDINGS in used | {args.recipe} and not args.bundle_encoder:
+        for name in given:
+            info = next((each for each in list_encoders() if each.name == name), None)
+            is_use = name == universal_sentence.NAME
+            how = universal_sentence.INSTALL if is_use else f"cordwood encoders install {name}"
+            how = f": {how}" if info is not None else ""
+            way_out = "" if is_use else "; or put it into the model file with --bundle-encoder"
+            console.field("needs", f"the encoder {name} where the model is used{how}{way_out}")
+    if model.lexicon == "vader":
+        console.field(
+            "needs", 'the lexicon where the model is used: pip install "cordwood[lexicon]"'
+        )
 
 
 def _list_weights(members: Sequence[MemberRecord]) -> dict[str, float] | None:

@@ -43,24 +43,50 @@ def open_parquet(
         names = list(schema.names)
 
     def iter_batches(columns: list[str]) -> Iterator[ColumnBatch]:
-        size = os.path.getsize(name)
         convert = _class_label_converters(schema)
         start = 1
         with _arrow_errors(name, "Parquet"):
             # Names with dots would select fields of structs.
             selected = [_path(schema, names.index(column)) for column in columns]
-            checked = check_pages(parquet, name, selected, Budget(name, size, max_bytes))
-            budget = Budget(name, size, max_bytes)
-            file = parquet.ParquetFile(name, read_dictionary=checked.dictionaries)
-            n_samples = file.metadata.num_rows
-            for batch in file.iter_batches(checked.batch_size, columns=selected):
-                budget.spend(decoded_size(batch))
+            for batch in _iter_record_batches(name, selected, progress, max_bytes):
                 yield _to_batch(batch, columns, start, convert, name)
                 start += batch.num_rows
-                if progress is not None and n_samples:
-                    progress(min(size * (start - 1) // n_samples, size), size)
 
     return BatchedTable(name=name, columns=names, iter_batches=iter_batches)
+
+
+def iter_parquet_tables(
+    path: PathLike, *, progress: Progress | None = None, max_bytes: int | None = None
+) -> Iterator[Any]:
+    """Yield an empty table of pyarrow, which has the schema, then one for each batch of rows."""
+    name = os.fspath(path)
+    arrow = import_extra("pyarrow", "Parquet files")
+    parquet = import_extra("pyarrow.parquet", "Parquet files", package="pyarrow")
+    with _arrow_errors(name, "Parquet"):
+        schema = parquet.read_schema(name)
+        selected = [_path(schema, index) for index in range(len(schema))]
+        yield schema.empty_table()
+        for batch in _iter_record_batches(name, selected, progress, max_bytes):
+            # Columns that were read as dictionaries have their own type again.
+            yield arrow.Table.from_batches([batch]).cast(schema)
+
+
+def _iter_record_batches(
+    name: str, selected: list[str], progress: Progress | None, max_bytes: int | None
+) -> Iterator[Any]:
+    """Yield the record batches of a Parquet file, after a check of their sizes."""
+    parquet = import_extra("pyarrow.parquet", "Parquet files", package="pyarrow")
+    size = os.path.getsize(name)
+    checked = check_pages(parquet, name, selected, Budget(name, size, max_bytes))
+    budget = Budget(name, size, max_bytes)
+    file = parquet.ParquetFile(name, read_dictionary=checked.dictionaries)
+    n_samples, n_read = file.metadata.num_rows, 0
+    for batch in file.iter_batches(checked.batch_size, columns=selected):
+        budget.spend(decoded_size(batch))
+        yield batch
+        n_read += batch.num_rows
+        if progress is not None and n_samples:
+            progress(min(size * n_read // n_samples, size), size)
 
 
 def open_arrow(

@@ -14,6 +14,7 @@ from cordwood.datasets.rows import NO_COLUMNS, Row, list_names, missing_name_iss
 from cordwood.datasets.values import (
     InvalidValue,
     TimeParser,
+    clean_label,
     find_surrogate,
     parse_weight,
     split_labels,
@@ -58,11 +59,12 @@ def read_table_rows(
     for batch in table.iter_batches(maker.column_names):
         for index, row_number in enumerate(batch.numbers):
             is_empty = False
+            number = next(numbers)
             try:
-                row = maker.make(batch.columns, index, str(next(numbers)))
+                row = maker.make(batch.columns, index, str(number))
             except InvalidValue as error:
                 message = f"{table.name}, row {row_number}: {error}"
-                bad_rows.handle(RowIssue(message, "correct or drop the row"))
+                bad_rows.handle(RowIssue(message, "correct or drop the row"), number)
                 continue
             if len(row.text) > options.max_row_length:
                 raise row_length_error(f"{table.name}, row {row_number}", options.max_row_length)
@@ -145,7 +147,7 @@ class _RowMaker:
 
     def _to_string(self, part: str, value: Any) -> str:
         if isinstance(value, str):
-            if part == "label" and not value.strip():
+            if part == "label" and not (value := clean_label(value)):
                 raise InvalidValue("is empty")
             if not value.isascii() and (problem := find_surrogate(value)):
                 raise InvalidValue(problem)

@@ -15,7 +15,13 @@ from cordwood.datasets.csv_records import (
 from cordwood.datasets.lines import Lines
 from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.rows import NO_COLUMNS, Row, list_names, missing_name_issue
-from cordwood.datasets.values import InvalidValue, TimeParser, parse_weight, split_labels
+from cordwood.datasets.values import (
+    InvalidValue,
+    TimeParser,
+    clean_label,
+    parse_weight,
+    split_labels,
+)
 from cordwood.exceptions import DataError
 
 
@@ -68,7 +74,7 @@ def read_csv_rows(
             yield row
         else:
             lines.issue = None
-            bad_rows.handle(issue)
+            bad_rows.handle(issue, number)
     if is_empty:
         raise DataError(f"{lines.name} has no rows after its header")
 
@@ -114,7 +120,7 @@ class _RowMaker:
             return None
         label = fields[self._indices.label]
         if self._label_separator is None:
-            return label
+            return clean_label(label)
         return split_labels(label, self._label_separator)
 
     def _parse(self, part: str, index: int, fields: list[str], parse: Callable[[str], _T]) -> _T:
@@ -189,7 +195,7 @@ def _find_issue(
     if len(fields) != len(header):
         counts = f"{len(fields)} fields but the header has {len(header)} ({list_names(header)})"
         return RowIssue(f"{place} has {counts}", "quote fields that contain the delimiter")
-    if label is not None and not fields[label].strip():
+    if label is not None and not clean_label(fields[label]):
         message = f'{place}: the label (column "{header[label]}") is empty'
         return RowIssue(message, "add a label")
     return None

@@ -49,7 +49,8 @@ def open_excel(path: PathLike, options: ReadOptions) -> BatchedTable:
                 raise DataError(f"{path} has no sheets")
             if sheet is not None and sheet not in names:
                 raise DataError(
-                    f'{path} has no sheet "{sheet}"; its sheets are: {list_names(names)}'
+                    f'{path} has no sheet "{sheet}"; its sheets are: {list_names(names)}; '
+                    "name one with sheet= / --sheet"
                 )
             chosen = workbook.get_sheet_by_name(names[0] if sheet is None else sheet)
             rows = _number_rows(chosen.iter_rows())

@@ -102,7 +102,7 @@ def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_TextFile]:
 class _TextReader:
     """Reads files as texts, within limits of their sizes."""
 
-    def __init__(self, encoding: str, max_bytes: int, max_length: int) -> None:
+    def __init__(self, encoding: str | None, max_bytes: int, max_length: int) -> None:
         self._encoding = encoding
         self._max_bytes = max_bytes
         self._max_length = max_length
@@ -115,7 +115,7 @@ class _TextReader:
                 lines = Lines(content, os.fspath(file.path), self._encoding, self._max_length)
                 text = self._join(lines)
                 if file.path.suffix.lower() == ".gz":
-                    self._max_bytes -= content.tell()
+                    self._max_bytes -= content.raw.tell()  # type: ignore[attr-defined]
             issue = lines.issue
         except UnicodeEncodeError:
             message = f"the file name {os.fspath(file.path)!a} is not valid text"

@@ -10,7 +10,7 @@ from typing import Any
 from cordwood._base.strict_json import describe_duplicate_key
 from cordwood.datasets._json_records import InvalidRow, RecordReader
 from cordwood.datasets._row_errors import BadRowHandler, RowIssue
-from cordwood.datasets.lines import row_length_error
+from cordwood.datasets.lines import detect_encoding, row_length_error
 from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.rows import Row
 from cordwood.exceptions import DataError
@@ -65,10 +65,11 @@ class _ArrayParser:
     def __init__(self, file: io.BufferedIOBase, name: str, options: ReadOptions) -> None:
         self._file = file
         self._name = name
-        self._encoding = options.encoding
+        start = file.peek(4)  # type: ignore[attr-defined]
+        self._encoding = options.encoding or detect_encoding(start)
         self._max_length = options.max_row_length
         # The byte order mark is removed; utf-8-sig accepts UTF-8 without it as well.
-        codec = codecs.lookup(options.encoding).name
+        codec = codecs.lookup(self._encoding).name
         self._decoder = codecs.getincrementaldecoder("utf-8-sig" if codec == "utf-8" else codec)()
         self._buffer = ""
         self._position = 0

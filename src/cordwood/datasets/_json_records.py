@@ -10,6 +10,7 @@ from cordwood.datasets.rows import NO_COLUMNS, Row, missing_name_issue
 from cordwood.datasets.values import (
     InvalidValue,
     TimeParser,
+    clean_label,
     find_surrogate,
     parse_weight,
     split_labels,
@@ -75,7 +76,7 @@ class RecordReader:
             keys = self._keys or _choose_keys(self._options, record)
             row = self._make_row(record, keys, number, place)
         except InvalidRow as error:
-            self._bad_rows.handle(error.issue)
+            self._bad_rows.handle(error.issue, number)
             return None
         self._keys = keys
         if self._missing:
@@ -168,8 +169,8 @@ def _get_label(
             )
         )
     entries = value if isinstance(value, list) else [value]
-    labels = tuple(_to_string(entry, "label", key, place) for entry in entries)
-    if not all(map(str.strip, labels)):
+    labels = tuple(clean_label(_to_string(entry, "label", key, place)) for entry in entries)
+    if not all(labels):
         raise InvalidRow(RowIssue(f'{place}: the label (key "{key}") is empty', "add a label"))
     return labels if keys.multilabel else labels[0]
 

@@ -1,12 +1,13 @@
 """Records of comma- and tab-separated files (RFC 4180), and their delimiter."""
 
+import codecs
 import csv
 import io
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cordwood.datasets.lines import Lines, row_length_error
+from cordwood.datasets.lines import Lines, detect_encoding, row_length_error
 from cordwood.datasets.options import ReadOptions
 from cordwood.exceptions import DataError
 
@@ -24,6 +25,15 @@ class Record(NamedTuple):
     fields: list[str]
     line: int
     text: str
+
+
+class Dialect(NamedTuple):
+    """How a CSV file is written; a mark is a byte order mark."""
+
+    encoding: str = "utf-8"
+    has_mark: bool = False
+    delimiter: str = ","
+    line_end: str = "\n"
 
 
 def read_first_record(lines: Lines, records: Iterator[Record]) -> Record:
@@ -85,18 +95,39 @@ def choose_delimiter(start: bytes, format: str, options: ReadOptions) -> str:
     """Return the delimiter of a file; that of CSV is found in the first bytes, unless given."""
     if options.delimiter is not None or format == "tsv":
         return options.delimiter or "\t"
+    return detect_delimiter(_decode_start(start, options.encoding), options)
+
+
+def find_dialect(start: bytes, format: str, options: ReadOptions) -> Dialect:
+    """Return how a file is written, from its first bytes and the options."""
+    encoding = codecs.lookup(options.encoding or detect_encoding(start)).name
+    text = _decode_start(start, encoding)
+    wide = re.fullmatch("utf-(16|32)", encoding)
+    has_mark = text.startswith("\ufeff") or encoding == "utf-8-sig" or wide is not None
+    if wide is not None:
+        # These codecs remove the mark, and would write it in the byte order of the computer.
+        encoding += "-be" if start.startswith((b"\xfe\xff", b"\0\0\xfe\xff")) else "-le"
+    elif encoding == "utf-8-sig":
+        encoding, has_mark = "utf-8", start.startswith(codecs.BOM_UTF8)
+    ends = (end for end in _LINE_END.finditer(text) if not text.count('"', 0, end.start()) % 2)
+    line_end = next((end[0] for end in ends), "\n")
+    return Dialect(encoding, has_mark, choose_delimiter(start, format, options), line_end)
+
+
+def _decode_start(start: bytes, encoding: str | None) -> str:
+    """Decode the first bytes, which may end in the middle of a character."""
+    decoder = codecs.getincrementaldecoder(encoding or detect_encoding(start))("replace")
     try:
-        sample = start.decode(options.encoding, "replace")
-    except UnicodeError:  # of UTF-16 that ends in the middle of a character
-        return ","
-    return detect_delimiter(sample, options)
+        return decoder.decode(start)
+    except UnicodeError:  # UTF-16 without a byte order mark
+        return ""
 
 
 def detect_delimiter(sample: str, options: ReadOptions) -> str:
     """Choose the delimiter of a file from its first rows.
 
-    It is the first of comma, semicolon, tab and bar that separates the names of the text and label
-    columns in the header; otherwise the one that divides all rows into the same and largest number
+    It is the first of comma, semicolon, tab and bar that separates the names of the columns to read
+    in the header; otherwise the one that divides all rows into the same and largest number
     of fields.
 
     Examples
@@ -104,11 +135,18 @@ def detect_delimiter(sample: str, options: ReadOptions) -> str:
     >>> detect_delimiter("id;text;label\\n1;Oh, no;x\\n", ReadOptions())
     ';'
     """
-    wanted = {*options.text_columns, *([options.label or "label"] if options.labeled else [])}
+    extra = () if isinstance(options.extra_columns, str) else options.extra_columns
+    label = options.label or "label" if options.labeled else None
+    wanted = {*options.text_columns, *extra, label, options.id} - {None}
     best, n_most = ",", 1
     for delimiter in DELIMITERS:
         records = _parse_sample(sample, delimiter)
-        if options.header and records and wanted <= {name.strip() for name in records[0]}:
+        if (
+            options.header
+            and records
+            and wanted
+            and wanted <= {name.strip() for name in records[0]}
+        ):
             return delimiter
         n_fields = {len(fields) for fields in records}
         if len(n_fields) == 1 and (n := n_fields.pop()) > n_most:

@@ -11,7 +11,7 @@ import sysconfig
 import tokenize
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
@@ -96,7 +96,11 @@ class _Docstring(NamedTuple):
     text: str
 
 
-def collect_docstrings(*, progress: Callable[[int, int | None], None] | None = None) -> Corpus:
+def collect_docstrings(
+    *,
+    classes: Collection[str] | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Corpus:
     """Collect the docstrings of the standard library, numpy, scipy and scikit-learn.
 
     A text is the docstring of a module, class, method or function (not of nested functions) in the
@@ -114,7 +118,8 @@ def collect_docstrings(*, progress: Callable[[int, int | None], None] | None = N
 
     Ids are such as "asyncio.base_events:BaseEventLoop.call_later", and groups are modules. The
     split keeps each module in one subset, because its texts share phrases and names: "test" has
-    whole modules, in the order of a hash, up to a fifth of each class.
+    whole modules, in the order of a hash, up to a fifth of each class. With `classes`, only the
+    modules of these are read.
 
     Examples
     --------
@@ -122,7 +127,7 @@ def collect_docstrings(*, progress: Callable[[int, int | None], None] | None = N
     >>> len(corpus) > 1000, "asyncio" in corpus.labels
     (True, True)
     """
-    sources = _find_sources()
+    sources = [each for each in _find_sources() if classes is None or each.label in classes]
     docstrings: list[_Docstring] = []
     skipped: list[str] = []
     for done, source in enumerate(sources, start=1):

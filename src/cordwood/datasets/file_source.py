@@ -34,6 +34,7 @@ from cordwood.datasets.lines import (
 )
 from cordwood.datasets.options import COLUMN_OPTIONS, FORMATS, Format, ReadOptions
 from cordwood.datasets.rows import Row
+from cordwood.datasets.values import to_plain_value
 from cordwood.exceptions import CordwoodError, DataError
 
 _SUFFIXES: dict[str, Format] = {
@@ -55,6 +56,8 @@ _SUFFIXES: dict[str, Format] = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
 }
+# Rows that are read before the modules of a command are imported.
+_MAX_FIRST_ROWS = 100
 _TEXT_FORMATS: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json", "svmlight")
 _FOLDERS: tuple[Format, ...] = ("folder", "huggingface")
 _WITHOUT_COLUMNS: tuple[Format, ...] = ("folder", "svmlight")
@@ -178,13 +181,26 @@ def read_file_rows(
                 yield row if split is None or row.split is not None else row._replace(split=split)
 
 
-def check_first_row(path: PathLike, options: ReadOptions) -> None:
+def check_first_row(path: PathLike, options: ReadOptions, *, skip: bool) -> None:
     """Raise the error of the first row of a text file, such as that of a missing column."""
     format = detect_format(path, options.format)
     if format in ("csv", "tsv", "json", "jsonl"):
         file = FileSource(path=path, format=format, options=options, progress=None)
-        bad_rows = BadRowHandler(skip=options.on_bad_rows == "skip")
-        next(read_file_rows(file, bad_rows, count(1)), None)
+        # Bad rows after which there is a valid one are named all at once by `read_dataset`.
+        bad_rows = BadRowHandler(skip=skip, defer=_MAX_FIRST_ROWS)
+        if next(read_file_rows(file, bad_rows, count(1)), None) is None:
+            bad_rows.finish()
+
+
+def read_cells(path: PathLike, options: ReadOptions) -> Iterator[dict[str, Any]]:
+    """Yield the values of all columns of each row of a Parquet or Excel file."""
+    format = detect_format(path, options.format)
+    for _, table in _open_tables(
+        FileSource(path=path, format=format, options=options, progress=None)
+    ):
+        for batch in table.iter_batches(list(table.columns)):
+            for index in range(len(batch.numbers)):
+                yield {name: to_plain_value(batch.columns[name][index]) for name in table.columns}
 
 
 def check_content(file: FileSource, content: io.BufferedIOBase) -> None:
@@ -204,7 +220,8 @@ def _read_text_file(
     with open_bytes(file.path, file.progress, max_bytes=options.max_bytes) as content:
         check_content(file, content)
         start = content.peek()  # type: ignore[attr-defined]
-        if file.format == "json" and not start.lstrip(b"\xef\xbb\xbf \t\r\n\0").startswith(b"{"):
+        marks = b"\xef\xbb\xbf\xff\xfe \t\r\n\0"
+        if file.format == "json" and not start.lstrip(marks).startswith(b"{"):
             yield from read_json_array_rows(content, file.name, options, bad_rows, numbers)
             return
         lines = Lines(content, file.name, options.encoding, options.max_row_length)

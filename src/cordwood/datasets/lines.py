@@ -39,6 +39,14 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Python can decode these, but only as a whole and not in the way of a text encoding.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+# UTF-32 first, because its mark starts with that of UTF-16.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _ENCODING_ADVICE = "set the encoding, such as cp1252 or utf-16, with encoding= / --encoding"
 
 
@@ -59,6 +67,17 @@ def check_encoding(encoding: str) -> None:
             "encoding must be a text encoding, such as 'utf-8', 'cp1252' or 'utf-16'; got "
             f"{encoding!r}"
         )
+
+
+def detect_encoding(start: bytes) -> str:
+    """Return the encoding that the first bytes of a file show by a byte order mark, else UTF-8.
+
+    Examples
+    --------
+    >>> [detect_encoding(text.encode(name)) for text, name in (("a", "utf-16"), ("a", "cp1252"))]
+    ['utf-16', 'utf-8']
+    """
+    return next((name for mark, name in _BYTE_ORDER_MARKS if start.startswith(mark)), "utf-8")
 
 
 def default_max_bytes(compressed_size: int) -> int:
@@ -208,7 +227,7 @@ class Lines:
         self,
         file: io.BufferedIOBase,
         name: str,
-        encoding: str,
+        encoding: str | None,
         max_length: int = MAX_ROW_LENGTH,
     ) -> None:
         self.name = name
@@ -217,6 +236,7 @@ class Lines:
         self.issue: RowIssue | None = None  # the first one since it was last set to None
         self._file = file
         # The byte order mark is removed below; with utf-8-sig, positions would be off by three.
+        encoding = encoding or detect_encoding(file.peek(4))  # type: ignore[attr-defined]
         codec_name = codecs.lookup(encoding).name
         self._encoding = "utf-8" if codec_name == "utf-8-sig" else codec_name
 

@@ -74,8 +74,9 @@ class ReadOptions:
     format : str, default=None
         Format of the file: csv, tsv, jsonl, json, parquet, arrow, excel, sqlite, huggingface,
         folder or svmlight. If None, from the suffix of its name, or else from its content.
-    encoding : str, default="utf-8"
-        Text encoding of the file; a byte order mark is removed.
+    encoding : str, default=None
+        Text encoding of the file; a byte order mark is removed. If None, that of the byte order
+        mark, else UTF-8.
     delimiter : str, default=None
         Character between the fields of a CSV file. If None, a comma, semicolon, tab or bar,
         whichever separates the columns.
@@ -89,8 +90,8 @@ class ReadOptions:
     query : str, default=None
         SELECT statement for an SQLite database, which is opened read-only.
     on_bad_rows : {"raise", "skip"}, default="raise"
-        Whether to stop at the first invalid row, or to skip and count invalid rows. Empty texts
-        are valid; blank lines are ignored.
+        Whether invalid rows are an error, which names the first ten, or are skipped and counted.
+        Empty texts are valid; blank lines are ignored.
     n_features : int, default=None
         Number of features of an svmlight file; larger indices are errors. If None, the largest
         index plus one.
@@ -122,7 +123,7 @@ class ReadOptions:
     extra_columns: ExtraColumns = ()
     require_labels: bool = True
     format: Format | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
     delimiter: str | None = None
     header: bool = True
     sheet: str | None = None
@@ -157,7 +158,8 @@ class ReadOptions:
                 raise CordwoodError(f"{name} must be true or false; got {value!r}")
         if self.format is not None and self.format not in FORMATS:
             raise CordwoodError(f"format must be one of {', '.join(FORMATS)}; got {self.format!r}")
-        check_encoding(self.encoding)
+        if self.encoding is not None:
+            check_encoding(self.encoding)
         delimiter = self.delimiter
         if delimiter is not None and not _is_delimiter(delimiter):
             raise CordwoodError(

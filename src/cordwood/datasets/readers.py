@@ -1,5 +1,6 @@
 """Read data sets from files, folders, dataframes and standard input."""
 
+import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice
@@ -106,7 +107,7 @@ def read_dataset(
     cordwood.exceptions.DataError: DataFrame, row 1: the label (column "topic") is missing ...
     """
     options = change_options(options, keywords)
-    bad_rows = BadRowHandler(skip=options.on_bad_rows == "skip")
+    bad_rows = BadRowHandler(skip=options.on_bad_rows == "skip", defer=sys.maxsize)
     if is_dataframe(source):
         name = type(source).__name__
         for option in options.given:
@@ -124,9 +125,21 @@ def read_dataset(
             )
         else:
             dataset = _collect(_read_files(files, bad_rows), bad_rows, name)
+    bad_rows.finish()
     if options.require_labels:
         check_n_classes(dataset.labels or (), name)
     return dataset
+
+
+def read_corpus(
+    paths: Sequence[PathLike], options: ReadOptions, progress: Progress | None = None
+) -> Corpus:
+    """Read labelled texts, which may be of one class, into memory."""
+    bad_rows = BadRowHandler(skip=options.on_bad_rows == "skip", defer=sys.maxsize)
+    files = _make_files(paths, options, progress)
+    corpus = _collect(_read_files(files, bad_rows), bad_rows, _name_files(files))
+    bad_rows.finish()
+    return corpus
 
 
 def stream_dataset(

@@ -7,12 +7,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from cordwood._base.wording import shorten
-from cordwood.datasets._row_errors import BadRowHandler, RowIssue
+from cordwood.datasets._row_errors import BadRowHandler, RowIssue, SkippedRow
 
 _MAX_SHOWN_NAMES = 20
 # A similar name is searched among the first names only, because comparing names is slow.
 _MAX_COMPARED_NAMES = 1000
 
+
+__all__ = ["NO_COLUMNS", "Row", "RowStream", "SkippedRow", "list_names", "missing_name_issue"]
 
 NO_COLUMNS: Mapping[str, Any] = {}
 """Columns of a row without further columns, which are not modified."""

@@ -1,6 +1,7 @@
 """Values of columns: conversion to Python objects, weights, times and lists of labels."""
 
 import math
+import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time
 from numbers import Number
@@ -8,6 +9,18 @@ from typing import Any
 
 from cordwood._base.labels import is_missing
 from cordwood._base.wording import shorten
+
+# With thousands, or with other than three decimals.
+_DECIMAL_COMMA = re.compile(
+    r"[-+]?(\d{1,3}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|(0|\d{4,}),\d{3})", re.ASCII
+)
+
+# White space, zero-width characters and marks of the direction of text.
+_INVISIBLE = "".join(
+    letter
+    for letter in map(chr, range(0x10000))
+    if letter.isspace() or letter in "\u00ad\u200b\u200c\u200d\u2060\ufeff\u061c\u200e\u200f"
+)
 
 # Methods that return Python objects: of numpy and pandas, of polars, of pyarrow.
 _CONVERSIONS = ("tolist", "to_list", "to_pylist")
@@ -51,6 +64,17 @@ def to_plain_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | time) else value
 
 
+def clean_label(label: str) -> str:
+    """Return a label without white space and invisible characters around it.
+
+    Examples
+    --------
+    >>> clean_label("\\u200b a label\\u00a0\\t")
+    'a label'
+    """
+    return label.strip(_INVISIBLE)
+
+
 def split_labels(value: str, separator: str) -> tuple[str, ...]:
     """Split a string into its labels, without surrounding spaces, empty labels and duplicates.
 
@@ -59,7 +83,7 @@ def split_labels(value: str, separator: str) -> tuple[str, ...]:
     >>> split_labels("oil; gas;oil;", ";")
     ('oil', 'gas')
     """
-    labels = map(str.strip, value.split(separator))
+    labels = map(clean_label, value.split(separator))
     return tuple(dict.fromkeys(label for label in labels if label))
 
 
@@ -122,15 +146,19 @@ def find_surrogate(value: str) -> str | None:
 def parse_number(value: Any) -> float | None:
     """Return a number or a string as a float; None if it is not a number, as a bool is not.
 
+    A comma is a decimal sign, unless it may separate thousands: "1,234" is not a number.
+
     Examples
     --------
-    >>> [parse_number(value) for value in (2, " 1e3", True, "two", None)]
-    [2.0, 1000.0, None, None, None]
+    >>> [parse_number(value) for value in (2, " 1e3", "1.250,5", "1,234", True, "two", None)]
+    [2.0, 1000.0, 1250.5, None, None, None, None]
     """
     if is_missing(value) or isinstance(value, bool) or not isinstance(value, str | Number):
         return None
+    if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
+        value = value.replace(".", "").replace(",", ".")
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -63,13 +63,16 @@ def choose_encoder(texts: Sequence[str], language: str | None) -> EncoderChoice:
     if name is None:
         reason = f"none, {_describe_excess(fastest, seconds[fastest])}"
         return EncoderChoice(None, seconds[fastest], reason)
-    reason = f"{name}, about {max(seconds[name], 1):.0f} s on one core, "
+    reason = (
+        f"{name} turns each text into a vector, beside its words, in about "
+        f"{max(seconds[name], 1):.0f} s on one core; it was chosen "
+    )
     if too_slow:
         reason += _describe_excess(fastest, seconds[fastest])
     elif name == universal_sentence.NAME and language != "en":
         reason += "because it is multilingual"
     else:
-        reason += "the most accurate that is installed"
+        reason += "because it is the most accurate that is installed"
         better = [other for other in ranked[: ranked.index(name)] if seconds[other] <= BUDGET]
         if better and n_characters <= _SHORT * len(texts):
             reason += _describe_gain(better[0], name, seconds[better[0]])

@@ -34,6 +34,8 @@ _QUERY_SIZE = 900
 _EVICTED_FRACTION = 0.25
 # Bytes of a row besides the vector, with those of the index.
 _ROW_BYTES = 80
+# In the year 9891: a clock may have been wrong, and dates end in the year 9999.
+_LAST_TIME = 2.5e11
 
 _SCHEMA = """
 DROP TABLE IF EXISTS vectors;
@@ -242,7 +244,7 @@ def list_caches(root: Path) -> list[CacheInfo]:
                     max_tokens=max_tokens,
                     n_vectors=n_vectors,
                     n_bytes=file.stat().st_size,
-                    used=file.stat().st_mtime,
+                    used=min(max(file.stat().st_mtime, 0.0), _LAST_TIME),
                 )
             )
     return found

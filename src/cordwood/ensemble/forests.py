@@ -345,11 +345,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
             return n_samples
         if not isinstance(self.max_samples, Integral):
             return max(1, round(n_samples * self.max_samples))
-        if self.max_samples > n_samples:
-            raise ValueError(
-                f"max_samples={self.max_samples} must be at most the number of samples, {n_samples}"
-            )
-        return int(self.max_samples)
+        return min(int(self.max_samples), n_samples)
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -425,8 +421,8 @@ class RandomForestClassifier(BaseForestClassifier):
     ccp_alpha : float, default=0.0
         Not supported, because trees are not pruned; any other value raises an error.
     max_samples : int, float or None, default=None
-        Number of samples drawn for each tree. A float is a fraction of `n_samples`, None means
-        `n_samples`. Requires ``bootstrap=True``.
+        Number of samples drawn for each tree, at most `n_samples`. A float is a fraction of
+        `n_samples`, None means `n_samples`. Requires ``bootstrap=True``.
     monotonic_cst : None, default=None
         Not supported; any other value raises an error.
 
@@ -548,8 +544,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     ccp_alpha : float, default=0.0
         Not supported, because trees are not pruned; any other value raises an error.
     max_samples : int, float or None, default=None
-        Number of samples drawn for each tree. A float is a fraction of `n_samples`, None means
-        `n_samples`. Requires ``bootstrap=True``.
+        Number of samples drawn for each tree, at most `n_samples`. A float is a fraction of
+        `n_samples`, None means `n_samples`. Requires ``bootstrap=True``.
     monotonic_cst : None, default=None
         Not supported; any other value raises an error.
 

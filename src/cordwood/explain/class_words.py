@@ -1,17 +1,19 @@
 """Words that argue for and against each class, over many texts or the whole vocabulary."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 
+from cordwood._base.csr import to_csr
 from cordwood._base.param_validation import check_number
 from cordwood._view import ModelView
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain._path_integrals import Floats
+from cordwood.explain._term_spans import TermLocator
 from cordwood.explain.explainer import Explainer, check_texts
 from cordwood.explain.explanation import Explanation, find_class
 from cordwood.explain.html import render_class_words
@@ -46,7 +48,8 @@ class ClassWord:
     n_texts : int or None
         Number of texts that contain the word; None if it is unknown.
     example : str
-        Part of the text in which the contribution is largest; empty without texts.
+        Part of the text in which the contribution is largest, or of a training text that is mainly
+        about the word; empty if neither is given.
     """
 
     word: str
@@ -138,6 +141,7 @@ def explain_classes(
     labels: ArrayLike | None,
     *,
     refit: Callable[[list[str], NDArray[Any]], Explainer],
+    training: Any,
     cv: int,
     n_words: int,
     min_texts: int,
@@ -155,7 +159,10 @@ def explain_classes(
     if texts is None:
         if labels is not None:
             raise ValueError("y requires X; pass both or none")
-        return _explain_vocabulary(explainer, n_words, min_texts, progress)
+        found = _explain_vocabulary(explainer, n_words, min_texts, progress)
+        if training is None:
+            return found
+        return _add_examples(found, explainer.view, list(check_texts(training)))
     totals = _WordTotals(explainer.classes)
     values: Any = getattr(texts, "texts", texts)
     how = ""
@@ -299,6 +306,32 @@ def _explain_vocabulary(
     return _select(explainer.classes, output, note, table, n_words)
 
 
+def _add_examples(found: ClassWords, view: ModelView, texts: list[str]) -> ClassWords:
+    """Add an example of each word: of all texts, the one of which it is the largest part."""
+    words = {word.word for each in (*found.positive, *found.negative) for word in each}
+    examples: dict[str, str] = {}
+    for vectorizer in _list_word_vectorizers(view):
+        counts = to_csr(vectorizer.transform(texts)).tocsc()
+        locate = TermLocator(vectorizer).locate
+        for word in [word for word in words - examples.keys() if word in vectorizer.vocabulary_]:
+            column = vectorizer.vocabulary_[word]
+            start, end = counts.indptr[column : column + 2].tolist()
+            if start == end:
+                continue
+            text = texts[counts.indices[start + int(np.argmax(counts.data[start:end]))]]
+            spans = [each.spans[0] for each in locate(text) if each.term == word]
+            if spans:
+                examples[word] = _excerpt(text, spans[0])
+
+    def complete(by_class: list[tuple[ClassWord, ...]]) -> list[tuple[ClassWord, ...]]:
+        return [
+            tuple(replace(word, example=examples.get(word.word, "")) for word in each)
+            for each in by_class
+        ]
+
+    return replace(found, positive=complete(found.positive), negative=complete(found.negative))
+
+
 def _to_log_odds(proba: Any) -> Floats:
     return np.asarray(logit(np.clip(proba, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)))
 
@@ -307,12 +340,19 @@ def _list_words(view: ModelView) -> list[str]:
     """List the words in the vocabularies of all members."""
     words = {
         term
-        for vectorizer in view.vectorizers
-        if isinstance(vectorizer, TextVectorizer) and vectorizer.resolved_params_.analyzer == "word"
+        for vectorizer in _list_word_vectorizers(view)
         for term in vectorizer.vocabulary_
         if " " not in term
     }
     return sorted(words)
+
+
+def _list_word_vectorizers(view: ModelView) -> list[TextVectorizer]:
+    return [
+        vectorizer
+        for vectorizer in view.vectorizers
+        if isinstance(vectorizer, TextVectorizer) and vectorizer.resolved_params_.analyzer == "word"
+    ]
 
 
 def _count_training_texts(view: ModelView) -> dict[str, int]:
@@ -364,4 +404,6 @@ def _select(
 def _excerpt(text: str, span: tuple[int, int]) -> str:
     """Return the part of a text around a word, on one line."""
     start = max(0, (span[0] + span[1] - _EXAMPLE_LENGTH) // 2)
-    return " ".join(text[start : start + _EXAMPLE_LENGTH].split())
+    end = start + _EXAMPLE_LENGTH
+    part = " ".join(text[start:end].split())
+    return f"{'…' if text[:start].strip() else ''}{part}{'…' if text[end:].strip() else ''}"

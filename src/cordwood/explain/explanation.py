@@ -1,15 +1,17 @@
 """Results of explanations: contributions of members, words, terms and training samples."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.exceptions import CordwoodError
+from cordwood.datasets.corpus import Corpus
+from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain._word_folding import FoldedTerms
-from cordwood.explain.html import render_explanation, render_list
+from cordwood.explain.html import render_list
+from cordwood.explain.sentences import describe_prediction, describe_runner_up, to_plain
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +41,8 @@ class Neighbor:
         the contribution of the member.
     shared_terms : tuple of str
         Terms that the sample shares with the text, the most similar first.
+    id, text : str or None
+        Its id and its text, if the training samples were given.
     """
 
     index: int
@@ -46,6 +50,8 @@ class Neighbor:
     similarity: float
     contributions: Floats
     shared_terms: tuple[str, ...]
+    id: str | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +137,10 @@ class Explanation:
         Values of the columns of a table that are not texts, and have a contribution.
     column_contributions : ndarray of shape (n_columns, n_classes)
         Their contributions.
+    id : str or None
+        The id of the text, if it is known.
+    label : object
+        The true label of the text, or None if it is unknown.
     """
 
     text: str
@@ -148,6 +158,41 @@ class Explanation:
     members: tuple[MemberExplanation, ...]
     columns: dict[str, str]
     column_contributions: Floats
+    id: str | None = None
+    label: Any = None
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether any word or column of the text is known to the model.
+
+        If not, the probabilities are about those of the empty text, and there is nothing to
+        explain.
+        """
+        # The blank around an unknown word is an n-gram of characters that a model may know.
+        return bool(self.column_contributions.any()) or any(
+            term.strip() and values.any()
+            for member in self.members
+            for term, values in zip(member.terms, member.term_contributions, strict=True)
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What is predicted, how sure it is, and which words are the reason."""
+        return to_plain(describe_prediction(self))
+
+    @property
+    def runner_up(self) -> str | None:
+        """The most probable class that is not predicted, and what speaks for it, in a sentence.
+
+        None if there is none, or if nothing is known of the text.
+        """
+        found = describe_runner_up(self)
+        return None if found is None else to_plain(found)
+
+    @property
+    def neighbors(self) -> tuple[Neighbor, ...]:
+        """Most similar training samples, of the first member that uses them; often empty."""
+        return next((member.neighbors for member in self.members if member.neighbors), ())
 
     def class_index(self, label: Any = None) -> int:
         """Return the position of a class in `classes`.
@@ -232,7 +277,12 @@ class Explanation:
             Contributions are lists in the order of ``classes``.
         """
         return {
+            "id": self.id,
             "text": self.text,
+            "label": self.label,
+            "sentence": self.sentence,
+            "runner_up": self.runner_up,
+            "has_evidence": self.has_evidence,
             "classes": self.classes.tolist(),
             "output": self.output,
             "prediction": self.prediction,
@@ -268,10 +318,10 @@ class Explanation:
             f"{self.values[index]:+.3f}, of which baseline {self.baseline[index]:+.3f}"
         )
         found = [*self.top_words(), *self.top_columns()]
-        return "\n".join([head, *(f"{value:+.3f}  {name}" for name, value in found)])
+        return "\n".join([self.sentence, head, *(f"{value:+.3f}  {name}" for name, value in found)])
 
     def _repr_html_(self) -> str:
-        return render_explanation(self)
+        return render_list([self])
 
 
 class Explanations(Sequence[Explanation]):
@@ -318,6 +368,40 @@ class Explanations(Sequence[Explanation]):
         return render_list(self._explanations)
 
 
+def add_sources(
+    explanations: Iterable[Explanation], samples: Any, training: Any
+) -> Iterator[Explanation]:
+    """Add ids and true labels of explained samples, and ids and texts of training samples."""
+    known = samples if isinstance(samples, Corpus) else None
+    for i, explanation in enumerate(explanations):
+        if known is not None:
+            label = None if known.labels is None else known.labels[i]
+            explanation = replace(explanation, id=known.ids[i], label=label)
+        if training is not None:
+            members = tuple(_add_texts(member, training) for member in explanation.members)
+            explanation = replace(explanation, members=members)
+        yield explanation
+
+
+def _add_texts(member: MemberExplanation, training: Any) -> MemberExplanation:
+    """Add the ids and texts of training samples to the neighbors of a member."""
+    is_corpus = isinstance(training, Corpus)
+    texts: Sequence[str] = training.texts if is_corpus else training
+    labels = training.labels if is_corpus and not training.multilabel else None
+    found = []
+    for neighbor in member.neighbors:
+        index = neighbor.index
+        is_missing = index >= len(texts)
+        if is_missing or (labels is not None and str(labels[index]) != str(neighbor.label)):
+            raise DataError(
+                "training must be the training samples of the model, in their order; sample "
+                f"{index + 1:,} of the model has the label {neighbor.label!r}"
+            )
+        name = training.ids[index] if is_corpus else None
+        found.append(replace(neighbor, id=name, text=texts[index]))
+    return replace(member, neighbors=tuple(found))
+
+
 def find_class(classes: NDArray[Any], label: Any) -> int:
     """Return the position of a label in the classes; raise an error if it is not one of them."""
     labels = classes.tolist()
@@ -346,6 +430,8 @@ def _member_to_dict(member: MemberExplanation) -> dict[str, Any]:
                 "similarity": neighbor.similarity,
                 "contributions": neighbor.contributions.tolist(),
                 "shared_terms": list(neighbor.shared_terms),
+                "id": neighbor.id,
+                "text": neighbor.text,
             }
             for neighbor in member.neighbors
         ],

@@ -1,7 +1,8 @@
 """HTML of explanations: self-contained fragments for notebooks and web pages.
 
-Colors are translucent, so that they suit light and dark themes: blue argues for a class, orange
-against it, which color-blind readers can distinguish. The text itself can be copied.
+Colors are translucent, so that they suit light and dark themes: blue speaks for a class, orange
+against it, which color-blind readers can distinguish. Nothing depends on colors alone:
+words against the class are underlined, strong ones are bold. The text itself can be copied.
 """
 
 from __future__ import annotations
@@ -12,37 +13,59 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cordwood._base.wording import shorten
+from cordwood.explain.sentences import (
+    Sentence,
+    describe_prediction,
+    describe_runner_up,
+    list_shared_words,
+)
+
 if TYPE_CHECKING:
-    from cordwood.explain.class_words import ClassWords
-    from cordwood.explain.explanation import Explanation, MemberExplanation
+    from cordwood.explain.class_words import ClassWord, ClassWords
+    from cordwood.explain.explanation import Explanation, MemberExplanation, Neighbor
 
 _FOR, _AGAINST = "46,125,220", "230,120,20"
-_MAX_ALPHA = 0.75
+_MAX_ALPHA = 0.6
+# Shares of the largest contribution: fainter colors only distract, and from here words are bold.
+_MIN_SHOWN, _STRONG = 0.08, 0.5
 _MAX_CLASSES = 3
 _MAX_NEIGHBORS = 3
-_MAX_SHARED_TERMS = 8
 _MAX_LIST = 20
+_MAX_TRAINING_TEXT = 2000
 
 _STYLE = """<style>
-.cordwood-explanation{font-family:inherit;line-height:1.5;max-width:60em}
-.cordwood-explanation .text{white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0 .8em}
-.cordwood-explanation .text span{border-radius:.2em;padding:.05em 0}
+.cordwood-explanation{font-family:inherit;line-height:1.5;max-width:50em}
+.cordwood-explanation article{margin:0 0 2.5em}
+.cordwood-explanation p{margin:.4em 0;overflow-wrap:anywhere}
+.cordwood-explanation .text{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;
+font-size:115%;line-height:1.7;margin:.3em 0 .6em;border-left:.25em solid rgba(128,128,128,.4);
+padding-left:.8em}
+.cordwood-explanation .text span,.cordwood-explanation .legend span{border-radius:.2em;
+padding:.08em .1em}
+.cordwood-explanation .against{text-decoration:underline dotted;text-underline-offset:.2em}
+.cordwood-explanation .strong{font-weight:700}
+.cordwood-explanation h2,.cordwood-explanation h3{font-size:100%;margin:1em 0 .2em}
+.cordwood-explanation ul{margin:.3em 0;padding-left:1.2em}
+.cordwood-explanation li{margin:.3em 0;overflow-wrap:anywhere}
+.cordwood-explanation q{quotes:none;white-space:pre-wrap;unicode-bidi:isolate}
+.cordwood-explanation details{margin:.8em 0}
+.cordwood-explanation summary{cursor:pointer}
+.cordwood-explanation .scroll{overflow-x:auto}
 .cordwood-explanation table{border-collapse:collapse;margin:.3em 0 .8em}
 .cordwood-explanation td,.cordwood-explanation th{padding:.1em .8em .1em 0;text-align:left;
 vertical-align:top;border:0;background:none;color:inherit}
+.cordwood-explanation td:last-child{min-width:12em}
 .cordwood-explanation td.n{text-align:right;font-variant-numeric:tabular-nums}
-.cordwood-explanation .note{opacity:.7;font-size:90%}
+.cordwood-explanation .note{opacity:.75;font-size:90%}
 </style>"""
-
-
-def render_explanation(explanation: Explanation) -> str:
-    """Return an explanation as an HTML fragment."""
-    return f'{_STYLE}<div class="cordwood-explanation">{_body(explanation)}</div>'
 
 
 def render_list(explanations: Sequence[Explanation]) -> str:
     """Return explanations as one HTML fragment, at most twenty."""
-    bodies = "<hr>".join(map(_body, explanations[:_MAX_LIST]))
+    shown = explanations[:_MAX_LIST]
+    first = next((number for number, each in enumerate(shown) if each.has_evidence), -1)
+    bodies = "".join(_body(each, has_legend=i == first) for i, each in enumerate(shown))
     n_more = len(explanations) - _MAX_LIST
     more = f'<p class="note">and {n_more:,} more</p>' if n_more > 0 else ""
     return f'{_STYLE}<div class="cordwood-explanation">{bodies}{more}</div>'
@@ -54,8 +77,10 @@ def render_page(fragment: str, title: str) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escape(title)}</title>"
-        "<style>:root{color-scheme:light dark}body{font-family:system-ui,sans-serif;margin:2em}"
-        f"</style></head><body>{fragment}</body></html>\n"
+        "<style>:root{color-scheme:light dark}body{font-family:system-ui,sans-serif;"
+        "margin:2em auto;padding:0 1.2em;max-width:60em}h1{font-size:150%;line-height:1.25;"
+        f"overflow-wrap:anywhere}}</style></head><body><h1>{escape(title)}</h1>{fragment}"
+        "</body></html>\n"
     )
 
 
@@ -64,32 +89,112 @@ def render_class_words(found: ClassWords) -> str:
     parts = [_STYLE, '<div class="cordwood-explanation">']
     parts.append(f'<p class="note">{escape(found.note)}</p>')
     for label in found.classes:
-        parts.append(f"<p><b>{escape(str(label))}</b></p><table>")
-        parts.append("<tr><th></th><th>word</th><th>texts</th><th>example</th></tr>")
-        for word in (*found.words_for(label), *found.words_against(label)):
-            n_texts = "" if word.n_texts is None else f"{word.n_texts:,}"
-            parts.append(
-                _row([_number(word.contribution), escape(word.word), n_texts, escape(word.example)])
-            )
-        parts.append("</table>")
+        words = (*found.words_for(label), *found.words_against(label))
+        parts.append(f"<h2>{escape(str(label))}</h2>{_class_table(words)}")
     return "".join([*parts, "</div>"])
 
 
-def _body(explanation: Explanation) -> str:
+def _class_table(words: Sequence[ClassWord]) -> str:
+    """Return the table of the words of one class, without columns that are empty."""
+    columns: dict[str, list[str]] = {
+        "": [_number(word.contribution) for word in words],
+        "word": [escape(word.word) for word in words],
+        "texts": ["" if word.n_texts is None else f"{word.n_texts:,}" for word in words],
+        "example": [escape(word.example) for word in words],
+    }
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    head = "".join(f"<th>{name}</th>" for name in columns)
+    rows = "".join(map(_row, zip(*columns.values(), strict=True)))
+    return f'<div class="scroll"><table><tr>{head}</tr>{rows}</table></div>'
+
+
+def _body(explanation: Explanation, *, has_legend: bool) -> str:
+    """Return one explanation: the text, sentences, similar texts, and the numbers in a fold."""
     shown = explanation.top_classes(_MAX_CLASSES)
     columns = [explanation.class_index(label) for label in shown]
     # One scale for all classes, so that colors can be compared.
     largest = float(np.abs(explanation.word_contributions[:, columns]).max(initial=0.0))
-    parts = [_head(explanation, shown, columns)]
-    for label, column in zip(shown, columns, strict=True):
-        values = explanation.word_contributions[:, column].tolist()
-        parts.append(f'<div class="note">{escape(str(label))}</div>')
-        parts.append(f'<div class="text">{_highlight(explanation, values, largest)}</div>')
+    column = explanation.class_index()
+    parts = [_facts(explanation), _text(explanation, column)]
+    parts.append(f"<p>{_sentence(describe_prediction(explanation))}</p>")
+    if has_legend:
+        parts.append(_legend(explanation.classes[column]))
+    if (runner_up := describe_runner_up(explanation)) is not None:
+        parts.append(f"<h3>Runner-up</h3><p>{_sentence(runner_up)}</p>")
+    parts.append(_similar_texts(explanation.neighbors))
+    parts.append(f"<details><summary>Numbers</summary>{_table(explanation, shown, columns)}")
+    for label, each in zip(shown, columns, strict=True):
+        parts.append(f'<div class="note">Words for and against {escape(str(label))}</div>')
+        parts.append(_text(explanation, each, largest))
     parts += [_neighbors(member, columns[0]) for member in explanation.members if member.neighbors]
-    return "".join(parts)
+    return f"<article>{''.join(parts)}</details></article>"
 
 
-def _head(explanation: Explanation, shown: list[Any], columns: list[int]) -> str:
+def _facts(explanation: Explanation) -> str:
+    """Return the id and the true label, where they are known."""
+    facts = [] if explanation.id is None else [f"id {explanation.id}"]
+    if explanation.label is not None:
+        facts.append(f"true label {_join_labels(explanation.label)}")
+        given = explanation.label
+        is_correct = (
+            set(map(str, given)) == set(map(str, explanation.prediction))
+            if isinstance(given, tuple) and isinstance(explanation.prediction, tuple)
+            else str(given) == str(explanation.prediction)
+        )
+        if explanation.has_evidence:
+            facts.append("predicted correctly" if is_correct else "predicted wrongly")
+    return f'<p class="note">{escape(" · ".join(facts))}</p>' if facts else ""
+
+
+def _join_labels(label: Any) -> str:
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def _sentence(parts: Sentence) -> str:
+    tags = {"word": "em", "label": "strong"}
+    return "".join(
+        f"<{tags[part.kind]}>{escape(part.text)}</{tags[part.kind]}>"
+        if part.kind
+        else escape(part.text)
+        for part in parts
+    )
+
+
+def _legend(label: Any) -> str:
+    return (
+        f'<p class="legend note"><span style="background:rgba({_FOR},{_MAX_ALPHA})">blue</span> '
+        f'speaks for {escape(str(label))}, <span class="against" style="background:'
+        f'rgba({_AGAINST},{_MAX_ALPHA})">orange and underlined</span> against it; the stronger '
+        "the color, the more, and the strongest words are bold.</p>"
+    )
+
+
+def _similar_texts(neighbors: Sequence[Neighbor]) -> str:
+    """Return the most similar training samples: their texts, or what is known without these."""
+    if not neighbors:
+        return ""
+    items = []
+    for neighbor in neighbors[:_MAX_NEIGHBORS]:
+        name = f"number {neighbor.index + 1:,}" if neighbor.id is None else neighbor.id
+        shared = ", ".join(list_shared_words(neighbor))
+        facts = f"training text {name}" + (f"; in common: {shared}" if shared else "")
+        text = ""
+        if neighbor.text is not None:
+            text = f"<q>{escape(shorten(neighbor.text, _MAX_TRAINING_TEXT, '…'))}</q><br>"
+        items.append(
+            f"<li><strong>{escape(str(neighbor.label))}</strong>: {text}"
+            f'<span class="note">{escape(facts)}</span></li>'
+        )
+    note = ""
+    if neighbors[0].text is None:
+        note = (
+            '<p class="note">The model contains no training texts. Give them to read them here: '
+            "<code>--training FILE</code>, or <code>explain(texts, training=...)</code>.</p>"
+        )
+    return f"<h3>Similar training texts</h3><ul>{''.join(items)}</ul>{note}"
+
+
+def _table(explanation: Explanation, shown: list[Any], columns: list[int]) -> str:
     """Return the table of the contributions of the members to the most probable classes."""
     rows = [
         "<tr><th></th>" + "".join(f"<th>{escape(str(label))}</th>" for label in shown) + "</tr>"
@@ -108,27 +213,33 @@ def _head(explanation: Explanation, shown: list[Any], columns: list[int]) -> str
     pairs = zip(explanation.columns.items(), explanation.column_contributions, strict=True)
     for (name, value), contributions in pairs:
         add(escape(f"{name} = {value}"), contributions, note="column")
-    return f"<table>{''.join(rows)}</table>"
+    return f'<div class="scroll"><table>{"".join(rows)}</table></div>'
 
 
-def _highlight(explanation: Explanation, values: list[float], largest: float) -> str:
-    """Return the text with words colored by their contributions."""
-    parts, end = [], 0
+def _text(explanation: Explanation, column: int, largest: float | None = None) -> str:
+    """Return the text with words colored by their contributions to a class."""
     text = explanation.text
+    values = explanation.word_contributions[:, column].tolist()
+    if largest is None:
+        largest = max(map(abs, values), default=0.0)
+    if not text.strip():
+        return '<div class="text" dir="auto"><span class="note">(no text)</span></div>'
+    parts, end = [], 0
     for (start, stop), value in zip(explanation.spans, values, strict=True):
         parts.append(escape(text[end:start]))
         word = escape(text[start:stop])
-        if value:
-            color = _FOR if value > 0 else _AGAINST
-            alpha = _MAX_ALPHA * abs(value) / largest
+        share = abs(value) / (largest or 1.0)
+        if share >= _MIN_SHOWN:
+            color, name = (_FOR, "for") if value > 0 else (_AGAINST, "against")
+            name += " strong" if share >= _STRONG else ""
             parts.append(
-                f'<span style="background:rgba({color},{alpha:.2f})" title="{value:+.3f}">'
-                f"{word}</span>"
+                f'<span class="{name}" style="background:rgba({color},{_MAX_ALPHA * share:.2f})" '
+                f'title="{value:+.3f}">{word}</span>'
             )
         else:
             parts.append(word)
         end = stop
-    return "".join([*parts, escape(text[end:])])
+    return f'<div class="text" dir="auto">{"".join([*parts, escape(text[end:])])}</div>'
 
 
 def _neighbors(member: MemberExplanation, column: int) -> str:
@@ -138,17 +249,16 @@ def _neighbors(member: MemberExplanation, column: int) -> str:
             [
                 _number(neighbor.contributions[column]),
                 escape(str(neighbor.label)),
-                f"training sample {neighbor.index:,}, similarity {neighbor.similarity:.2f}",
-                escape(", ".join(neighbor.shared_terms[:_MAX_SHARED_TERMS])),
+                f"number {neighbor.index + 1:,}, similarity {neighbor.similarity:.2f}",
             ]
         )
         for neighbor in member.neighbors[:_MAX_NEIGHBORS]
     ]
-    title = f"{member.name}: nearest of {len(member.neighbors)} neighbors, with shared terms"
+    title = f"{member.name}: nearest of {len(member.neighbors)} training samples"
     return f'<div class="note">{escape(title)}</div><table>{"".join(rows)}</table>'
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Sequence[str]) -> str:
     first, *rest = cells
     return f'<tr><td class="n">{first}</td>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>'
 

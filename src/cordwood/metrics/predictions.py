@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cordwood._base.display import html_table, import_pandas
+from cordwood._base.wording import join_labels
 
 # Between the labels of a sample in tables, and between the labels of a prediction set.
-LABEL_SEPARATOR, SET_SEPARATOR = ";", "|"
+SET_SEPARATOR = "|"
 
 # Labels of samples without a decision, in tables.
 UNDECIDED, UNKNOWN_LABEL = "__undecided__", "__unknown__"
@@ -159,14 +160,3 @@ def to_object_array(values: Iterable[Any]) -> NDArray[np.object_]:
     for i, value in enumerate(listed):
         array[i] = value
     return array
-
-
-def join_labels(labels: Any) -> str:
-    """Join the labels of a sample to one string, for tables.
-
-    Examples
-    --------
-    >>> join_labels(("gas", "oil")), join_labels("gas")
-    ('gas;oil', 'gas')
-    """
-    return LABEL_SEPARATOR.join(map(str, labels)) if isinstance(labels, tuple) else str(labels)

@@ -1,5 +1,6 @@
 """Records of scores: with confidence intervals, by class, and beside baselines."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -74,6 +75,42 @@ class Score(float):
             `value`, `low` and `high`.
         """
         return {"value": float(self), "low": self.low, "high": self.high}
+
+
+def describe_share(value: float, what: str = "right") -> str:
+    """Put a share into words for everyone, with the interval if it is a `Score`.
+
+    >>> describe_share(Score(0.884, 0.87, 0.897)), describe_share(0.91, "decided")
+    ('88 of 100 right, give or take 1', '91 of 100 decided')
+    >>> describe_share(Score(0.9934, 0.991, 0.995))
+    '993 of 1,000 right, give or take 2'
+    """
+    low, high = getattr(value, "low", None), getattr(value, "high", None)
+    margin = None if low is None or high is None else max(value - low, high - value)
+    # Of 1,000 if the interval is narrower than one of 100.
+    total = 1000 if margin is not None and 0 < margin < 0.0075 else 100
+    words = f"{total * float(value):.0f} of {total:,} {what}"
+    return words if not margin else f"{words}, give or take {total * margin:.0f}"
+
+
+def describe_difference(found: Score, expected: Score) -> str:
+    """State whether an accuracy is the one that was expected from training, and why not.
+
+    >>> describe_difference(Score(0.9, 0.87, 0.93), Score(0.89, 0.88, 0.9))
+    '89 of 100 right, give or take 1, was expected from training; the difference may be chance'
+    """
+    sentence = f"{describe_share(expected)}, was expected from training"
+    # The samples are independent, so that the squares of the half widths add up.
+    widths = ((each.high or each) - (each.low or each) for each in (found, expected))
+    difference = found - expected
+    if abs(difference) <= math.hypot(*(width / 2 for width in widths)):
+        return f"{sentence}; the difference may be chance"
+    if difference > 0:
+        return f"{sentence}; it is significantly more here: these samples are easier"
+    return (
+        f"{sentence}; it is significantly less here: these samples are harder than the training "
+        "samples, or different from them, or the training samples contain many copies"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +190,12 @@ class Evaluation:
     sources: Mapping[str, str] = field(default_factory=dict)
     n_groups: int | None = None
     confidence_level: float = 0.95
+
+    @property
+    def sentence(self) -> str:
+        """The accuracy in words, such as "88 of 100 right, give or take 1"."""
+        what = "with exactly the right labels" if self.is_multilabel else "right"
+        return describe_share(self.accuracy, what)
 
     @property
     def accuracy(self) -> Score:

@@ -171,13 +171,14 @@ def select_top(
         if n_found == n_subsample:
             n = collect_above(scores, unpack_score(keys[0]), groups, own_group, keys)
     if n_neighbors <= n < len(keys):
-        keys[:n].sort()
-        for rank in range(n_neighbors):
-            key = keys[n - 1 - rank]
-            neighbors[rank] = _LOW_BITS - (key & _LOW_BITS)
-            similarities[rank] = unpack_score(key)
-        return
-    n = fill_heap(scores, threshold, groups, own_group, keys, n_neighbors, 1)
+        # A heap sort, because numba takes a second to compile the sort of an array.
+        for i in range(n):
+            heap_push(keys, i, keys[i])
+        for last in range(n - 1, n_neighbors - 1, -1):
+            heap_replace(keys, last, keys[last])
+        n = n_neighbors
+    else:
+        n = fill_heap(scores, threshold, groups, own_group, keys, n_neighbors, 1)
     for last in range(n - 1, -1, -1):
         neighbors[last] = _LOW_BITS - (keys[0] & _LOW_BITS)
         similarities[last] = unpack_score(keys[0])

@@ -39,6 +39,9 @@ VoteFunction = Callable[
 # Number of queries per block, which bounds the memory for their neighbors.
 BLOCK_SIZE = 32
 
+# Of the samples that `loo_max_samples` selects.
+_SEED = 0
+
 
 class BaseNeighborsClassifier(BaseVotingClassifier):
     """Base of classifiers that store the training set and an index for neighbor queries.
@@ -50,7 +53,10 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     n_neighbors: int
     n_jobs: int | None
     sent_once = True  # to each worker of a cluster, which indexes the training set
-    loo_skip: int = 0  # neighbors that leave-one-out predictions ignore; a parameter of subclasses
+    # Parameters of a subclass: neighbors that leave-one-out predictions ignore, and the number of
+    # samples among which they seek neighbors.
+    loo_skip: int = 0
+    loo_max_samples: int | None = None
     _weights: NDArray[np.float64] | None = None  # sample weights relative to the largest
 
     def kneighbors(
@@ -145,7 +151,21 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             X, query_groups = X[chosen], group_codes[chosen]
         # Groups already contain the relatives of a sample.
         n_skipped = self.loo_skip if groups is None else 0
-        return self._predict_queries(X, query_groups, group_codes, is_loo=True, n_skipped=n_skipped)
+        candidates = self._draw_candidates()
+        if candidates is not None:
+            n_skipped = -(-n_skipped * len(candidates) // len(group_codes))  # of fewer relatives
+        return self._predict_queries(
+            X, query_groups, group_codes, is_loo=True, n_skipped=n_skipped, candidates=candidates
+        )
+
+    def _draw_candidates(self) -> NDArray[np.intp] | None:
+        """Return the samples that may be neighbors in leave-one-out predictions; None for all."""
+        n_samples = len(self._codes)
+        if self.loo_max_samples is None or n_samples <= self.loo_max_samples:
+            return None
+        # The same samples in each call, because predictions must not depend on the queries.
+        drawn = np.random.default_rng(_SEED).permutation(n_samples)[: self.loo_max_samples]
+        return np.sort(drawn)
 
     def _store(self, X: sp.csc_matrix | sp.csr_matrix, codes: NDArray[np.uint32]) -> None:
         """Store and index the training set."""
@@ -194,12 +214,15 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         *,
         is_loo: bool,
         n_skipped: int = 0,
+        candidates: NDArray[np.intp] | None = None,
     ) -> NDArray[np.float64]:
         """Predict queries from training samples that are not in the query's group."""
         # Queries without neighbors get the class frequencies of these samples. The nearest
-        # `n_skipped` neighbors are ignored.
+        # `n_skipped` neighbors are ignored. With `candidates`, no other samples are neighbors.
         X = self._number_columns(X)
-        predict = partial(self._predict_numbered, is_loo=is_loo, n_skipped=n_skipped)
+        predict = partial(
+            self._predict_numbered, is_loo=is_loo, n_skipped=n_skipped, candidates=candidates
+        )
         workers = active_cluster()
         if workers is None:
             return predict(X, query_groups, groups)
@@ -215,11 +238,18 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         *,
         is_loo: bool,
         n_skipped: int,
+        candidates: NDArray[np.intp] | None,
     ) -> NDArray[np.float64]:
-        index = widen_index(self._index, X.shape[1])
         groups = self._exclude_weightless(groups)
         n_neighbors = self._count_neighbors(self.n_neighbors)
         n_found = self._count_neighbors(n_neighbors + n_skipped)
+        if candidates is None:
+            index, candidate_groups = self._index, groups
+        else:
+            rows = self._number_columns(self.get_training_samples())[candidates]
+            index, candidate_groups = build_index(rows, self.metric_), groups[candidates]
+            n_found = min(n_found, len(candidates))
+        index = widen_index(index, X.shape[1])
         n_skipped = min(n_skipped, n_found - 1)
         n_queries = X.shape[0]
         n_threads = self._count_threads(n_queries)
@@ -230,9 +260,11 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             block = slice(first, first + BLOCK_SIZE)
             queries, block_proba = X if n_queries <= BLOCK_SIZE else X[block], proba[block]
             neighbors, distances = query_index(
-                index, queries, n_found, query_groups=query_groups[block], groups=groups
+                index, queries, n_found, query_groups=query_groups[block], groups=candidate_groups
             )
             neighbors, distances = neighbors[:, n_skipped:], distances[:, n_skipped:]
+            if candidates is not None:
+                neighbors = np.where(neighbors < 0, -1, candidates[neighbors]).astype(np.int32)
             vote(queries, neighbors, distances, block_proba)
             for i in np.flatnonzero(neighbors[:, 0] < 0):
                 block_proba[i] = self._class_frequencies(groups != query_groups[first + i])

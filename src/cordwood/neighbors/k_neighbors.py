@@ -42,6 +42,11 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         Number of nearest neighbors that `loo_decision_function` ignores, unless it has `groups`.
         Training samples often have near relatives, such as other reviews of the same movie, that
         new samples do not have.
+    loo_max_samples : int or None, default=None
+        Maximum number of training samples among which `loo_decision_function` seeks neighbors, so
+        that its time does not grow with the square of their number. If there are more, these are
+        drawn at random, and `loo_skip` is reduced in the same proportion. Other predictions seek
+        among all.
     n_jobs : int or None, default=None
         Number of threads over which queries are distributed. Results do not depend on it.
 
@@ -96,6 +101,7 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         "weights": options("distance", "uniform"),
         "metric": options("auto", *METRICS),
         "loo_skip": integer(0),
+        "loo_max_samples": options(None) | integer(1),
         "n_jobs": N_JOBS,
     }
 
@@ -106,12 +112,14 @@ class NeighborsClassifier(BaseNeighborsClassifier):
         weights: str = "distance",
         metric: str = "cosine",
         loo_skip: int = 0,
+        loo_max_samples: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.metric = metric
         self.loo_skip = loo_skip
+        self.loo_max_samples = loo_max_samples
         self.n_jobs = n_jobs
 
     def _fit(

@@ -1,12 +1,13 @@
 """Write and load model files."""
 
+import hashlib
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -188,10 +189,18 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()) ->
 
 
 def load_with_card(
-    path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()
+    path: str | os.PathLike[str], *, trusted: Iterable[type | str] = (), digest: str | None = None
 ) -> tuple[Any, ModelCard]:
-    """Load a model file together with its metadata, reading the file once; see `load`."""
-    return _load(path, trusted)
+    """Load a model file together with its metadata, reading the file once; see `load`.
+
+    If the SHA-256 `digest` is given, a file with another one is an error.
+    """
+    return _load(path, trusted, digest)
+
+
+def compute_digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 digest of a model file, without loading it."""
+    return _open(path, _hash)
 
 
 def read_model_card(path: str | os.PathLike[str]) -> ModelCard:
@@ -250,9 +259,11 @@ def _check_input(model: Any, interface_of: InterfaceOf) -> None:
         )
 
 
-def _load(path: str | os.PathLike[str], trusted: Iterable[type | str]) -> tuple[Any, ModelCard]:
+def _load(
+    path: str | os.PathLike[str], trusted: Iterable[type | str], digest: str | None = None
+) -> tuple[Any, ModelCard]:
     classes = resolve_trusted(trusted)
-    card, model = _open(path, lambda file: _read(file, classes))
+    card, model = _open(path, lambda file: _read(file, classes, digest))
     saved, installed = shorten(card.versions.get("scikit-learn", "?")), version("scikit-learn")
     if saved.split(".")[:2] != installed.split(".")[:2]:
         warnings.warn(
@@ -263,8 +274,19 @@ def _load(path: str | os.PathLike[str], trusted: Iterable[type | str]) -> tuple[
     return model, card
 
 
-def _read(file: IO[bytes], trusted: Trusted) -> tuple[ModelCard, Any]:
+def _hash(file: IO[bytes]) -> str:
+    return hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
+
+
+def _read(file: IO[bytes], trusted: Trusted, digest: str | None) -> tuple[ModelCard, Any]:
     """Verify the digests, then parse and build the model."""
+    # Of the file that is open: a file that replaces it from now on has another content.
+    if digest is not None and _hash(file) != digest:
+        raise Rejected(
+            f"was replaced by another model: its SHA-256 digest is not {digest}; give the file "
+            "that has it, or start again with the new one"
+        )
+    file.seek(0)
     content = read_content(file)
     card = parse_card(content.card)
     try:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from cordwood._base.wording import count, shorten_line
+from cordwood._base.wording import count, shorten_line, show_hidden
 from cordwood.audit.suspects import DEFINITIONS, Suspect
+from cordwood.metrics.scores import describe_share
 from cordwood.reports.blocks import (
     Block,
     DataTable,
@@ -113,7 +114,8 @@ def _describe_first(suspects: Sequence[Suspect]) -> str:
     if not suspects:
         return ""
     first = suspects[0]
-    return f"{first.id} ({first.label}): {shorten_line(first.reason, _MAX_EXAMPLE, '…')}"
+    label = show_hidden(str(first.label))
+    return f"{first.id} ({label}): {shorten_line(first.reason, _MAX_EXAMPLE, '…')}"
 
 
 def suspicious_blocks(audit: AuditSummary | None) -> list[Block]:
@@ -124,8 +126,9 @@ def suspicious_blocks(audit: AuditSummary | None) -> list[Block]:
     if audit.accuracy is not None:
         blocks.append(
             Prose(
-                f"{100 * audit.accuracy:.1f} % of the labels are as the model predicts them out "
-                "of fold."
+                f"The model gets {describe_share(audit.accuracy)} (accuracy "
+                f"{100 * audit.accuracy:.1f} %, from out-of-fold predictions of all samples, as "
+                "`cordwood train` does)."
                 + (
                     " The model is often wrong on these data, and so may be the label errors."
                     if audit.accuracy < _MIN_ACCURACY
@@ -160,8 +163,8 @@ def _suspect_sample(suspect: Suspect) -> Sample:
     if suspect.related_ids:
         facts["similar samples"] = ", ".join(suspect.related_ids)
     return Sample(
-        segments=excerpt(suspect.text, False),
-        facts={name: str(value) for name, value in facts.items()},
+        segments=excerpt(show_hidden(suspect.text), False),
+        facts={name: show_hidden(str(value)) for name, value in facts.items()},
     )
 
 

@@ -28,6 +28,8 @@ _MAX_LABEL = 28
 _MAX_LINE_LABEL = 20
 _MAX_RIGHT = 170.0
 _ROW = 22.0
+# Markers of values outside of the axis.
+_LEFT_ARROW, _RIGHT_ARROW = 5, 6
 
 
 Legend = Sequence[tuple[str, int, str]]
@@ -115,7 +117,7 @@ def interval_chart(
     """Draw one dot with an interval per row.
 
     With `has_values`, the numbers are written at the end of each row, for intervals that are too
-    short to be seen.
+    short to be seen. A row outside of `low` and `high` has an arrow at the end of the axis.
     """
     names = {name: shorten_line(name, _MAX_LABEL, "…") for name in rows}
     # Bold letters are wider.
@@ -136,11 +138,17 @@ def interval_chart(
         middle = frame.top + _ROW * (i + 0.5)
         css = "strong" if name in strong else ""
         drawing.text(frame.left - 10, middle + 4, names[name], anchor="end", css=css)
-        if row.high > row.low:
-            drawing.line(x(row.low), middle, x(row.high), middle, "bar s0")
         hint = f"{name}: {row.value:.2f} ({row.low:.2f} to {row.high:.2f})"
         css = "hollow s0" if name in hollow else "fill s0"
-        drawing.marker(x(row.value), middle, 0, css, hint, 3.5 if has_values else 4.5)
+        if low <= row.value <= high:
+            ends_shown = max(row.low, low), min(row.high, high)
+            if row.high > row.low:
+                drawing.line(x(ends_shown[0]), middle, x(ends_shown[1]), middle, "bar s0")
+            drawing.marker(x(row.value), middle, 0, css, hint, 3.5 if has_values else 4.5)
+        elif row.value < low:
+            drawing.marker(frame.left + 5, middle, _LEFT_ARROW, css, hint, 4.5)
+        else:
+            drawing.marker(frame.right - 5, middle, _RIGHT_ARROW, css, hint, 4.5)
         if has_values:
             drawing.text(frame.right + 10, middle + 4, texts[i], css="tick")
     drawing.text((frame.left + frame.right) / 2, frame.bottom + 34, x_label, anchor="middle")

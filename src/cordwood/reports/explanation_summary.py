@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._base.wording import shorten
 from cordwood.audit.audit_dataset import Progress
 from cordwood.exceptions import CordwoodError
 from cordwood.explain.class_words import ClassWord
@@ -152,14 +153,16 @@ def _list_neighbors(
 ) -> list[SimilarSample]:
     """Return the nearest training samples, without the explained sample itself."""
     is_training = samples.source != "test"
-    neighbors = next((m.neighbors for m in explanation.members if m.neighbors), ())
-    others = [each for each in neighbors if not (is_training and each.index == index)]
+    others = [each for each in explanation.neighbors if not (is_training and each.index == index)]
     return [
         SimilarSample(
             samples.ids[each.index] if is_training else f"number {each.index + 1:,}",
             str(each.label),
             float(each.similarity),
             each.shared_terms[:_MAX_SHARED_TERMS],
+            shorten(samples.texts[each.index], _MAX_TEXT, "…")
+            if is_training and samples.texts is not None
+            else None,
         )
         for each in others[:_N_NEIGHBORS]
     ]
@@ -172,17 +175,18 @@ def find_class_words(
 
     None if they cannot be found, e.g. because an encoder has no vocabulary.
     """
-    texts, language = None, None
+    texts, language, training = None, None, None
     if samples is not None and samples.texts is not None:
         texts = _sample_texts(samples)
         language = detect_language(texts)
         # In training texts, rare words look more important than they are.
         if samples.source != "test":
-            texts = None
+            texts, training = None, samples.texts
     n_train = count_training_samples(model, samples) or 0
     try:
         found = model.explain_classes(
             texts,
+            training=training,
             n_words=_N_CANDIDATES,
             # There are many rare words in many texts, which mean little to a reader.
             min_texts=max(3, 0 if texts is not None else n_train // _MIN_TEXTS_RATIO),

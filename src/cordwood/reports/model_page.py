@@ -1,9 +1,9 @@
 """Page of a model: from its summary to tables, figures and sentences."""
 
-import math
 from collections.abc import Mapping
 
 from cordwood._base.wording import count, join_names
+from cordwood.metrics.scores import Score, describe_difference, describe_share
 from cordwood.reports.audit_blocks import training_data_blocks
 from cordwood.reports.blocks import (
     MISSING,
@@ -40,6 +40,8 @@ _SOURCES = {
 }
 _MAX_LABEL = 40
 _EXPECTED = "expected"
+# In percent: scores that are lower than the best one by more would hide the other intervals.
+_MAX_GAP = 25.0
 
 
 def layout_model(summary: ModelSummary, footer: Mapping[str, str]) -> Page:
@@ -102,11 +104,11 @@ def _overview(summary: ModelSummary) -> list[Block]:
                 "warning",
             )
         )
-    blocks.append(Tiles(tiles))
     blocks.append(Prose(_compare_with_baselines(scored)))
+    blocks.append(Tiles(tiles))
     if scored.expected is not None:
-        sentence = _compare_with_expected(scores.accuracy, scored.expected.accuracy)
-        blocks.append(Prose(sentence))
+        found, expected = map(_to_score, (scores.accuracy, scored.expected.accuracy))
+        blocks.append(Prose(f"{describe_difference(found, expected)}."))
     if scored.baselines:
         blocks.append(
             Charts(
@@ -169,39 +171,21 @@ def _score_tile(name: str, score: Estimate, factor: float, unit: str) -> Tile:
 
 
 def _compare_with_baselines(scored: ScoreSummary) -> str:
-    accuracy = scored.scores.accuracy.value
+    accuracy = _to_score(scored.scores.accuracy)
+    words = describe_share(accuracy)
     if not scored.baselines:
-        return f"Of 100 samples, {100 * accuracy:.0f} are classified correctly."
+        return f"{words}."
     best = max(scored.baselines, key=lambda name: scored.baselines[name].accuracy.value)
     baseline = scored.baselines[best].accuracy.value
-    sentence = (
-        f"Of 100 samples, {100 * accuracy:.0f} are classified correctly; the best baseline "
-        f"({best}) classifies {100 * baseline:.0f} correctly."
-    )
+    sentence = f"{words}; the best baseline ({best}): {describe_share(baseline)}."
     if accuracy <= baseline:
         return sentence + " The model is not better than that."
     fewer = 100 * (accuracy - baseline) / (1 - baseline)
     return sentence + f" The model makes {fewer:.0f} % fewer errors."
 
 
-def _compare_with_expected(found: Estimate, expected: Estimate) -> str:
-    """Compare the accuracy on test samples with the one from out-of-fold predictions."""
-    scaled = expected.scale()
-    sentence = (
-        "From the out-of-fold predictions of the training samples, an accuracy of "
-        f"{scaled.value:.1f} % ({scaled.low:.1f} to {scaled.high:.1f} %) was expected"
-    )
-    difference = found.value - expected.value
-    # The samples are independent, so that the squares of the half widths add up.
-    half_width = math.hypot(*((each.high - each.low) / 2 for each in (found, expected)))
-    if abs(difference) <= half_width:
-        return f"{sentence}; the difference is not significant."
-    if difference > 0:
-        return f"{sentence}; it is significantly higher here: these samples are easier."
-    return (
-        f"{sentence}; it is significantly lower here: these samples are harder than the training "
-        "samples, or different from them, or the training samples contain many copies."
-    )
+def _to_score(estimate: Estimate) -> Score:
+    return Score(estimate.value, estimate.low, estimate.high)
 
 
 def _baseline_chart(scored: ScoreSummary, metric: str, name: str) -> Chart:
@@ -223,13 +207,25 @@ def _baseline_chart(scored: ScoreSummary, metric: str, name: str) -> Chart:
             ("hollow s0", 0, "for comparison" if expected else "baseline"),
             ("bar s0", -1, "95 % interval"),
         ],
-        low=0,
-        high=100,
+        **_zoom(rows),
         has_values=True,
     )
     table = [[each, row.value, row.low, row.high] for each, row in rows.items()]
     data = text_table(title, ["classifier", f"{name}, %", "low", "high"], table)
     return Chart(title=title, svg=svg, data=data)
+
+
+def _zoom(rows: Mapping[str, Estimate]) -> dict[str, float]:
+    """Return the part of the axis in which intervals are wide enough to be seen.
+
+    Baselines that are far below, such as the majority class, are left out of the range: they are
+    drawn at its end, and their numbers are written beside them.
+    """
+    best = max(row.value for row in rows.values())
+    near = [row for row in rows.values() if row.value >= best - _MAX_GAP]
+    low, high = min(row.low for row in near), max(row.high for row in near)
+    margin = max(1.0, 0.15 * (high - low))
+    return {"low": max(0.0, low - margin), "high": min(100.0, high + margin)}
 
 
 def _next_steps(summary: ModelSummary) -> list[Block]:

@@ -191,6 +191,7 @@ class SimilarSample:
     label: str
     similarity: float
     terms: Sequence[str]
+    text: str | None  # None if the training samples are not known
 
 
 @dataclass(frozen=True, kw_only=True)

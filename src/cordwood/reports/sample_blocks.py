@@ -1,5 +1,6 @@
 """Blocks of a report: suspicious labels, explained predictions, words of classes."""
 
+from cordwood._base.wording import show_hidden
 from cordwood.explain.class_words import ClassWord
 from cordwood.reports.blocks import (
     Block,
@@ -24,11 +25,11 @@ def suspect_blocks(summary: ModelSummary) -> list[Block]:
         return []
     samples = [
         Sample(
-            segments=excerpt(row.text, row.is_shortened),
+            segments=excerpt(show_hidden(row.text), row.is_shortened),
             facts={
                 "id": row.id,
-                "label": f"{row.label} ({100 * row.self_confidence:.1f} %)",
-                "suggested": f"{row.suggested} ({100 * row.confidence:.1f} %)",
+                "label": f"{show_hidden(row.label)} ({100 * row.self_confidence:.1f} %)",
+                "suggested": f"{show_hidden(row.suggested)} ({100 * row.confidence:.1f} %)",
             },
         )
         for row in suspects.samples
@@ -105,12 +106,13 @@ def _explained_sample(row: ExplainedSample) -> Sample:
             )
         )
     if row.neighbors:
+        has_texts = all(each.text is not None for each in row.neighbors)
         details.append(
             text_table(
                 "Most similar training samples",
-                ["sample", "label", "similarity", "shared terms"],
+                ["sample", "label", "similarity", "text" if has_texts else "shared terms"],
                 [
-                    [each.id, each.label, each.similarity, ", ".join(each.terms)]
+                    [each.id, each.label, each.similarity, each.text or ", ".join(each.terms)]
                     for each in row.neighbors
                 ],
             )
@@ -148,5 +150,6 @@ def word_blocks(words: WordSummary | None) -> list[Block]:
 
 def _weigh(word: ClassWord, largest: float) -> tuple[str, float, str]:
     n_texts = "" if word.n_texts is None else f", in {word.n_texts:,} texts"
-    hint = f"{word.contribution:+.3f}{n_texts}"
+    example = f": {word.example}" if word.example else ""
+    hint = f"{word.contribution:+.3f}{n_texts}{example}"
     return word.word, abs(word.contribution) / (largest or 1.0), hint

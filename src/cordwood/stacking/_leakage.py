@@ -28,6 +28,9 @@ from cordwood.stacking.related_samples import RelatedSamples, find_related
 
 _N_TRAIN, _N_TEST, _N_FOLDS = 1000, 500, 5
 
+# More samples take longer, but do not make the difference more certain, which is that of `_N_TEST`.
+_MAX_SAMPLES = 100_000
+
 # Share of the samples that are held out at most, so that the others are nearly as many as in the
 # folds of the stack.
 _MAX_HELD_OUT = 0.2
@@ -60,7 +63,11 @@ def measure_oof_optimism(
         found = _measure_in_subsample(stack, data, rng)
         if not found.is_leaking(share).any():
             return found.to_dict(names, share)
-    found = _measure_without_related(stack, data, rng)
+    found = (
+        _measure_with_fewer(stack, data, rng)
+        if len(y) > _MAX_SAMPLES
+        else _measure_without_related(stack, data, rng)
+    )
     if found.is_leaking(share).any():
         warnings.warn(_describe(found, share, names, data), stacklevel=4)
     return found.to_dict(names, share)
@@ -125,6 +132,29 @@ def _measure_in_subsample(stack: Any, data: _TrainingSet, rng: np.random.RandomS
     oof_mean, oof_variance = _mean_and_variance(oof, cluster[train[is_related[train]]])
     new_mean, new_variance = _mean_and_variance(new, cluster[test])
     return _Optimism(oof_mean - new_mean, np.sqrt(oof_variance + new_variance))
+
+
+def _measure_with_fewer(stack: Any, data: _TrainingSet, rng: np.random.RandomState) -> _Optimism:
+    """Fit the stack on fewer samples, of whole clusters, and measure without related ones there."""
+    cluster, is_related, is_query = data.related
+    has_query = np.isin(cluster, cluster[is_query])
+    ordered = [_shuffle_clusters(mask, cluster, rng) for mask in (has_query, ~has_query)]
+    chosen = np.sort(np.concatenate(ordered)[:_MAX_SAMPLES])
+    model = _clone(stack, rng)
+    if not isinstance(model.cv, Integral | str):
+        model.set_params(cv=_N_FOLDS)  # Indices of given folds refer to all samples.
+    fewer = _TrainingSet(
+        take_rows(data.X, chosen),
+        data.y[chosen],
+        index_params(data.fit_params, chosen, len(data.y)),
+        RelatedSamples(
+            np.unique(cluster[chosen], return_inverse=True)[1],
+            is_related[chosen],
+            is_query[chosen],
+        ),
+    )
+    found = _measure_without_related(data.fit(model, chosen), fewer, rng)
+    return found._replace(example=int(chosen[found.example]))
 
 
 def _measure_without_related(

@@ -121,11 +121,22 @@ def transform_steps(steps: Steps, X: Any) -> Any:
 
 def _transform_by_union(union: FeatureUnion, X: Any) -> Any:
     """Transform texts by several vectorizers, without scikit-learn's scheduling of one thread."""
-    parts = [each for _, each in union.transformer_list]
-    is_plain = union.transformer_weights is None and effective_n_jobs(union.n_jobs) == 1
-    if not is_plain or not all(isinstance(each, TextVectorizer) for each in parts):
+    if not _is_plain_union(union):
         return union.transform(X)
-    return stack_columns([each.transform(X) for each in parts])
+    return stack_columns([each.transform(X) for _, each in union.transformer_list])
+
+
+def _fit_transform_union(union: FeatureUnion, X: Any) -> Any:
+    """Fit several vectorizers; scikit-learn takes more memory to join their matrices."""
+    if not _is_plain_union(union):
+        return union.fit_transform(X)
+    return stack_columns([each.fit_transform(X) for _, each in union.transformer_list])
+
+
+def _is_plain_union(union: FeatureUnion) -> bool:
+    """Return whether the transformers are vectorizers, whose matrices are joined unweighted."""
+    is_plain = union.transformer_weights is None and effective_n_jobs(union.n_jobs) == 1
+    return is_plain and all(isinstance(each, TextVectorizer) for _, each in union.transformer_list)
 
 
 def fit_steps(steps: Steps, X: Any) -> tuple[Steps, Any] | None:
@@ -136,7 +147,8 @@ def fit_steps(steps: Steps, X: Any) -> tuple[Steps, Any] | None:
     for name, step in steps:
         transformer = clone(step)
         try:
-            X = transformer.fit_transform(X)
+            is_union = type(transformer) is FeatureUnion
+            X = _fit_transform_union(transformer, X) if is_union else transformer.fit_transform(X)
         except (TypeError, ValueError):
             # Some transformers require labels without the tag, e.g. SelectKBest. Any other error
             # is raised again when the pipeline is fitted as a whole.

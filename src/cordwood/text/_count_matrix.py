@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from cordwood.text.vocabulary import UNKNOWN
 # Tokens are aggregated in blocks of about this size, so that peak memory depends on the size of
 # the result and not on the length of the texts.
 _BLOCK_SIZE = 1 << 23
+
+# Texts whose columns are moved at once.
+_BLOCK_ROWS = 4096
 
 
 def count_tokens(
@@ -49,9 +53,27 @@ def count_tokens(
 def remap_columns(
     counts: sp.csr_matrix, new_column: NDArray[np.integer[Any]], n_columns: int
 ) -> sp.csr_matrix:
-    """Move, merge and drop the columns of a count matrix."""
+    """Move, merge and drop the columns of a count matrix, whose arrays are used for the result."""
     # Columns with the same new column are added up; a column with `UNKNOWN` is dropped.
-    remapped = _build_csr(counts.data, new_column[counts.indices], counts.indptr, n_columns)
+    data, indices, indptr = counts.data, counts.indices, counts.indptr
+    n_kept = 0
+    # One block after the other, because arrays of all entries beside the matrix would triple the
+    # memory.
+    bounds = np.append(np.arange(0, counts.shape[0], _BLOCK_ROWS), counts.shape[0])
+    new_indptr = np.zeros_like(indptr)
+    for top, bottom in pairwise(bounds.tolist()):
+        entries = slice(indptr[top], indptr[bottom])
+        columns = new_column[indices[entries]]
+        known = columns != UNKNOWN
+        end = n_kept + int(np.count_nonzero(known))
+        indices[n_kept:end], data[n_kept:end] = columns[known], data[entries][known]
+        ends = np.concatenate(([0], np.cumsum(known)))
+        new_indptr[top : bottom + 1] = n_kept + ends[indptr[top : bottom + 1] - indptr[top]]
+        n_kept = end
+    arrays = (data[:n_kept], indices[:n_kept], new_indptr)
+    if n_kept < len(data) // 2:
+        arrays = (data[:n_kept].copy(), indices[:n_kept].copy(), new_indptr)
+    remapped = sp.csr_matrix(arrays, shape=(counts.shape[0], n_columns))
     remapped.sum_duplicates()
     return remapped
 

@@ -217,7 +217,7 @@ def test_ledger_with_a_read_only_lock_file_can_be_read(ledger, monkeypatch, erro
         raise error
 
     # Not by chmod, which does not restrict root.
-    monkeypatch.setattr("cordwood.compare.runner.ledger.FileLock", deny)
+    monkeypatch.setattr("cordwood._base.locks.FileLock", deny)
     assert keys(Ledger(ledger.path)) == ["a"]
     with pytest.raises(type(error)):
         ledger.append({"key": "b"})

@@ -9,8 +9,8 @@ import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from io import RawIOBase
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,10 +20,10 @@ from filelock import FileLock, Timeout
 from numpy.typing import ArrayLike
 
 from cordwood._base import atomic, strict_json
+from cordwood._base.locks import hold_lock
 from cordwood.exceptions import DataError
 
 _FILE_LOCK = "ledger"
-_POLL_INTERVAL = 0.01  # seconds
 
 
 class _Position(NamedTuple):
@@ -161,11 +161,9 @@ class Ledger:
         with atomic.write(path, "wb") as file:
             np.savez_compressed(file, **plain)
 
-    @contextmanager
-    def _lock_file(self) -> Iterator[None]:
+    def _lock_file(self) -> AbstractContextManager[None]:
         self._locks.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._locks / _FILE_LOCK).acquire(poll_interval=_POLL_INTERVAL):
-            yield
+        return hold_lock(self._locks / _FILE_LOCK)
 
     def _read(self, start: _Position) -> _Chunk:
         """Read from a position on, or from the beginning if the file has become shorter."""

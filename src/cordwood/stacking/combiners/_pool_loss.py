@@ -20,7 +20,9 @@ def pool_loss(
     loss = 0.0
     gradient[:] = 0.0
     for i in range(n_samples):
-        scores[:] = coef[n_estimators]
+        # Assignment of an array to a slice would take two seconds to compile.
+        for k in range(n_classes):
+            scores[k] = coef[n_estimators, k]
         for m in range(n_estimators):
             for k in range(n_classes):
                 scores[k] += coef[m, k] * logs[i, m, k]
