@@ -159,7 +159,7 @@ def test_killed_worker_costs_its_tasks_only(workers, tmp_path):
         calls = make_calls(np.arange(10_000.0), tmp_path, 8)
         for number, result in connection.run(calls):
             if not results:
-                workers.kill(next(w for w, keys in workers.client.processing().items() if keys))
+                workers.kill(next(iter(workers.client.nthreads())))  # busy, or about to be
             results.append((number, result))
     assert sorted(results) == [(i, np.arange(10_000.0).sum() + i) for i in range(8)]
     started = (tmp_path / "started").read_text().splitlines()
@@ -231,7 +231,9 @@ def test_train_command_on_a_cluster(workers, data_file, tmp_path, capsys):
 
 def test_missing_scheduler_is_reported_before_the_data_are_read(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(module, "_CONNECT_TIMEOUT", 0.5)
-    command = ["train", str(tmp_path / "no-such-file.csv"), "-o", str(tmp_path / "m.cordwood")]
+    data = tmp_path / "data.csv"
+    data.write_text("text,label\n" + "a,b\n" * 2000 + "c,\n")  # whose last row is bad
+    command = ["train", str(data), "-o", str(tmp_path / "m.cordwood")]
     assert main([*command, "--cluster", "tcp://127.0.0.1:1"]) == 1
     assert "there is no Dask scheduler at tcp://127.0.0.1:1" in capsys.readouterr().err
 
