@@ -12,8 +12,8 @@ TOP = """
     Decision EmbeddingClassifier EmbeddingVectorizer ExtraTreesClassifier FeatureMatrix
     LPUBoostClassifier LazyForestClassifier LexiconVectorizer LinearSVMClassifier ModelFileError
     MultiLabelClassifier NaiveBayesClassifier NeighborsClassifier OOBStackingClassifier
-    RandomForestClassifier TextClassifier TextVectorizer audit_dataset check_dataset dataset_report
-    load read_dataset save warmup
+    RandomForestClassifier TextClassifier TextVectorizer audit_dataset check_dataset cluster
+    dataset_report load read_dataset save warmup
 """
 
 # Names of packages beyond those of `cordwood` itself.

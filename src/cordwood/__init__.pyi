@@ -22,6 +22,7 @@ from . import (
     stacking,
     text,
 )
+from ._base.cluster import cluster
 from ._warmup import warmup
 from .audit.audit_dataset import audit_dataset
 from .audit.dataset_check import check_dataset
@@ -80,6 +81,7 @@ __all__ = [
     "audit_dataset",
     "check_dataset",
     "classifier",
+    "cluster",
     "columns",
     "compare",
     "confidence",

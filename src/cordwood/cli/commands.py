@@ -189,6 +189,12 @@ class Train(options.DataCommand):
     ] = True
     seed: options.Seed = 0
     jobs: options.Jobs = -1
+    cluster: Annotated[
+        str | None,
+        option(
+            "ADDRESS", "Train on a Dask cluster, such as tcp://host:8786, with the same result."
+        ),
+    ] = None
     subset: options.Subset = None
     before: options.Before = None
     since: options.Since = None

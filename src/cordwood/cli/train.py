@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -13,6 +14,7 @@ import typer
 from joblib import effective_n_jobs
 
 from cordwood import persist, recipes
+from cordwood._base.cluster import Cluster, cluster
 from cordwood._base.resources import PeakMemory
 from cordwood._base.wording import count
 from cordwood._view import MemberRecord
@@ -72,10 +74,11 @@ class _Cost(NamedTuple):
     seconds: float
     n_jobs: int
     peak: float | None  # bytes
+    unit: str = "core"  # what there are `n_jobs` of
 
     @property
     def time(self) -> str:
-        return f"{self.seconds:.1f} s on {count(self.n_jobs, 'core')}"
+        return f"{self.seconds:.1f} s on {count(self.n_jobs, self.unit)}"
 
 
 def train(args: Train) -> None:
@@ -93,23 +96,11 @@ def train(args: Train) -> None:
     target = args.output or _default_target(source)
     _check_options(args, target)
     classes = None if args.classes is None else read_classes(args.classes)
-    data = _read(console, args, source) if args.data else _describe(console, source, classes or {})
-    decision = make_decision(args, data.class_sizes)
-    # Samples that are the only one of their class cannot be both trained on and predicted.
-    has_scores = args.scores and max(data.class_sizes.values(), default=0) > 1
-    model = make_model(
-        console,
-        args,
-        data.samples,
-        columns=data.roles,
-        lexicon=args.lexicon,
-        class_descriptions=classes,
-        class_weight=args.class_weight,
-        decision=decision,
-        oof=has_scores,
-    )
-    show_expected_cost(console, model, data.samples, len(data.class_sizes))
-    cost = _fit(console, args, model, data.samples)
+    # Before the data are read, which may take long.
+    with nullcontext() if args.cluster is None else cluster(args.cluster) as workers:
+        data, model = _read_and_make(console, args, source, classes)
+        cost = _fit(console, args, model, data.samples, workers)
+    has_scores = model.oof is True
     save = partial(_save, args, model, data, cost, target)
     save()
     if has_scores and args.baseline:
@@ -137,6 +128,32 @@ def train(args: Train) -> None:
     console.field("next", f"cordwood predict {target} NEW-DATA")
     scores = None if evaluation is None else evaluation.to_dict()
     console.print_json({**_to_record(args, model, data, cost, target), "scores": scores})
+
+
+def _read_and_make(
+    console: Console,
+    args: Train,
+    source: Source,
+    classes: dict[str, list[str] | None] | None,
+) -> tuple[_Data, TextClassifier]:
+    """Read the training data, and make the unfitted model that the options define."""
+    data = _read(console, args, source) if args.data else _describe(console, source, classes or {})
+    decision = make_decision(args, data.class_sizes)
+    # Samples that are the only one of their class cannot be both trained on and predicted.
+    has_scores = args.scores and max(data.class_sizes.values(), default=0) > 1
+    model = make_model(
+        console,
+        args,
+        data.samples,
+        columns=data.roles,
+        lexicon=args.lexicon,
+        class_descriptions=classes,
+        class_weight=args.class_weight,
+        decision=decision,
+        oof=has_scores,
+    )
+    show_expected_cost(console, model, data.samples, len(data.class_sizes))
+    return data, model
 
 
 def _replace_data(args: Train) -> Train:
@@ -201,13 +218,19 @@ def _describe(console: Console, source: Source, classes: dict[str, list[str] | N
 
 
 def _fit(
-    console: Console, args: Train, model: TextClassifier, samples: Corpus | FeatureMatrix
+    console: Console,
+    args: Train,
+    model: TextClassifier,
+    samples: Corpus | FeatureMatrix,
+    workers: Cluster | None,
 ) -> _Cost:
     start, memory = time.perf_counter(), PeakMemory()
     with console.progress("training"), decision_errors():
         groups = samples.groups if args.read.group else None
         model.fit(samples if args.data else [], groups=groups)
     seconds = time.perf_counter() - start
+    if workers is not None:
+        return _Cost(seconds, workers.n_workers, memory.read(), "worker")
     return _Cost(seconds, effective_n_jobs(model.n_jobs), memory.read())
 
 

@@ -3,13 +3,16 @@
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from cordwood._base.cluster import Call, active_cluster
 from cordwood._base.csr import check_sparse, compact_columns, csc_arrays, csr_arrays, to_csr
 from cordwood._base.duplicates import assign_folds
 from cordwood._base.param_validation import BOOLEAN, POSITIVE, Constraint, integer, options, real
@@ -328,6 +331,11 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         """Whether `oob_decision_function_` can be used like cross-validated predictions."""
         return bool(self.cross_fit != 1)
 
+    @property
+    def splits_on_cluster(self) -> bool:
+        """Whether `fit` uses several workers of a cluster itself."""
+        return bool(self.cross_fit != 1)
+
     # Computed from the sums of votes, because warm_start continues from these.
     @property
     def oob_decision_function_(self) -> NDArray[np.float64]:
@@ -406,10 +414,10 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         if self._is_warm_start() and not self._can_add_rounds(data_hash):
             return
         X, self._columns = compact_columns(X)
-        make_data = _make_data_factory(X, y, len(self.classes_), self.n_features_in_)
+        prepare = partial(_make_data_factory, X, y, len(self.classes_), self.n_features_in_)
         if n_runs == 1:
             state, stop_reason = self._fit_single_run(
-                make_data, weights, is_weighted, seeds, task, data_hash
+                prepare(), weights, is_weighted, seeds, task, data_hash
             )
         else:
             samples = np.random.default_rng(seeds[0]).permutation(np.flatnonzero(is_weighted))
@@ -417,7 +425,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
                 y, np.arange(len(y)) if groups is None else groups, n_runs, samples
             )
             state, stop_reason = self._fit_cross_fitted_runs(
-                make_data, weights, is_weighted, folds, np.array_split(seeds, n_runs), task
+                prepare, weights, is_weighted, folds, np.array_split(seeds, n_runs), task
             )
         for name, value in self._fitted_attributes(state, stop_reason, data_hash).items():
             setattr(self, name, value)
@@ -444,7 +452,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
 
     def _fit_cross_fitted_runs(
         self,
-        make_data: DataFactory,
+        prepare: Callable[[], DataFactory],
         weights: NDArray[np.float64],
         is_weighted: NDArray[np.bool_],
         folds: NDArray[np.intp],
@@ -452,6 +460,15 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         task: FitTask,
     ) -> tuple[BoostingState, str]:
         """Boost once for each fold, on the samples of the other folds, and merge the runs."""
+        workers = active_cluster()
+        if workers is not None and not task.has_callbacks:
+            boost_fold = partial(_boost_fold, clone(self), prepare, weights, is_weighted, folds)
+            found = workers.run_in_order(
+                Call(f"boosting run {fold}", partial(boost_fold, fold, seeds))
+                for fold, seeds in enumerate(seeds_of_runs)
+            )
+            return _merge(list(found), folds)
+        make_data = prepare()
         runs: list[BoostingState] = []
         stop_reasons: list[str] = []
 
@@ -466,8 +483,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
             stop_reasons.append(self._boost(runs[-1], data, seeds, run_task, merged_attributes))
             if run_task.end(merged_attributes):
                 break
-        shortest = min(range(len(runs)), key=lambda run: runs[run].n_rounds)
-        return merge_runs(runs, folds), stop_reasons[shortest]
+        return _merge(list(zip(runs, stop_reasons, strict=True)), folds)
 
     def _boost(
         self,
@@ -644,6 +660,30 @@ def _make_data_factory(
         )
 
     return make_data
+
+
+def _boost_fold(
+    model: BoostedForestClassifier,
+    prepare: Callable[[], DataFactory],
+    weights: NDArray[np.float64],
+    is_weighted: NDArray[np.bool_],
+    folds: NDArray[np.intp],
+    fold: int,
+    seeds: NDArray[Any],
+) -> tuple[BoostingState, str]:
+    """Boost on the samples of the other folds, in a worker of a cluster."""
+    is_train = is_weighted & (folds != fold)
+    data = prepare()(is_train, is_weighted & (folds == fold))
+    state = init_state(data, weights[is_train])
+    return state, model._boost(state, data, seeds, NO_TASK, dict)
+
+
+def _merge(
+    runs: list[tuple[BoostingState, str]], folds: NDArray[np.intp]
+) -> tuple[BoostingState, str]:
+    """Return the merged runs, and why the shortest one stopped."""
+    _, stop_reason = min(runs, key=lambda run: run[0].n_rounds)
+    return merge_runs([state for state, _ in runs], folds), stop_reason
 
 
 def _check_tree_weights(weights: Any, n_trees: int) -> NDArray[np.float64]:

@@ -55,6 +55,8 @@ class BaseForestClassifier(BaseTreeEnsemble):
         "monotonic_cst": unsupported(None, "monotonicity constraints are not supported"),
     }
 
+    splits_on_cluster = True  # whether fits use all workers of a cluster themselves
+
     _sklearn_forest: type
     _sklearn_tree: type
     _bootstrap_seeds: NDArray[Any] | None
@@ -197,11 +199,14 @@ class BaseForestClassifier(BaseTreeEnsemble):
         y_weighted, weights_weighted = y[is_weighted], weights[is_weighted]
         balanced_weights = weights_weighted * class_weights[y_weighted]
 
+        # Without `self`: workers of a cluster need nothing else of it.
+        bootstrap, class_weight = self.bootstrap, self.class_weight
+
         def compute_tree_weights(index: int) -> NDArray[np.float64]:
-            if not self.bootstrap:
+            if not bootstrap:
                 return balanced_weights
             counts = bag.draw_counts(seeds[n_kept + index, 0], n_samples, n_draws)
-            if self.class_weight != "balanced_subsample":
+            if class_weight != "balanced_subsample":
                 return balanced_weights * counts
             tree_weights = weights_weighted * counts
             balanced = balanced_class_weights(y_weighted, tree_weights, n_classes)
@@ -218,6 +223,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             on_tree=self._make_tree_reporter(task, n_kept, columns),
+            use_cluster=True,
         )
         grown = rename_features(grown, columns)
         self.forest_: Forest = join([self.forest_, grown]) if n_kept else grown

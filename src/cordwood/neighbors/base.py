@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from cordwood._base.cluster import active_cluster, map_blocks
 from cordwood._base.csr import (
     MAX_DENSE_FEATURES,
     check_labelled_csr,
@@ -50,6 +52,7 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
     metric: str
     n_neighbors: int
     n_jobs: int | None
+    sent_once = True  # to each worker of a cluster, which indexes the training set
     # Parameters of a subclass: neighbors that leave-one-out predictions ignore, and the number of
     # samples among which they seek neighbors.
     loo_skip: int = 0
@@ -217,6 +220,26 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
         # Queries without neighbors get the class frequencies of these samples. The nearest
         # `n_skipped` neighbors are ignored. With `candidates`, no other samples are neighbors.
         X = self._number_columns(X)
+        predict = partial(
+            self._predict_numbered, is_loo=is_loo, n_skipped=n_skipped, candidates=candidates
+        )
+        workers = active_cluster()
+        if workers is None:
+            return predict(X, query_groups, groups)
+        predict_blocks = partial(_predict_blocks, predict, X, query_groups, groups)
+        n_blocks = -(-X.shape[0] // BLOCK_SIZE)
+        return np.concatenate(list(map_blocks(predict_blocks, max(n_blocks, 1), workers)))
+
+    def _predict_numbered(
+        self,
+        X: sp.csr_matrix,
+        query_groups: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        *,
+        is_loo: bool,
+        n_skipped: int,
+        candidates: NDArray[np.intp] | None,
+    ) -> NDArray[np.float64]:
         groups = self._exclude_weightless(groups)
         n_neighbors = self._count_neighbors(self.n_neighbors)
         n_found = self._count_neighbors(n_neighbors + n_skipped)
@@ -305,6 +328,19 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
             if self._weights is not None:
                 self._weights = check_sample_weight(self._weights, self._codes)
             self._prepare()
+
+
+def _predict_blocks(
+    predict: Callable[..., NDArray[np.float64]],
+    X: sp.csr_matrix,
+    query_groups: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    first: int,
+    last: int,
+) -> list[NDArray[np.float64]]:
+    """Predict the queries from one block to before another."""
+    queries = slice(first * BLOCK_SIZE, last * BLOCK_SIZE)
+    return [predict(X[queries], query_groups[queries], groups)]
 
 
 def _check_indices(indices: ArrayLike, n_samples: int) -> NDArray[np.intp]:

@@ -18,7 +18,8 @@ from cordwood._base.sklearn_private import FitTask, take_rows
 from cordwood.oof.folds import Fold
 from cordwood.oof.proba import align_columns, predict_proba
 from cordwood.oof.sources import choose_oof_source, oob_or_loo_proba, supports_oob
-from cordwood.oof.tasks import Task, report_tasks, run_tasks
+from cordwood.oof.tasks import Task, run_tasks
+from cordwood.text.embedding import EmbeddingVectorizer
 
 
 class TrainingSet(NamedTuple):
@@ -86,7 +87,14 @@ def fit_all_with_oof(
         for number, fold in enumerate(folds)
     ]
     full_fits = [
-        Task(f"fit-{name}", target.inner(estimator), partial(fit, estimator, X, y, params))
+        Task(
+            f"fit-{name}",
+            target.inner(estimator),
+            partial(_time, partial(fit, estimator, X, y, params)),
+            # Nearest neighbors are the training set itself.
+            is_remote=_is_remote(estimator)
+            and not hasattr(target.inner(estimator), "loo_decision_function"),
+        )
         for name, estimator, X, params in zip(names, estimators, inputs, fit_params, strict=True)
     ]
     fold_fits = [
@@ -94,15 +102,16 @@ def fit_all_with_oof(
             f"fit-{names[i]}-fold-{number}",
             target.inner(estimators[i]),
             partial(
-                predict, estimators[i], inputs[i], y, fit_params[i], fold, classes, target.predict
+                _time,
+                partial(predict, estimators[i], inputs[i], y, fit_params[i], fold, classes),
+                target.predict,
             ),
+            is_remote=_is_remote(estimators[i]),
         )
         for i, number, fold in refits
     ]
     # Full fits and fold fits are submitted together, to keep all threads busy.
-    with report_tasks(task, "fit-base-estimators", [*full_fits, *fold_fits]) as tasks:
-        timed = [each._replace(run=partial(_time, each.run)) for each in tasks]
-        results = run_tasks(timed, n_jobs)
+    results = run_tasks([*full_fits, *fold_fits], n_jobs, task, "fit-base-estimators")
     fitted, fit_times = map(list, zip(*results[: len(full_fits)], strict=True))
     shape = (len(y), len(classes))
     oof_probas = [np.full(shape, np.nan) for _ in fitted]
@@ -117,9 +126,15 @@ def fit_all_with_oof(
     return FittedEstimators(fitted, sources, oof_probas, fit_times)
 
 
-def _time(run: Callable[[], Any]) -> tuple[Any, float]:
+def _is_remote(estimator: Any) -> bool:
+    """Return whether workers of a cluster may fit it: encoders, and their caches, are here."""
+    params = estimator.get_params().values()
+    return not any(isinstance(value, EmbeddingVectorizer) for value in params)
+
+
+def _time(run: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     start = time.perf_counter()
-    return run(), time.perf_counter() - start
+    return run(*args), time.perf_counter() - start
 
 
 def fit_estimator(estimator: Any, X: Any, y: Any, fit_params: Mapping[str, Any]) -> Any:

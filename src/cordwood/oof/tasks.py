@@ -1,13 +1,13 @@
 """Scheduling of the fits and predictions of the base estimators, and reporting to callbacks."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.pipeline import Pipeline
 
+from cordwood._base.cluster import Call, Cluster, WorkersLost, active_cluster
 from cordwood._base.sklearn_private import FitTask
 
 
@@ -17,41 +17,66 @@ class Task(NamedTuple):
     name: str
     estimator: Any
     run: Callable[[], Any]
+    # Whether a worker of a cluster may run it: it can be pickled, and its result is small.
+    is_remote: bool = False
 
 
-@contextmanager
-def report_tasks(parent: FitTask | None, name: str, tasks: list[Task]) -> Iterator[list[Task]]:
-    """Report tasks, which may run in any order and in any thread, as subtasks of one task."""
-    if parent is None:
-        yield tasks
-        return
-    with parent.subtask(name, len(tasks), is_sequential=False) as current:
-
-        def report(number: int, task: Task) -> Any:
-            with current.subtask(task.name, number=number):
-                return task.run()
-
-        yield [
-            task._replace(run=partial(report, number, task)) for number, task in enumerate(tasks)
-        ]
-
-
-def run_tasks(tasks: Iterable[Task], n_jobs: int | None) -> list[Any]:
-    """Run tasks and return their results in order.
+def run_tasks(
+    tasks: Iterable[Task], n_jobs: int | None, parent: FitTask | None = None, name: str = ""
+) -> list[Any]:
+    """Run tasks and return their results in order; report them as subtasks of one of `parent`.
 
     Estimators with their own `n_jobs` run one after another, to avoid oversubscription; all others
-    run in a thread pool.
+    run in a thread pool. In a `cordwood.cluster` block, the workers of the cluster run those that
+    they may.
     """
     listed = list(tasks)
-    results = {i: task.run() for i, task in enumerate(listed) if _is_parallel(task.estimator)}
-    others = [i for i in range(len(listed)) if i not in results]
-    if effective_n_jobs(n_jobs) == 1:
-        found = [listed[i].run() for i in others]
+    if parent is None:
+        return _run_tasks(listed, n_jobs, None)
+    with parent.subtask(name, len(listed), is_sequential=False) as current:
+        return _run_tasks(listed, n_jobs, current)
+
+
+def _run_tasks(tasks: list[Task], n_jobs: int | None, parent: FitTask | None) -> list[Any]:
+    def run(number: int) -> Any:
+        with _report(parent, tasks[number], number):
+            return tasks[number].run()
+
+    workers = active_cluster()
+    if workers is not None:
+        results = _run_on_cluster(tasks, workers, parent)
+        # In this thread, in which estimators may use the cluster themselves.
+        n_jobs = 1
     else:
-        parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
-        found = parallel(delayed(listed[i].run)() for i in others)
+        results = {i: run(i) for i, task in enumerate(tasks) if _is_parallel(task.estimator)}
+    others = [i for i in range(len(tasks)) if i not in results]
+    if effective_n_jobs(n_jobs) == 1:
+        found = [run(i) for i in others]
+    else:
+        found = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(run)(i) for i in others)
     results.update(zip(others, found, strict=True))
-    return [results[i] for i in range(len(listed))]
+    return [results[i] for i in range(len(tasks))]
+
+
+def _run_on_cluster(tasks: list[Task], workers: Cluster, parent: FitTask | None) -> dict[int, Any]:
+    """Run tasks on a cluster; return the results of these by the positions of the tasks."""
+    remote = [i for i, task in enumerate(tasks) if task.is_remote]
+    if len(remote) < workers.n_workers:
+        # These use all workers if they are fitted here.
+        remote = [i for i in remote if not getattr(tasks[i].estimator, "splits_on_cluster", False)]
+    results = {}
+    for position, result in workers.run(Call(tasks[i].name, tasks[i].run) for i in remote):
+        if isinstance(result, WorkersLost):
+            raise result
+        number = remote[position]
+        with _report(parent, tasks[number], number):
+            results[number] = result
+    return results
+
+
+def _report(parent: FitTask | None, task: Task, number: int) -> Any:
+    """Report a task, which may run in any order and in any thread."""
+    return nullcontext() if parent is None else parent.subtask(task.name, number=number)
 
 
 def _is_parallel(estimator: Any) -> bool:

@@ -1,5 +1,5 @@
 import json
-import os
+import pickle
 import random
 import subprocess
 import sys
@@ -10,20 +10,19 @@ from contextlib import ExitStack
 
 import pytest
 
+from cordwood._base import cluster
 from cordwood.cli.main import main
 from cordwood.compare.config.plan import load_plan, parse_plan
-from cordwood.compare.runner import cluster
 from cordwood.compare.runner import run as runner
-from cordwood.compare.runner.dataset_cache import clear, load
 from cordwood.compare.runner.ledger import Ledger
 from cordwood.compare.runner.procedure import list_trials
 from cordwood.compare.runner.run import run
 from cordwood.exceptions import CordwoodError
 from ledger_files import read_predictions
+from local_cluster import LocalCluster
 
 distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
-dask = pytest.importorskip("dask")  # which distributed needs, and the next as well
-psutil = pytest.importorskip("psutil")
+dask = pytest.importorskip("dask")  # which distributed needs
 
 PLAN = """
 [evaluation]
@@ -89,72 +88,10 @@ run(load_plan(plan), Ledger(ledger), cluster=address, on_record=print_key)
 """
 
 
-class LocalCluster:
-    """A scheduler and workers on loopback, each in its own process."""
-
-    def __init__(self, folder, stack):
-        self._folder, self._stack = folder, stack
-        (folder / "preload.py").write_text(PRELOAD)
-        scheduler_file = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", scheduler_file)
-        deadline = time.monotonic() + 120
-        while not scheduler_file.exists():
-            assert time.monotonic() < deadline and self.scheduler.poll() is None, self._log()
-            time.sleep(0.05)
-        self.address = json.loads(scheduler_file.read_text())["address"]
-        self.client = stack.enter_context(distributed.Client(self.address, set_as_default=False))
-
-    def scale(self, n_workers):
-        """Start or kill workers until there are `n_workers`; return their process ids."""
-        while len(self.client.nthreads()) > n_workers:
-            self.kill(next(iter(self.client.nthreads())))
-        for number in range(len(self.client.nthreads()), n_workers):
-            # One of them has several threads.
-            threads = ["--nthreads", "4" if number == 0 else "1"]
-            preload = ["--preload", self._folder / "preload.py"]
-            self._start("worker", self.address, "--no-nanny", *threads, *preload)
-        if n_workers:
-            self.client.wait_for_workers(n_workers, timeout=120)
-        return self.processes()
-
-    def processes(self):
-        """Return the process id of each worker by its address."""
-        return self.client.run(os.getpid)
-
-    def kill(self, worker):
-        psutil.Process(self.processes()[worker]).kill()
-        while worker in self.client.nthreads():
-            time.sleep(0.01)
-
-    def kill_scheduler(self, _=None):
-        """Kill the scheduler process."""
-        self.scheduler.kill()
-        self.scheduler.wait()
-
-    def events(self, process):
-        path = self._folder / f"{process}.events"
-        return Counter(path.read_text().split() if path.exists() else ())
-
-    def _start(self, role, *arguments):
-        command = [sys.executable, "-m", f"distributed.cli.dask_{role}", *arguments]
-        command += ["--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
-        log = self._stack.enter_context(open(self._folder / f"{role}.log", "a"))
-        environment = {**os.environ, "DASK_TEMPORARY_DIRECTORY": str(self._folder)}
-        process = subprocess.Popen(
-            command, cwd=self._folder, env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-        self._stack.callback(process.wait)
-        self._stack.callback(process.kill)
-        return process
-
-    def _log(self):
-        return (self._folder / "scheduler.log").read_text()
-
-
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
     with ExitStack() as stack:
-        yield LocalCluster(tmp_path_factory.mktemp("workers"), stack)
+        yield LocalCluster(tmp_path_factory.mktemp("workers"), stack, PRELOAD)
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +123,11 @@ def expected(plan, tmp_path_factory):
 @pytest.fixture
 def ledger(tmp_path):
     return Ledger(tmp_path / "there.jsonl")
+
+
+class Slow:
+    def __call__(self):
+        self.run()
 
 
 def results(ledger):
@@ -258,7 +200,7 @@ def test_data_set_that_a_worker_has_lost_is_sent_again(workers, ledger, plan, ex
 
     def clear_caches(record):
         if len(ledger.records()) == 1:
-            workers.client.run(clear)
+            workers.client.run(lambda: cluster._kept.clear())
 
     (process,) = workers.processes().values()
     before = workers.events(process)
@@ -350,7 +292,7 @@ def test_loss_of_all_workers_raises_and_keeps_finished_trials(workers, ledger, p
 
 def test_lost_scheduler_raises(tmp_path, ledger, plan):
     with ExitStack() as stack:
-        workers = LocalCluster(tmp_path, stack)
+        workers = LocalCluster(tmp_path, stack, PRELOAD)
         workers.scale(1)
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
@@ -387,21 +329,21 @@ def test_missing_package_raises_with_install_command(ledger, plan, monkeypatch):
         run(plan, ledger, cluster="tcp://127.0.0.1:1")
 
 
-def test_threads_of_a_worker_run_one_trial_at_a_time(plan, monkeypatch):
+def test_threads_of_a_worker_run_one_trial_at_a_time():
     """CPU time and warnings are per process, not per thread."""
-    loaded = load(plan.datasets[0], plan, None)
     running, max_running = [], []
 
-    def run_slowly(trial, *_):
-        running.append(trial)
+    def run_slowly():
+        running.append(0)
         max_running.append(len(running))
         time.sleep(0.01)
-        running.remove(trial)
+        running.pop()
 
-    monkeypatch.setattr(cluster, "run_trial", run_slowly)
+    payload = pickle.dumps((Slow(), {}))
+    Slow.run = staticmethod(run_slowly)
     threads = [
-        threading.Thread(target=cluster._run_in_worker, args=(trial, 0, loaded.key))
-        for trial in list_trials(plan)[:4]
+        threading.Thread(target=cluster._run_in_worker, args=("session", payload, []))
+        for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -421,7 +363,7 @@ def test_error_while_closing_the_client_is_ignored(tmp_path, ledger, plan, monke
                 raise RuntimeError("Cannot change state of expiring Timeout")
 
     with ExitStack() as stack:
-        workers = LocalCluster(tmp_path, stack)
+        workers = LocalCluster(tmp_path, stack, PRELOAD)
         workers.scale(1)
         monkeypatch.setattr(distributed, "Client", Client)
         run(plan, ledger, cluster=workers.address)

@@ -24,6 +24,8 @@ DatasetKey = tuple[str, str, int]
 class LoadedDataset:
     """A data set, which has labels, and its splits."""
 
+    sent_once = True  # to each worker of a cluster
+
     data: Corpus | FeatureMatrix
     fingerprint: str  # of everything in the data that a result can depend on
     evaluation: EvaluationConfig

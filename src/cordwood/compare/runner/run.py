@@ -1,7 +1,6 @@
 """Run all trials of a plan that a ledger does not contain yet; ``docs/plans.md`` has its fields."""
 
 import os
-import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -9,17 +8,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from cordwood._base.cluster import Cluster, library_versions
 from cordwood._base.param_validation import check_jobs
 from cordwood.compare.config.external_estimator import find_distributions
 from cordwood.compare.config.plan import Plan
 from cordwood.compare.runner import dataset_cache
-from cordwood.compare.runner.cluster import Cluster, Job
+from cordwood.compare.runner.cluster import Job, open_cluster, run_jobs
 from cordwood.compare.runner.dataset_cache import DataDir, LoadedDataset
 from cordwood.compare.runner.ledger import Claim, Ledger
 from cordwood.compare.runner.parent_watch import exit_with_parent
@@ -32,7 +31,6 @@ from cordwood.exceptions import CordwoodError
 
 _POLL_INTERVAL = 0.2  # seconds between checks for trials that other processes are running
 
-_LIBRARIES = ("cordwood", "scikit-learn", "numpy", "scipy", "numba")
 # Libraries of recipes that wrap estimators of other packages.
 _EXTRA_LIBRARIES = {"brf": "imbalanced-learn", "lightgbm": "lightgbm", "xgboost": "xgboost"}
 
@@ -192,7 +190,7 @@ def _open_executor(
         for learner in plan.learners
         for library, number in _versions(learner.recipe, learner.estimator).items()
     }
-    with Cluster(cluster, versions) as workers:
+    with open_cluster(cluster, versions) as workers:
         yield partial(_execute_on_cluster, plan, ledger, data_dir, workers)
 
 
@@ -260,11 +258,11 @@ def _execute_on_cluster(
 
     done = set()
     try:
-        for job, result in workers.run(claim_jobs()):
-            task, claim = claimed.pop(job.key)
+        for key, result in run_jobs(workers, claim_jobs()):
+            task, claim = claimed.pop(key)
             with claim:
                 record = _write_record(task, result, plan, ledger)
-            done.add(job.key)
+            done.add(key)
             yield task, record
     finally:
         for _, claim in claimed.values():
@@ -301,8 +299,7 @@ def _write_record(task: _Task, result: TrialResult, plan: Plan, ledger: Ledger) 
 def _versions(recipe: str | None, estimator: str | None) -> dict[str, str]:
     extra = [_EXTRA_LIBRARIES[recipe]] if recipe in _EXTRA_LIBRARIES else []
     external = find_distributions(estimator) if estimator else ()
-    libraries = {name: version(name) for name in (*_LIBRARIES, *extra, *external)}
-    return {"python": platform.python_version(), **libraries}
+    return library_versions(*extra, *external)
 
 
 def _ignore_progress(done: int, total: int | None) -> None:

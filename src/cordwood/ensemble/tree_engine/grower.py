@@ -1,11 +1,13 @@
 """Grow forests on several threads; the result does not depend on the number of threads."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._base.cluster import active_cluster, map_blocks
 from cordwood.ensemble.tree_engine.binning import BinnedMatrix
 from cordwood.ensemble.tree_engine.forest import NARROW_DTYPES, WIDE_DTYPES, Forest, join
 from cordwood.ensemble.tree_engine.grow import grow_tree
@@ -116,19 +118,24 @@ def grow_forest(
     n_jobs: int | None = None,
     verbose: int = 0,
     on_tree: Callable[[list[Forest]], bool] | None = None,
+    use_cluster: bool = False,
 ) -> Forest:
     """Grow one tree per seed, which alone determines the randomness of its tree.
 
     `get_weights` returns the sample weights of a tree by its position. `on_tree` is called after
     each tree, in order, with the list of trees so far, and stops the forest if it returns True.
+    With `use_cluster`, the active cluster grows blocks of trees, if there is one.
     """
-
-    def grow_one(workspace: GrowWorkspace, tree: int) -> Forest:
-        weights = get_weights(tree)
-        unit, seed = _weight_unit(weights), int(seeds[tree])
-        sizes = grow_tree(binned, params, workspace, y, weights, unit, seed)
-        return _extract_tree(binned, workspace, *sizes)
-
+    grow_one = partial(_grow_one, binned, y, params, seeds, get_weights)
+    workers = active_cluster() if use_cluster else None
+    if workers is not None:
+        grow_block = partial(_grow_block, grow_one, binned, n_classes)
+        grown: list[Forest] = []
+        for tree in map_blocks(grow_block, len(seeds), workers):
+            grown.append(tree)
+            if on_tree is not None and on_tree(grown):
+                break
+        return join(grown)
     trees = map_threads(
         grow_one,
         range(len(seeds)),
@@ -138,6 +145,32 @@ def grow_forest(
         on_result=on_tree,
     )
     return join(trees)
+
+
+def _grow_one(
+    binned: BinnedMatrix,
+    y: NDArray[np.uint32],
+    params: TreeParams,
+    seeds: Sequence[int] | NDArray[np.uint64],
+    get_weights: Callable[[int], NDArray[np.float64]],
+    workspace: GrowWorkspace,
+    tree: int,
+) -> Forest:
+    weights = get_weights(tree)
+    unit, seed = _weight_unit(weights), int(seeds[tree])
+    sizes = grow_tree(binned, params, workspace, y, weights, unit, seed)
+    return _extract_tree(binned, workspace, *sizes)
+
+
+def _grow_block(
+    grow_one: Callable[[GrowWorkspace, int], Forest],
+    binned: BinnedMatrix,
+    n_classes: int,
+    first: int,
+    last: int,
+) -> list[Forest]:
+    workspace = allocate_grow_workspace(binned, n_classes)
+    return [grow_one(workspace, tree) for tree in range(first, last)]
 
 
 def _weight_unit(weights: NDArray[np.float64]) -> float:
