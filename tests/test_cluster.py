@@ -24,7 +24,9 @@ from cordwood import (
     TextClassifier,
 )
 from cordwood._base import cluster as module
+from cordwood._base import cluster_worker
 from cordwood._base.cluster import Call
+from cordwood._base.content_pickle import ContentUnpickler, Pickled, dump
 from cordwood.cli.main import main
 from local_cluster import LocalCluster
 from matrix import LABELS, TEXTS, WAYS
@@ -149,7 +151,9 @@ def test_data_are_sent_to_each_worker_once_by_content(workers, tmp_path):
             found = list(connection.run_in_order(make_calls(same, tmp_path, 5)))
             assert found == [array.sum() + i for i in range(5)]
     assert 2 * array.nbytes < connection.traffic.sent < 2.1 * array.nbytes
-    assert workers.client.run(lambda: len(module._kept)) == dict.fromkeys(workers.processes(), 0)
+    assert workers.client.run(lambda: len(cluster_worker._kept)) == dict.fromkeys(
+        workers.processes(), 0
+    )
 
 
 def test_killed_worker_costs_its_tasks_only(workers, tmp_path):
@@ -200,12 +204,10 @@ def test_arrays_stay_read_only_and_in_order():
     for array in arrays[1:]:
         array.flags.writeable = False
     sent = {}
-    payload, needed = module._dump(arrays, sent)
-    kept = {
-        d: module._Pickled(module._dump(s.content, sent, s.content)[0]) for d, s in needed.items()
-    }
+    payload, needed = dump(arrays, sent)
+    kept = {d: Pickled(dump(s.content, sent, s.content)[0]) for d, s in needed.items()}
     assert len(kept) == 2
-    for array, found in zip(arrays, module._Unpickler(payload, kept).load(), strict=True):
+    for array, found in zip(arrays, ContentUnpickler(payload, kept).load(), strict=True):
         np.testing.assert_array_equal(array, found)
         assert array.flags.writeable == found.flags.writeable
         assert array.flags.f_contiguous == found.flags.f_contiguous

@@ -7,12 +7,10 @@ and sends them again; and it checks neither versions nor lost workers.
 Results of the workers are unpickled, so that clusters must be trusted.
 """
 
-import io
 import logging
 import math
 import pickle
 import platform
-import threading
 import time
 import uuid
 import warnings
@@ -21,25 +19,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
-from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import version
 from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Self, TypeVar
 
-import numpy as np
-from joblib import parallel_config
-from sklearn import config_context, get_config
+from sklearn import get_config
 from threadpoolctl import threadpool_limits
 
-from cordwood._kernels.intrinsics import read_only
+from cordwood._base.cluster_worker import forget, put_object, run_in_worker
+from cordwood._base.content_pickle import Sent, dump
 from cordwood.exceptions import CordwoodError
-
-try:
-    from cloudpickle import CloudPickler
-except ImportError:  # which the extra `cluster` installs
-    CloudPickler = pickle.Pickler
 
 Result = TypeVar("Result")
 
@@ -48,13 +39,9 @@ _CONNECT_TIMEOUT = 5.0
 _POLL_INTERVAL = 1.0  # between checks for new and lost workers
 _WORKER_TIMEOUT = 60.0  # without any worker; lost workers are often restarted
 _MIN_TASK = 0.2  # of a block of calls; a guess, which remains to be measured
-_MAX_IDLE = 3600.0  # after which workers forget what a client has sent
 
 _MAX_WORKER_LOSSES = 4  # before a call counts as failed
 
-# What is sent once: arrays of this number of bytes, and sequences of this length.
-_LARGE_BYTES = 2**15
-_LARGE_LENGTH = 1000
 # What a worker keeps beyond the needs of its call.
 _MAX_KEPT_BYTES = 2**30
 
@@ -84,22 +71,13 @@ class Traffic(NamedTuple):
     seconds: float  # of the calls in the workers, in sum
 
 
-class _Sent(NamedTuple):
-    """A large object, the digest of its pickle, and the other large objects that it refers to."""
-
-    content: Any
-    digest: str
-    size: int
-    needed: dict[str, "_Sent"]
-
-
 class _Packed(NamedTuple):
     """A pickled call, and the objects that a worker must have by their digests."""
 
     number: int
     name: str
     payload: bytes
-    needed: dict[str, _Sent]
+    needed: dict[str, Sent]
 
 
 class Cluster:
@@ -129,7 +107,7 @@ class Cluster:
         self._workers: dict[str, dict[str, int]] = {}
         self._running: dict[Any, tuple[str, _Packed]] = {}  # by future
         self._done: SimpleQueue[Any] = SimpleQueue()  # futures, added by threads of Dask
-        self._sent: dict[int, _Sent] = {}  # by the id of the object
+        self._sent: dict[int, Sent] = {}  # by the id of the object
         self._is_lost = False
         self.is_busy = False
         self.traffic = Traffic(0, 0, 0, 0.0)
@@ -144,9 +122,9 @@ class Cluster:
 
     def __exit__(self, *error: object) -> None:
         if not self._is_lost:
-            forget = _forget, self._session, None, self._clean_up
+            clean_up = forget, self._session, None, self._clean_up
             with suppress(OSError):
-                self._client.run(*forget, workers=list(self._workers), on_error="ignore")
+                self._client.run(*clean_up, workers=list(self._workers), on_error="ignore")
         # The client logs that it stops reconnecting, and raises RuntimeError if a connection
         # attempt times out at that moment.
         with _silence_logger("distributed.client"), suppress(RuntimeError):
@@ -274,7 +252,7 @@ class Cluster:
         return connected
 
     def _pack(self, index: int, call: Call) -> _Packed:
-        return _Packed(index, call.name, *_dump((call.run, get_config()), self._sent))
+        return _Packed(index, call.name, *dump((call.run, get_config()), self._sent))
 
     def _assign(self, waiting: Iterator[_Packed]) -> dict[str, _Packed]:
         """Give each idle worker a call; the first call goes where the least must be sent for it."""
@@ -303,7 +281,7 @@ class Cluster:
             for worker, call in assigned.items():
                 self._drop_oldest(worker, call)
                 future = self._client.submit(
-                    _run_in_worker,
+                    run_in_worker,
                     self._session,
                     call.payload,
                     list(call.needed),
@@ -316,11 +294,11 @@ class Cluster:
         needed = {digest for _, call in self._running.values() for digest in call.needed}
         self._sent = {key: sent for key, sent in self._sent.items() if sent.digest in needed}
 
-    def _send(self, sent: _Sent, workers: Sequence[str]) -> None:
+    def _send(self, sent: Sent, workers: Sequence[str]) -> None:
         # Not as the argument of a task and not with `scatter`: Dask drops replicas that no task is
         # waiting for, and sends them again later.
-        content, _ = _dump(sent.content, self._sent, root=sent.content)
-        put = _put, self._session, sent.digest, content
+        content, _ = dump(sent.content, self._sent, root=sent.content)
+        put = put_object, self._session, sent.digest, content
         results = self._client.run(*put, workers=workers, on_error="return")
         self._count(sent=len(content) * len(workers))
         for worker, result in results.items():
@@ -343,7 +321,7 @@ class Cluster:
                 excess -= kept.pop(digest)
                 dropped.append(digest)
         if dropped:
-            drop = _forget, self._session, dropped, None
+            drop = forget, self._session, dropped, None
             self._client.run(*drop, workers=[worker], on_error="ignore")
 
     def _collect(self) -> Iterator[tuple[_Packed, bytes | None]]:
@@ -532,129 +510,3 @@ def _silence_logger(name: str) -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(reject)
-
-
-# Pickles that refer to large objects by the digests of their own pickles.
-
-
-def _is_large(value: Any) -> bool:
-    kind = type(value)
-    if kind is np.ndarray:
-        return bool(value.nbytes >= _LARGE_BYTES)
-    if kind is list or kind is tuple:
-        return len(value) >= _LARGE_LENGTH
-    return getattr(kind, "sent_once", False) is True
-
-
-def _dump(value: Any, sent: dict[int, _Sent], root: Any = None) -> tuple[bytes, dict[str, _Sent]]:
-    """Return the pickle of a value, and the large objects in it, which `sent` collects.
-
-    A root is pickled itself, and without parts unless it is of a class of objects to send once.
-    """
-    buffer = io.BytesIO()
-    pickler = _Pickler(buffer, sent, root)
-    pickler.dump(value)
-    return buffer.getvalue(), pickler.needed
-
-
-class _Pickler(CloudPickler):
-    def __init__(self, file: io.BytesIO, sent: dict[int, _Sent], root: Any) -> None:
-        super().__init__(file, protocol=5)
-        self._sent = sent
-        self._root = root
-        self._has_parts = root is None or getattr(type(root), "sent_once", False)
-        self.needed: dict[str, _Sent] = {}
-
-    def persistent_id(self, value: Any) -> str | None:
-        """Return the digest of a large object, and None for all others."""
-        if value is self._root or not self._has_parts or not _is_large(value):
-            return None
-        if id(value) not in self._sent:
-            content, needed = _dump(value, self._sent, root=value)
-            digest = blake2b(content, digest_size=16).hexdigest()
-            self._sent[id(value)] = _Sent(value, digest, len(content), needed)
-        found = self._sent[id(value)]
-        self.needed |= {**found.needed, found.digest: found}
-        return found.digest
-
-    def reducer_override(self, value: Any) -> Any:
-        """Keep arrays read-only: numba compiles kernels again for others."""
-        if type(value) is np.ndarray and not value.flags.writeable:
-            return read_only, (np.array(value),)
-        return super().reducer_override(value)
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, content: bytes, kept: dict[str, Any]) -> None:
-        super().__init__(io.BytesIO(content))
-        self._kept = kept
-
-    def persistent_load(self, digest: str) -> Any:
-        """Return a large object, which is unpickled when it is first used."""
-        value = self._kept[digest]
-        if isinstance(value, _Pickled):
-            value = self._kept[digest] = _Unpickler(value.content, self._kept).load()
-        return value
-
-
-class _Pickled(NamedTuple):
-    content: bytes
-
-
-# In the worker.
-
-# Warnings, thread limits, CPU time and peak memory are properties of a process.
-_one_call_at_a_time = threading.Lock()
-_kept: dict[str, dict[str, Any]] = {}  # objects by session and digest
-_last_use: dict[str, float] = {}  # of each session
-
-
-def _put(session: str, digest: str, content: bytes) -> None:
-    """Keep an object, and forget those of clients that were killed."""
-    now = time.monotonic()
-    _last_use[session] = now
-    for other in [other for other, last in _last_use.items() if now - last > _MAX_IDLE]:
-        _forget(other)
-    _kept.setdefault(session, {})[digest] = _Pickled(content)
-
-
-def _forget(
-    session: str, digests: list[str] | None = None, clean_up: Callable[[], None] | None = None
-) -> None:
-    if digests is None:
-        _kept.pop(session, None)
-        _last_use.pop(session, None)
-    for digest in digests or ():
-        _kept.get(session, {}).pop(digest, None)
-    if clean_up is not None:
-        clean_up()
-
-
-def _run_in_worker(session: str, payload: bytes, needed: list[str]) -> bytes | None:
-    """Return the pickled result of a call; None if an object that it needs was not sent."""
-    with _one_call_at_a_time:
-        _last_use[session] = time.monotonic()
-        kept = _kept.get(session, {})
-        if not all(digest in kept for digest in needed):
-            return None
-        try:
-            function, config = _Unpickler(payload, kept).load()
-        except (ImportError, AttributeError) as error:
-            raise CordwoodError(
-                f"a worker of the cluster cannot import what the model consists of ({error}); "
-                "install it on all computers of the cluster"
-            ) from error
-        start = time.perf_counter()
-        with (
-            config_context(**config),
-            parallel_config("sequential"),
-            threadpool_limits(1),
-            warnings.catch_warnings(record=True) as caught,
-        ):
-            warnings.simplefilter("always")
-            result = function()
-        found = {
-            (str(each.message), each.category, each.filename, each.lineno): None for each in caught
-        }
-        seconds = time.perf_counter() - start
-        return _dump((result, seconds, list(found)), {}, root=())[0]
