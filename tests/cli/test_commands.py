@@ -299,7 +299,7 @@ def test_invalid_rows_are_skipped_and_counted(command, model, here, capsys):
     assert "line 12" in command("train", "rows.csv", *COLUMNS, code=1).err
     skip = ("--on-bad-rows", "skip")
     out = command("train", "rows.csv", *COLUMNS, *skip).out
-    assert "2 invalid rows, the first: rows.csv, line 12" in out
+    assert "2 invalid rows: rows.csv, line 12" in out
     assert main(["predict", str(model), "rows.csv", *skip]) == 0
     captured = capsys.readouterr()
     assert "cordwood: skipped 1 invalid row: rows.csv, line 12" in captured.err
@@ -352,7 +352,7 @@ def test_many_classes_print_the_most_frequent_errors(command, here):
     pd.DataFrame([*rows, {"text": "c03 c03", "label": "c04"}]).to_csv("new.csv", index=False)
     out = command("evaluate", "many.cordwood", "new.csv").out
     assert "Confusion matrix:" not in out
-    assert out.splitlines()[-1].split() == ["c04", "c03", "1"]
+    assert ["c04", "c03", "1"] in [line.split() for line in out.splitlines()]
 
 
 def test_subset_selects_a_subset_of_the_split(command, here):
@@ -442,7 +442,7 @@ def test_exported_data_set_round_trips(command, data_dir, name):
 
 def test_multilabel_export_requires_json_lines(command, data_dir, here):
     several = ("datasets", "several", "--data-dir", data_dir, "--export")
-    assert "export it to a .jsonl file" in command(*several, "out.csv", code=1).err
+    assert "export it to a .jsonl or .parquet file" in command(*several, "out.csv", code=1).err
     assert not (here / "out.csv").exists()
     command(*several, "out.jsonl")
     assert read_dataset("out.jsonl") == read_dataset(data_dir / "several.jsonl")

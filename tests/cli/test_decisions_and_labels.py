@@ -93,7 +93,7 @@ def test_optimized_decisions_are_stored_and_applied(command):
     assert "decision  spam from a probability of" in command(*train, "--optimize", "f1").out
     shown = command(*train, "--optimize", "f1", "--positive", "ham").out
     assert "decision  ham from a probability of" in shown
-    assert "\nscores    accuracy 0." in shown
+    assert "\nscores    " in shown and " right, give or take " in shown
     assert "the decision was tuned on the same predictions" in shown
     with open("costs.csv", "w") as file:
         file.write("true,ham,spam\nham,0,1e9\nspam,1,0\n")

@@ -233,7 +233,9 @@ def test_training_on_the_past(command):
     assert "training data" not in out
     out = command("evaluate", "model.cordwood", "rows.csv").out
     assert "16 of 24 samples were in the training data; the scores are optimistic" in out
-    assert re.search(r"\nothers    accuracy .*, macro F1 .* without them, on 8 samples\n", out)
+    assert re.search(
+        r"\nothers    .*\(accuracy .*, macro F1 .*\) without them, on 8 samples\n", out
+    )
     for given, message in [
         (("--before", "2024-01-09"), "--before requires --time COLUMN"),
         (("--time", "day", "--before", "7"), "--before must be an ISO 8601 date"),

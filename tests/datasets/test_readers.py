@@ -54,7 +54,7 @@ def csv_bytes(rows, **dialect):
 
 
 any_text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
-any_label = any_text.filter(str.strip)
+any_label = any_text.filter(clean_label)
 nasty_text = st.one_of(any_text, st.text('a",;\n\r\t\ufeff\u2028 ', max_size=12))
 documents = st.lists(st.tuples(nasty_text, any_label), min_size=1, max_size=8)
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._base.class_weight import balanced_class_weights
+from cordwood._base.cluster import active_cluster, map_blocks
 from cordwood._base.csr import compact_columns, csc_arrays, to_csr
 from cordwood._base.param_validation import (
     BOOLEAN,
@@ -213,6 +215,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
             return tree_weights * balanced[y_weighted]
 
         compact, columns = compact_columns(X if is_weighted.all() else X[is_weighted])
+        workers = active_cluster()
         grown = grow_forest(
             bin_matrix(csc_arrays(compact), n_features=X.shape[1]),
             y_weighted,
@@ -223,7 +226,7 @@ class BaseForestClassifier(BaseTreeEnsemble):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             on_tree=self._make_tree_reporter(task, n_kept, columns),
-            use_cluster=True,
+            distribute=None if workers is None else partial(map_blocks, workers=workers),
         )
         grown = rename_features(grown, columns)
         self.forest_: Forest = join([self.forest_, grown]) if n_kept else grown

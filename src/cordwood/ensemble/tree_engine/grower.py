@@ -1,13 +1,12 @@
 """Grow forests on several threads; the result does not depend on the number of threads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood._base.cluster import active_cluster, map_blocks
 from cordwood.ensemble.tree_engine.binning import BinnedMatrix
 from cordwood.ensemble.tree_engine.forest import NARROW_DTYPES, WIDE_DTYPES, Forest, join
 from cordwood.ensemble.tree_engine.grow import grow_tree
@@ -18,6 +17,10 @@ _MAX_LEVEL = 255
 
 # Maximum number of features, of nodes of a tree, and of leaf codes of a tree, in 16 bits.
 _NARROW_LIMIT = 2**15
+
+
+# Calls a function of blocks, from one position to before another, for a number of positions.
+Distribute: TypeAlias = Callable[[Callable[[int, int], list[Forest]], int], Iterable[Forest]]
 
 
 class TreeParams(NamedTuple):
@@ -118,20 +121,19 @@ def grow_forest(
     n_jobs: int | None = None,
     verbose: int = 0,
     on_tree: Callable[[list[Forest]], bool] | None = None,
-    use_cluster: bool = False,
+    distribute: Distribute | None = None,
 ) -> Forest:
     """Grow one tree per seed, which alone determines the randomness of its tree.
 
     `get_weights` returns the sample weights of a tree by its position. `on_tree` is called after
     each tree, in order, with the list of trees so far, and stops the forest if it returns True.
-    With `use_cluster`, the active cluster grows blocks of trees, if there is one.
+    `distribute` yields the trees that a function grows from one position to another, elsewhere.
     """
     grow_one = partial(_grow_one, binned, y, params, seeds, get_weights)
-    workers = active_cluster() if use_cluster else None
-    if workers is not None:
+    if distribute is not None:
         grow_block = partial(_grow_block, grow_one, binned, n_classes)
         grown: list[Forest] = []
-        for tree in map_blocks(grow_block, len(seeds), workers):
+        for tree in distribute(grow_block, len(seeds)):
             grown.append(tree)
             if on_tree is not None and on_tree(grown):
                 break
