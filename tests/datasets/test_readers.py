@@ -375,6 +375,16 @@ def test_undecodable_byte_raises():
     )
 
 
+def test_a_note_says_how_to_keep_undecodable_rows():
+    write("rows.csv", b"text,label\na,x\nb\xfc,x\nc\xe9,y\n,y\nd,y\n")
+    corpus = read_dataset("rows.csv", on_bad_rows="skip")
+    assert corpus.notes == (
+        "rows that cannot be decoded are left out; to keep them, set the encoding, such as cp1252 "
+        "or utf-16, with encoding= / --encoding",
+    )
+    assert len(read_dataset("rows.csv", on_bad_rows="skip", encoding="cp1252").notes) == 0
+
+
 def test_undecodable_byte_in_json_lines_and_in_the_header():
     write("rows.jsonl", b'{"text": "a", "label": "x"}\n{"text": "\xff", "label": "x"}\n')
     assert "rows.jsonl, line 2: byte 0xff at position 11 " in error_message("rows.jsonl")

@@ -15,6 +15,7 @@ class RowIssue(NamedTuple):
 
     message: str
     advice: str
+    is_of_file: bool = False  # the advice corrects all such rows at once
 
 
 class SkippedRow(str):
@@ -45,6 +46,9 @@ class BadRowHandler:
         """Count the row of this number; raise a `DataError` unless invalid rows are skipped."""
         self.n_skipped += 1
         self._advice = self._advice or issue.advice
+        note = f"rows that cannot be decoded are left out; to keep them, {issue.advice}"
+        if self.skip and issue.is_of_file and note not in self.notes:
+            self.notes.append(note)
         limit = self.max_messages if self.skip else _MAX_NAMED
         if limit is None or self.n_skipped <= limit:
             message = SkippedRow(issue.message)

@@ -279,7 +279,7 @@ class Lines:
                 f"{place}: byte 0x{byte:02x} at position {position} of the line is not "
                 f"{self._encoding} text"
             )
-            return RowIssue(message, _ENCODING_ADVICE)
+            return RowIssue(message, _ENCODING_ADVICE, is_of_file=True)
         if "\0" in line:
             message = f"{place}: character {line.index(chr(0)) + 1} of the line is a NUL"
             return RowIssue(message, "read UTF-16 with encoding= / --encoding utf-16")
