@@ -360,18 +360,6 @@ class EmbeddingVectorizer(
                 state[name] = str(state[name])
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "n_features_out_" in state and not self._has_valid_state():
-            raise ModelFileError("the embedding vectorizer is damaged")
-
-    def _has_valid_state(self) -> bool:
-        return (
-            isinstance(getattr(self, "encoder_name_", None), str)
-            and isinstance(getattr(self, "fingerprint_", False), str | None)
-            and integer(1).accepts(self.n_features_out_)
-        )
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_out_")
 

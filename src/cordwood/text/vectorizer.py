@@ -3,7 +3,7 @@
 import logging
 import reprlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Self
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cordwood._base.csr import count_columns
 from cordwood._base.samples import check_fitted
-from cordwood.exceptions import CordwoodError, DataError, ModelFileError
+from cordwood.exceptions import CordwoodError, DataError
 from cordwood.text._count_matrix import remap_columns
 from cordwood.text.analyzer import build_analyzer
 from cordwood.text.counting import build_counter, count_terms
@@ -33,7 +33,7 @@ from cordwood.text.presets import (
     resolve_params,
 )
 from cordwood.text.vectorizer_params import VectorizerParams
-from cordwood.text.vocabulary import UNKNOWN, build_vocabulary, pack_strings, unpack_strings
+from cordwood.text.vocabulary import UNKNOWN
 
 logger = logging.getLogger(__name__)
 
@@ -424,37 +424,18 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        if "resolved_params_" in state:
-            # Two arrays are pickled much faster than a dict of a hundred thousand strings.
-            for name in ("_vocabulary", "_count_terms"):
-                del state[name]
-            state["_packed_terms"] = pack_strings(self.vocabulary_)
-            state["resolved_params_"] = asdict(self.resolved_params_)
+        if "_vocabulary" in state:
+            # The counter is built again, and a list of terms is pickled faster than a mapping.
+            del state["_count_terms"]
+            state["_vocabulary"] = sorted(self._vocabulary)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        packed, params = state.pop("_packed_terms", None), state.pop("resolved_params_", None)
         super().__setstate__(state)
-        if params is None:
-            return
-        try:
-            self.resolved_params_ = VectorizerParams(**params)
-            terms = unpack_strings(*packed)
-        except TypeError as error:
-            raise ModelFileError(f"the vectorizer is damaged: {error}") from None
-        if len(set(terms)) < len(terms) or not self._has_valid_idf(len(terms)):
-            raise ModelFileError("the vectorizer is damaged: its terms and idf_ do not match")
-        self._vocabulary = build_vocabulary(terms)
-        self._count_terms = build_counter(self._vocabulary, build_analyzer(self.resolved_params_))
-
-    def _has_valid_idf(self, n_terms: int) -> bool:
-        idf = getattr(self, "idf_", None)
-        if self.resolved_params_.weighting != "tfidf":
-            return idf is None
-        if not isinstance(idf, np.ndarray):
-            return False
-        return (idf.shape, idf.dtype) == ((n_terms,), np.dtype(np.float64))
+        if "_vocabulary" in state:
+            self._vocabulary = {term: i for i, term in enumerate(state["_vocabulary"])}
+            analyzer = build_analyzer(self.resolved_params_)
+            self._count_terms = build_counter(self._vocabulary, analyzer)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
