@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from cordwood._base.param_validation import (
     BOOLEAN,
@@ -33,7 +32,7 @@ from cordwood.encoders.object_encoder import ObjectEncoder
 from cordwood.encoders.progress import show_progress
 from cordwood.exceptions import DataError, ModelFileError
 from cordwood.text.languages import detect_language
-from cordwood.text.vectorizer import check_texts
+from cordwood.text.text_input import TextTransformer, check_texts
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +49,7 @@ _MIN_CACHED_TEXTS = 32
 _LOCKS: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
-class EmbeddingVectorizer(
-    ParamValidationMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class EmbeddingVectorizer(ParamValidationMixin, ClassNamePrefixFeaturesOutMixin, TextTransformer):
     """Convert texts to dense vectors by a pretrained sentence encoder.
 
     Texts of similar meaning have similar vectors, even if they share no words. The vector of a text
@@ -362,13 +359,6 @@ class EmbeddingVectorizer(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_out_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 def describe_truncation(vectorizer: EmbeddingVectorizer, n_texts: str) -> str:

@@ -11,9 +11,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils import Tags
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,6 +30,7 @@ from cordwood.text.presets import (
     choose_params,
     resolve_params,
 )
+from cordwood.text.text_input import TextTransformer, check_texts
 from cordwood.text.vectorizer_params import VectorizerParams
 from cordwood.text.vocabulary import UNKNOWN
 
@@ -46,7 +45,7 @@ _BLOCK_SIZE = 2**20
 # Output is always sparse, which no dataframe container supports: like scikit-learn's vectorizers,
 # this one ignores `sklearn.set_config(transform_output=...)`.
 class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin's keyword
-    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+    TextTransformer, auto_wrap_output_keys=None
 ):
     """Convert texts to a sparse matrix of term counts, tf-idf values or term presence.
 
@@ -436,34 +435,6 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
             self._vocabulary = {term: i for i, term in enumerate(state["_vocabulary"])}
             analyzer = build_analyzer(self.resolved_params_)
             self._count_terms = build_counter(self._vocabulary, analyzer)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-def check_texts(X: Iterable[str]) -> list[str]:
-    """Return the texts as a list, after checking that each is a string."""
-    if isinstance(X, str):
-        raise DataError("X must be a list of texts; got a single string, so pass [text] instead")
-    is_column = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
-    if not is_column or len(getattr(X, "shape", (None,))) != 1:
-        raise DataError(
-            f"X must be a list or a single column of texts; got an object of type "
-            f"{type(X).__name__}"
-        )
-    # The elements of a pyarrow array are not strings.
-    texts = list(X.to_pylist() if hasattr(X, "to_pylist") else X)
-    for position, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(
-                f"X[{position}] must be a string; got {reprlib.repr(text)} of type "
-                f"{type(text).__name__}"
-            )
-    return texts
 
 
 def _select_by_document_frequency(
