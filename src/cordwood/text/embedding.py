@@ -242,11 +242,7 @@ class EmbeddingVectorizer(ParamValidationMixin, ClassNamePrefixFeaturesOutMixin,
                 f"the vectors of encoder {self.encoder_name_!r} have {self.encoder_.dimension} "
                 f"elements, but the model was fitted on {self.n_features_out_}; fit the model again"
             )
-        encoded = self._encode(texts, min_cached=_MIN_CACHED_TEXTS)
-        n_truncated = int(encoded.truncated.sum())
-        if n_truncated:
-            logger.info(describe_truncation(self, f"{n_truncated:,} of {len(texts):,}"))
-        return encoded.vectors
+        return self._encode(texts, min_cached=_MIN_CACHED_TEXTS).vectors
 
     @property
     def encoder_(self) -> Encoder:
@@ -280,24 +276,18 @@ class EmbeddingVectorizer(ParamValidationMixin, ClassNamePrefixFeaturesOutMixin,
         self.n_features_out_ = encoder.dimension
         encoded = self._encode(texts, min_cached=1)
         self.n_truncated_ = int(encoded.truncated.sum())
-        if self.n_truncated_:
-            # Not a warning, because each fold of a cross-validation would repeat it.
-            logger.info(describe_truncation(self, f"{self.n_truncated_:,} of {len(texts):,}"))
         return encoded.vectors
 
     def _encode(self, texts: Sequence[str], min_cached: int) -> EncodedTexts:
         """Encode texts; each distinct text once, and only those that are not cached."""
         encoder = self.encoder_
-        position: dict[Key, int] = {}
         keys = [text_key(text) for text in texts]
-        for i, key in enumerate(keys):
-            position.setdefault(key, i)
-        distinct = list(position)
+        unique = dict(zip(keys, texts, strict=True))
+        distinct, distinct_texts = list(unique), list(unique.values())
         encoded = EncodedTexts(
             np.empty((len(distinct), encoder.dimension), np.float32),
             np.zeros(len(distinct), np.bool_),
         )
-        distinct_texts = [texts[position[key]] for key in distinct]
         is_looked_up = len(distinct) >= min_cached or not encoder.is_faster_than_cache
         cache = self._open_cache(encoder) if is_looked_up else None
         missing = _read_cached(cache, distinct, np.arange(len(distinct)), encoded)
@@ -312,7 +302,11 @@ class EmbeddingVectorizer(ParamValidationMixin, ClassNamePrefixFeaturesOutMixin,
         vectors, truncated = encoded
         order = {key: i for i, key in enumerate(distinct)}
         rows = [order[key] for key in keys]
-        return EncodedTexts(normalize_rows(vectors)[rows], truncated[rows])
+        truncated = truncated[rows]
+        if n_truncated := int(truncated.sum()):
+            # Not a warning, because each fold of a cross-validation would repeat it.
+            logger.info(describe_truncation(self, f"{n_truncated:,} of {len(texts):,}"))
+        return EncodedTexts(normalize_rows(vectors)[rows], truncated)
 
     def _encode_missing(
         self,
