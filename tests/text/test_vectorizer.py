@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks, get_tags
 
 from cordwood import persist
-from cordwood.exceptions import CordwoodError, DataError, ModelFileError
+from cordwood.exceptions import CordwoodError, DataError
 from cordwood.text import _count_matrix, vocabulary
 from cordwood.text.presets import PRESETS
 from cordwood.text.stop_words import get_stop_words
@@ -581,46 +581,11 @@ def test_unfitted_vectorizer_can_be_pickled():
     assert pickle.loads(pickle.dumps(vectorizer)).get_params() == vectorizer.get_params()
 
 
-def test_serialized_state_has_no_large_mappings():
-    vectorizer = TextVectorizer(**PLAIN, stemmer="porter").fit(
-        [" ".join(map(str, range(10, 5000)))]
-    )
-    vectorizer.transform(["unseen"])
-    small = [value for value in vectorizer.__getstate__().values() if hasattr(value, "__len__")]
-    assert all(len(value) < 100 for value in small)
-
-
-LETTERS = np.array([99, 97], np.uint8)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"_packed_terms": None},
-        {"_packed_terms": ([99, 97], [0, 1, 2])},
-        {"_packed_terms": (LETTERS, np.array([], np.int64))},
-        {"_packed_terms": (LETTERS, np.array([0, 1, 7]))},
-        {"_packed_terms": (LETTERS, np.array([1, 1, 2]))},
-        {"_packed_terms": (LETTERS, np.array([0, 3, 2]))},
-        {"_packed_terms": (LETTERS, np.array([0.0, 1.0, 2.0]))},
-        {"_packed_terms": (np.array([99, 99], np.uint8), np.array([0, 1, 2]))},
-        {"_packed_terms": (np.array([255, 97], np.uint8), np.array([0, 1, 2]))},
-        {"idf_": None},
-        {"idf_": np.ones(3)},
-        {"idf_": np.ones((2, 2))},
-        {"idf_": np.array(["a", "b"])},
-        {"resolved_params_": {"weighting": "tfidf", "color": "red"}},
-        {"resolved_params_": {"weighting": "tf"}},
-        {"resolved_params_": {"weighting": "tfidf", "ngram_range": "12"}},
-        {"resolved_params_": 7},
-    ],
-)
-def test_damaged_state_raises(change):
-    state = TextVectorizer(**PLAIN, weighting="tfidf").fit(["cat dog"]).__getstate__()
-    TextVectorizer().__setstate__(state)
-    with pytest.raises(CordwoodError) as caught:
-        TextVectorizer().__setstate__(state | change)
-    assert isinstance(caught.value, ModelFileError) or "ngram_range" in str(caught.value)
+def test_pickles_do_not_grow_with_the_words_that_were_looked_up():
+    vectorizer = TextVectorizer(**PLAIN, stemmer="porter").fit(["cats", "dogs"])
+    pickled = pickle.dumps(vectorizer)
+    vectorizer.transform([" ".join(f"word{i}" for i in range(1000))])
+    assert len(pickle.dumps(vectorizer)) == len(pickled)
 
 
 # check_estimator skips estimators of strings; these checks need no data.

@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cordwood._base.csr import locate_columns
+
 _MIN_FEATURES = 1 << 20
 _MIN_FEATURES_PER_VALUE = 10
 
@@ -45,9 +47,7 @@ class EmptyFeatureRemover(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = sp.csr_array(validate_data(self, X, accept_sparse="csr", dtype="numeric", reset=False))
         # Not by indexing the columns, for which scipy allocates an array of n_features.
-        columns = np.searchsorted(self.features_, X.indices)
-        columns = np.minimum(columns, len(self.features_) - 1)
-        is_kept = self.features_[columns] == X.indices
+        columns, is_kept = locate_columns(X.indices, self.features_)
         indptr = np.concatenate(([0], np.cumsum(is_kept)))[X.indptr]
         return sp.csr_matrix(
             (X.data[is_kept], columns[is_kept], indptr), shape=(X.shape[0], len(self.features_))

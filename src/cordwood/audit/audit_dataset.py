@@ -114,7 +114,7 @@ def audit_dataset(
     oof = None if model is None else _check_oof(data, model)
     labels: Any = data.labels
     counts = Counter(labels)
-    report = progress or _ignore
+    report = progress or (lambda step, done, total: None)
     spellings = confirm_spellings(
         find_spellings(counts, data.texts if isinstance(data, Corpus) else ()), oof
     )
@@ -154,10 +154,6 @@ def audit_dataset(
         labels=tuple(given),
         accuracy=None if oof is None else float(model.evaluation_.accuracy),
     )
-
-
-def _ignore(step: str, done: int, total: int | None) -> None:
-    pass
 
 
 def _check_labelled(data: Corpus | FeatureMatrix) -> None:

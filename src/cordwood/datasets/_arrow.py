@@ -14,7 +14,7 @@ from cordwood._base import strict_json
 from cordwood.datasets._arrow_sizes import check_messages, check_pages, decoded_size
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
 from cordwood.datasets._optional import import_extra
-from cordwood.datasets.lines import Budget, PathLike, Progress
+from cordwood.datasets.lines import Budget, PathLike, Progress, unreadable_error
 from cordwood.exceptions import DataError
 
 _BATCH_SIZE = 1000
@@ -276,6 +276,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _arrow_errors(name: str, kind: str) -> Iterator[None]:
     """Convert errors of pyarrow, which are of many types, to `DataError`."""
     arrow = import_extra("pyarrow", f"{kind} files")
+    advice = "copy or write the file again"
     try:
         yield
     except MemoryError as error:
@@ -286,15 +287,8 @@ def _arrow_errors(name: str, kind: str) -> Iterator[None]:
     except (arrow.ArrowException, ValueError, TypeError, LookupError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
-        raise _unreadable(name, kind, error) from error
+        raise unreadable_error(name, kind, error, advice) from error
     except OSError as error:
         if error.strerror is not None:
             raise DataError(f"{name} cannot be read: {error.strerror}") from error
-        raise _unreadable(name, kind, error) from error
-
-
-def _unreadable(name: str, kind: str, error: Exception) -> DataError:
-    message = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-    return DataError(
-        f"{name} cannot be read as {kind} ({message[:200]}); copy or write the file again"
-    )
+        raise unreadable_error(name, kind, error, advice) from error

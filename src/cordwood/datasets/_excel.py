@@ -20,7 +20,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 from cordwood.datasets._batched_table import BatchedTable, ColumnBatch
 from cordwood.datasets._optional import import_extra
-from cordwood.datasets.lines import Budget, PathLike
+from cordwood.datasets.lines import Budget, PathLike, unreadable_error
 from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.rows import list_names
 from cordwood.datasets.values import to_plain_value
@@ -227,12 +227,13 @@ def _parse_column(letters: str) -> int:
 @contextmanager
 def _excel_errors(path: str) -> Iterator[None]:
     """Convert errors of zipfile and calamine to `DataError`."""
+    kind, advice = "an Excel workbook", "save it again as .xlsx"
     try:
         yield
     except DataError:
         raise
     except (*_INVALID, EOFError, RuntimeError, ValueError) as error:
-        raise _unreadable(path, error) from error
+        raise unreadable_error(path, kind, error, advice) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except BaseException as error:
@@ -240,11 +241,4 @@ def _excel_errors(path: str) -> Iterator[None]:
         # Exception, if a corrupt file violates an assumption of it.
         if type(error).__module__.partition(".")[0] not in ("python_calamine", "pyo3_runtime"):
             raise
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: str, error: BaseException) -> DataError:
-    message = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-    return DataError(
-        f"{path} cannot be read as an Excel workbook ({message[:200]}); save it again as .xlsx"
-    )
+        raise unreadable_error(path, kind, error, advice) from None

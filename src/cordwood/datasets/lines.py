@@ -301,3 +301,9 @@ def row_length_error(place: str, max_length: int) -> DataError:
         f"{place}: the row has more than {max_length:,} characters; shorten it, or raise this "
         "limit with max_row_length= / --max-row-length"
     )
+
+
+def unreadable_error(name: str, kind: str, error: BaseException, advice: str) -> DataError:
+    """Return the error about a file that a library cannot read, with the beginning of its error."""
+    message = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    return DataError(f"{name} cannot be read as {kind} ({message[:200]}); {advice}")

@@ -337,8 +337,9 @@ def _load_newsgroups(progress: Progress | None) -> Corpus:
     )
 
 
-def _convert_bunch(bunch: Any) -> FeatureMatrix:
+def _load_numeric(load: Callable[[], Any]) -> FeatureMatrix:
     """Convert the result of a numeric loader of scikit-learn."""
+    bunch = load()
     return FeatureMatrix(
         X=bunch.data,
         ids=tuple(str(number) for number in range(1, len(bunch.data) + 1)),
@@ -346,6 +347,12 @@ def _convert_bunch(bunch: Any) -> FeatureMatrix:
     )
 
 
+_NUMERIC = (
+    ("breast_cancer", load_breast_cancer, "measurements of cell nuclei, 2 classes"),
+    ("digits", load_digits, "images of handwritten digits, 10 classes"),
+    ("iris", load_iris, "measurements of iris flowers, 3 classes"),
+    ("wine", load_wine, "chemical analyses of wines, 3 classes"),
+)
 _BUILT_IN: tuple[tuple[DatasetInfo, Callable[[Progress | None], Corpus | FeatureMatrix]], ...] = (
     (
         DatasetInfo(
@@ -366,40 +373,16 @@ _BUILT_IN: tuple[tuple[DatasetInfo, Callable[[Progress | None], Corpus | Feature
         ),
         _load_newsgroups,
     ),
-    (
-        DatasetInfo(
-            name="sklearn:breast_cancer",
-            kind="numeric",
-            source="scikit-learn",
-            description="measurements of cell nuclei, 2 classes",
-        ),
-        lambda _: _convert_bunch(load_breast_cancer()),
-    ),
-    (
-        DatasetInfo(
-            name="sklearn:digits",
-            kind="numeric",
-            source="scikit-learn",
-            description="images of handwritten digits, 10 classes",
-        ),
-        lambda _: _convert_bunch(load_digits()),
-    ),
-    (
-        DatasetInfo(
-            name="sklearn:iris",
-            kind="numeric",
-            source="scikit-learn",
-            description="measurements of iris flowers, 3 classes",
-        ),
-        lambda _: _convert_bunch(load_iris()),
-    ),
-    (
-        DatasetInfo(
-            name="sklearn:wine",
-            kind="numeric",
-            source="scikit-learn",
-            description="chemical analyses of wines, 3 classes",
-        ),
-        lambda _: _convert_bunch(load_wine()),
+    *(
+        (
+            DatasetInfo(
+                name=f"sklearn:{name}",
+                kind="numeric",
+                source="scikit-learn",
+                description=description,
+            ),
+            lambda _, load=load: _load_numeric(load),
+        )
+        for name, load, description in _NUMERIC
     ),
 )

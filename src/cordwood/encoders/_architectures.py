@@ -8,7 +8,7 @@ layer normalization after it.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -146,7 +146,8 @@ _DISTILBERT = _Names(
     n_heads="n_heads",
     activation="activation",
 )
-_MPNET = _Names(
+_MPNET = replace(
+    _BERT,
     qkv=(
         "encoder.layer.{}.attention.attn.q",
         "encoder.layer.{}.attention.attn.k",
@@ -154,9 +155,6 @@ _MPNET = _Names(
     ),
     attention_output="encoder.layer.{}.attention.attn.o",
     attention_norm="encoder.layer.{}.attention.LayerNorm",
-    intermediate="encoder.layer.{}.intermediate.dense",
-    output="encoder.layer.{}.output.dense",
-    output_norm="encoder.layer.{}.output.LayerNorm",
 )
 ARCHITECTURES = {
     "bert": _BERT,

@@ -10,6 +10,7 @@ from typing import Any
 from cordwood._user_dirs import user_data_dir
 from cordwood.encoders import universal_sentence
 from cordwood.encoders.encoder import Encoder
+from cordwood.encoders.folder_encoder import FolderEncoder
 from cordwood.encoders.hub import fetch_from_hub
 from cordwood.encoders.model_folder import INSTALL_TOKENIZERS, ModelFolder
 from cordwood.encoders.object_encoder import ObjectEncoder
@@ -192,13 +193,10 @@ def _load_unchanged(path: Path, max_tokens: int, name: str, stamps: Any) -> Enco
     return open_encoder(ModelFolder(path), max_tokens, name=name)
 
 
-def open_encoder(
-    folder: ModelFolder, max_tokens: int, *, name: str
-) -> StaticEncoder | TransformerEncoder:
+def open_encoder(folder: ModelFolder, max_tokens: int, *, name: str) -> FolderEncoder:
     """Return the encoder whose files are given, by the kind of its model."""
-    if is_static(folder):
-        return StaticEncoder(folder, max_tokens, name=name)
-    return TransformerEncoder(folder, max_tokens, name=name)
+    kind = StaticEncoder if is_static(folder) else TransformerEncoder
+    return kind(folder, max_tokens, name=name)
 
 
 def _not_found(name: str) -> str:

@@ -42,8 +42,7 @@ DROP TABLE IF EXISTS vectors;
 DROP TABLE IF EXISTS encoder;
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY,  -- increasing, so that deleting the oldest rows frees whole pages
-    key INTEGER NOT NULL UNIQUE,  -- first half of the digest of the text
-    check_key INTEGER NOT NULL,  -- second half
+    key BLOB NOT NULL UNIQUE,  -- digest of the text
     truncated INTEGER NOT NULL,
     checksum INTEGER NOT NULL,  -- CRC-32 of the vector: SQLite does not detect changed values
     vector BLOB NOT NULL  -- float16, little-endian
@@ -58,7 +57,7 @@ CREATE TABLE encoder (
 # Changes with the schema, so that a database of another version of cordwood is not used.
 _SCHEMA_VERSION = crc32(_SCHEMA.encode()) % 2**31
 
-Key = tuple[int, int]
+Key = bytes
 
 # Caches whose errors were logged: each fold of a cross-validation opens the cache again.
 _REPORTED: set[tuple[Path, str]] = set()
@@ -82,9 +81,8 @@ class CacheInfo:
 
 
 def text_key(text: str) -> Key:
-    """Return the digest of a text as two signed 64-bit integers."""
-    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-    return int.from_bytes(digest[:8], signed=True), int.from_bytes(digest[8:], signed=True)
+    """Return the digest of a text."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def default_cache_dir() -> Path:
@@ -110,31 +108,26 @@ class EmbeddingCache:
 
     def read(self, keys: Sequence[Key]) -> tuple[NDArray[np.intp], EncodedTexts]:
         """Return the positions of the keys that are cached, and their vectors as float16."""
-        found: dict[int, tuple[int, bool, bytes]] = {}
+        found: dict[Key, tuple[bool, bytes]] = {}
         if self._is_usable and (self.path / _FILE).is_file():
             with self._report_errors("read"), self._connect() as database:
                 n_keys = len(keys) if _has_schema(database) else 0
                 for first in range(0, n_keys, _QUERY_SIZE):
-                    numbers = [key for key, _ in keys[first : first + _QUERY_SIZE]]
+                    part = keys[first : first + _QUERY_SIZE]
                     query = (
-                        "SELECT key, check_key, truncated, checksum, vector FROM vectors "
-                        f"WHERE key IN ({','.join('?' * len(numbers))})"
+                        "SELECT key, truncated, checksum, vector FROM vectors "
+                        f"WHERE key IN ({','.join('?' * len(part))})"
                     )
-                    rows = database.execute(query, numbers)
-                    for key, check_key, truncated, checksum, vector in rows:
+                    for key, truncated, checksum, vector in database.execute(query, part):
                         if isinstance(vector, bytes) and crc32(vector) == checksum:
-                            found[key] = check_key, bool(truncated), vector
+                            found[key] = bool(truncated), vector
                 with suppress(OSError):  # in a read-only folder
                     (self.path / _FILE).touch()
         size = 2 * self._encoder.dimension
-        hits = [
-            i
-            for i, (key, check_key) in enumerate(keys)
-            if key in found and found[key][0] == check_key and len(found[key][2]) == size
-        ]
-        data = b"".join(found[keys[i][0]][2] for i in hits)
+        hits = [i for i, key in enumerate(keys) if key in found and len(found[key][1]) == size]
+        data = b"".join(found[keys[i]][1] for i in hits)
         vectors = np.frombuffer(data, "<f2").reshape(len(hits), self._encoder.dimension)
-        truncated = np.array([found[keys[i][0]][1] for i in hits], np.bool_)
+        truncated = np.array([found[keys[i]][0] for i in hits], np.bool_)
         # A process that writes other vectors can write their checksums, too.
         is_finite = np.isfinite(vectors).all(axis=1)
         encoded = EncodedTexts(vectors[is_finite].astype(np.float32), truncated[is_finite])
@@ -146,10 +139,8 @@ class EmbeddingCache:
             return
         vectors = encoded.vectors.astype("<f2")
         rows = [
-            (key, check_key, bool(truncated), crc32(vector.tobytes()), vector.tobytes())
-            for (key, check_key), truncated, vector in zip(
-                keys, encoded.truncated, vectors, strict=True
-            )
+            (key, bool(truncated), crc32(vector.tobytes()), vector.tobytes())
+            for key, truncated, vector in zip(keys, encoded.truncated, vectors, strict=True)
         ]
         with self._report_errors("written"):
             create_private_dir(self.path)
@@ -159,7 +150,7 @@ class EmbeddingCache:
                 with database:
                     database.execute("BEGIN IMMEDIATE")
                     database.executemany(
-                        "INSERT OR REPLACE INTO vectors VALUES (NULL, ?, ?, ?, ?, ?)", rows
+                        "INSERT OR REPLACE INTO vectors VALUES (NULL, ?, ?, ?, ?)", rows
                     )
 
     @contextmanager

@@ -52,11 +52,13 @@ class ModelFolder:
 
     def read(self, name: str) -> bytes:
         """Read a file that must exist."""
-        return self._file(name).read_bytes()
+        self.require(name)
+        return (self.path / name).read_bytes()
 
     def digest(self, name: str) -> str:
         """Return the SHA-256 digest of a file."""
-        return file_digest(self._file(name))
+        self.require(name)
+        return file_digest(self.path / name)
 
     def read_files(self) -> dict[str, bytes]:
         """Read all files of the encoder, including those in subfolders, by relative path."""
@@ -110,11 +112,16 @@ class ModelFolder:
         if not self.path.is_dir():
             raise CordwoodError(f"encoder folder {self.path} does not exist")
 
-    def _file(self, name: str) -> Path:
-        path = self.path / name
-        if not path.is_file():
-            raise CordwoodError(missing_file(self.path, name))
-        return path
+    def require(self, name: str) -> None:
+        """Raise CordwoodError if a file does not exist."""
+        if self.has(name):
+            return
+        message = f"encoder folder {self.path} has no file {name}"
+        if name == CONFIG:
+            message += "; it must be a sentence-transformers or model2vec model"
+        if name == WEIGHTS:
+            message += "; weights in other formats, such as pytorch_model.bin, are not read"
+        raise CordwoodError(message)
 
 
 class FolderInMemory(ModelFolder):
@@ -140,8 +147,7 @@ class FolderInMemory(ModelFolder):
 
     def read(self, name: str) -> bytes:
         """Read a file that must exist."""
-        if name not in self._files:
-            raise CordwoodError(missing_file(self.path, name))
+        self.require(name)
         return self._files[name]
 
     def digest(self, name: str) -> str:
@@ -154,23 +160,6 @@ class FolderInMemory(ModelFolder):
 
     def _check_exists(self) -> None:
         """Do nothing: there is no folder on disk."""
-
-
-def missing_file(folder: Path, name: str) -> str:
-    """Return the error message for a file that an encoder needs."""
-    message = f"encoder folder {folder} has no file {name}"
-    if name == CONFIG:
-        return f"{message}; it must be a sentence-transformers or model2vec model"
-    if name == WEIGHTS:
-        return f"{message}; weights in other formats, such as pytorch_model.bin, are not read"
-    return message
-
-
-def open_folder(folder: str | Path | ModelFolder) -> ModelFolder:
-    """Return the files of an encoder, given as a path or as they are."""
-    if isinstance(folder, ModelFolder):
-        return folder
-    return ModelFolder(Path(folder).expanduser().resolve())
 
 
 def tokenize(tokenizer: Any, text: str, **options: Any) -> Any:

@@ -2,26 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.encoders.encoder import (
-    EncodedTexts,
-    Encoder,
-    compute_fingerprint,
-    normalize_rows,
-)
-from cordwood.encoders.model_folder import (
-    TOKENIZER,
-    WEIGHTS,
-    ModelFolder,
-    missing_file,
-    open_folder,
-    tokenize,
-)
+from cordwood.encoders.encoder import EncodedTexts, compute_fingerprint, normalize_rows
+from cordwood.encoders.folder_encoder import FolderEncoder
+from cordwood.encoders.model_folder import TOKENIZER, WEIGHTS, ModelFolder
 from cordwood.exceptions import CordwoodError
 
 
@@ -34,7 +22,7 @@ class TokenTable(NamedTuple):
     mapping: NDArray[np.int64] | None
 
 
-class StaticEncoder(Encoder):
+class StaticEncoder(FolderEncoder):
     """Mean of static token vectors, in a local folder in the layout of model2vec.
 
     About a hundred times faster than a transformer, and less accurate.
@@ -42,18 +30,9 @@ class StaticEncoder(Encoder):
 
     is_faster_than_cache: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        folder: str | Path | ModelFolder,
-        max_tokens: int = 256,
-        *,
-        name: str | None = None,
-    ) -> None:
-        self._folder = open_folder(folder)
-        super().__init__(name or str(self._folder.path), max_tokens)
+    def _read_settings(self) -> None:
         for file in (WEIGHTS, TOKENIZER):
-            if not self._folder.has(file):
-                raise CordwoodError(missing_file(self._folder.path, file))
+            self._top.require(file)
 
     @property
     def dimension(self) -> int:
@@ -65,25 +44,17 @@ class StaticEncoder(Encoder):
         """Hexadecimal digest of everything that vectors depend on."""
         return compute_fingerprint(
             kind="static",
-            weights=self._folder.digest(WEIGHTS),
-            tokenizer=self._folder.digest(TOKENIZER),
+            weights=self._top.digest(WEIGHTS),
+            tokenizer=self._top.digest(TOKENIZER),
             max_tokens=self.max_tokens,
             precision="float32",
         )
 
-    def read_files(self) -> dict[str, bytes]:
-        """Read the files of the encoder, by relative path."""
-        return self._folder.read_files()
-
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
-        # One by one: batches are tokenized by threads of the library, one per processor.
-        encodings = [tokenize(self.tokenizer, text, add_special_tokens=False) for text in texts]
-        truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
+        tokenized, truncated = self._tokenize(texts, add_special_tokens=False)
         unknown = self._unknown_id
-        token_ids = [
-            np.array([i for i in encoding.ids if i != unknown], np.int64) for encoding in encodings
-        ]
+        token_ids = [np.array([i for i in ids if i != unknown], np.int64) for ids in tokenized]
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for row, ids in zip(vectors, token_ids, strict=True):
             if len(ids):
@@ -101,14 +72,14 @@ class StaticEncoder(Encoder):
     @cached_property
     def tokenizer(self) -> Any:
         """Tokenizer of the library tokenizers."""
-        tokenizer = self._folder.read_tokenizer(TOKENIZER)
+        tokenizer = self._top.read_tokenizer(TOKENIZER)
         tokenizer.enable_truncation(self.max_tokens)
         return tokenizer
 
     @cached_property
     def _unknown_id(self) -> int | None:
         """Id of the token for unknown words, which the mean ignores."""
-        model = self._folder.read_json(TOKENIZER)["model"]
+        model = self._top.read_json(TOKENIZER)["model"]
         token = model.get("unk_token")
         if token is None:
             unknown = model.get("unk_id")
@@ -118,8 +89,8 @@ class StaticEncoder(Encoder):
 
     @cached_property
     def _table(self) -> TokenTable:
-        tensors = self._folder.read_tensors(WEIGHTS)
-        where = self._folder.path / WEIGHTS
+        tensors = self._top.read_tensors(WEIGHTS)
+        where = self._top.path / WEIGHTS
         vectors = tensors.get("embeddings", tensors.get("embedding.weight"))
         if vectors is None or vectors.ndim != 2:
             raise CordwoodError(f"{where} has no two-dimensional array 'embeddings'")
@@ -140,10 +111,6 @@ class StaticEncoder(Encoder):
             raise CordwoodError(f"{where} maps tokens to vectors that it does not have")
         return table
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Vectors are read from the folder again instead of being pickled.
-        return _restore, (self._folder, self.max_tokens, self.name, self.fingerprint)
-
 
 def is_static(folder: ModelFolder) -> bool:
     """Return whether a folder contains a static model instead of a transformer."""
@@ -153,10 +120,3 @@ def is_static(folder: ModelFolder) -> bool:
     modules = folder.read_json("modules.json", [])
     types = [module.get("type") for module in modules if isinstance(module, dict)]
     return any(str(kind).endswith("StaticEmbedding") for kind in types)
-
-
-def _restore(folder: ModelFolder, max_tokens: int, name: str, fingerprint: str) -> StaticEncoder:
-    encoder = StaticEncoder(folder, max_tokens, name=name)
-    if encoder.fingerprint != fingerprint:
-        raise CordwoodError(f"encoder {name!r} has changed since it was pickled")
-    return encoder

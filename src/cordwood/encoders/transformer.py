@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,12 @@ from cordwood.encoders._layers import Floats
 from cordwood.encoders.blas import single_threaded_blas
 from cordwood.encoders.encoder import (
     EncodedTexts,
-    Encoder,
     compute_fingerprint,
     group_by_tokens,
     normalize_rows,
 )
-from cordwood.encoders.model_folder import (
-    TOKENIZER,
-    WEIGHTS,
-    ModelFolder,
-    open_folder,
-    tokenize,
-)
+from cordwood.encoders.folder_encoder import FolderEncoder
+from cordwood.encoders.model_folder import TOKENIZER, WEIGHTS, ModelFolder
 from cordwood.exceptions import CordwoodError
 
 # Tokens that are encoded together. Larger groups are not faster, and need more memory.
@@ -50,7 +43,7 @@ _FORMER_POOLING = {
 }
 
 
-class TransformerEncoder(Encoder):
+class TransformerEncoder(FolderEncoder):
     """Transformer in a local folder in the layout of sentence-transformers.
 
     Supports BERT, DistilBERT, RoBERTa, XLM-RoBERTa and MPNet, such as all-MiniLM, all-mpnet, BGE,
@@ -58,34 +51,23 @@ class TransformerEncoder(Encoder):
     prompt are those of the folder's own files.
     """
 
-    def __init__(
-        self,
-        folder: str | Path | ModelFolder,
-        max_tokens: int = 256,
-        *,
-        name: str | None = None,
-    ) -> None:
-        top = open_folder(folder)
-        super().__init__(name or str(top.path), max_tokens)
+    def _read_settings(self) -> None:
+        top = self._top
         try:
-            self._read_settings(top)
+            modules = _list_modules(top)
+            self._folder = top.subfolder(modules["Transformer"])
+            self._config = self._folder.read_json("config.json")
+            check_config(self._config, str(self._folder.path / "config.json"))
+            self._pooling = _read_pooling(top, modules.get("Pooling"))
+            settings = self._folder.read_json("sentence_bert_config.json", {})
+            self._lowercase = bool(settings.get("do_lower_case", False))
+            self._prompt = _read_prompt(top)
+            limit = settings.get("max_seq_length") or self._tokenizer_limit()
+            self._length = min(self.max_tokens, max_length(self._config), limit or self.max_tokens)
         except (AttributeError, KeyError, TypeError) as error:
             raise CordwoodError(
                 f"encoder folder {top.path} has an invalid configuration: {error!r}"
             ) from None
-
-    def _read_settings(self, top: ModelFolder) -> None:
-        modules = _list_modules(top)
-        self._folder = top.subfolder(modules["Transformer"])
-        self._config = self._folder.read_json("config.json")
-        check_config(self._config, str(self._folder.path / "config.json"))
-        self._pooling = _read_pooling(top, modules.get("Pooling"))
-        settings = self._folder.read_json("sentence_bert_config.json", {})
-        self._lowercase = bool(settings.get("do_lower_case", False))
-        self._prompt = _read_prompt(top)
-        self._top = top
-        limit = settings.get("max_seq_length") or self._tokenizer_limit()
-        self._length = min(self.max_tokens, max_length(self._config), limit or self.max_tokens)
 
     @property
     def dimension(self) -> int:
@@ -112,17 +94,11 @@ class TransformerEncoder(Encoder):
             precision="float32",
         )
 
-    def read_files(self) -> dict[str, bytes]:
-        """Read the files of the encoder, by relative path."""
-        return self._top.read_files()
-
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
         prepared = [self._prompt + (text.lower() if self._lowercase else text) for text in texts]
-        # One by one: batches are tokenized by threads of the library, one per processor.
-        encodings = [tokenize(self.tokenizer, text) for text in prepared]
-        token_ids = [np.array(encoding.ids, np.int64) for encoding in encodings]
-        truncated = np.array([bool(encoding.overflowing) for encoding in encodings], np.bool_)
+        tokenized, truncated = self._tokenize(prepared)
+        token_ids = [np.array(ids, np.int64) for ids in tokenized]
         return EncodedTexts(normalize_rows(self.pool_token_ids(token_ids)), truncated)
 
     def pool_token_ids(self, token_ids: Sequence[TokenIds]) -> Floats:
@@ -164,19 +140,6 @@ class TransformerEncoder(Encoder):
         limit = self._folder.read_json("tokenizer_config.json", {}).get("model_max_length")
         # Tokenizers without a limit have an extremely large one.
         return int(limit) if limit is not None and limit < 1_000_000 else None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Weights are read from the folder again instead of being pickled.
-        return _restore, (self._top, self.max_tokens, self.name, self.fingerprint)
-
-
-def _restore(
-    folder: ModelFolder, max_tokens: int, name: str, fingerprint: str
-) -> TransformerEncoder:
-    encoder = TransformerEncoder(folder, max_tokens, name=name)
-    if encoder.fingerprint != fingerprint:
-        raise CordwoodError(f"encoder {name!r} has changed since it was pickled")
-    return encoder
 
 
 def _list_modules(top: ModelFolder) -> dict[str, str]:

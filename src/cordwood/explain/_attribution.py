@@ -54,30 +54,27 @@ class Attributor(NamedTuple):
 class LinearMap(NamedTuple):
     """Map of contributions to the scores of a classifier to contributions to another quantity."""
 
-    factors: Floats  # one for each score
     weights: Floats  # (n_outputs, n_scores)
     start: Floats  # the quantity for the empty text, and for the text
     end: Floats
 
     def apply(self, values: Floats) -> Floats:
         """Return the contributions to the quantity, of shape (n_terms, n_outputs)."""
-        return np.asarray((values * self.factors) @ self.weights.T)
+        return np.asarray(values @ self.weights.T)
 
     def then(self, other: "LinearMap") -> "LinearMap":
         """Return the composition of this map, followed by another."""
-        weights = (other.weights * other.factors) @ self.weights
-        return LinearMap(self.factors, weights, other.start, other.end)
+        return LinearMap(other.weights @ self.weights, other.start, other.end)
 
 
 def identity_map(start: Floats, end: Floats) -> LinearMap:
     """Return the map of scores to themselves."""
-    return LinearMap(np.ones(len(start)), np.eye(len(start)), start, end)
+    return LinearMap(np.eye(len(start)), start, end)
 
 
 def softmax_map(start: Floats, end: Floats) -> LinearMap:
     """Return the map of scores to their softmax function."""
-    weights = softmax_weights(start, end)
-    return LinearMap(np.ones(len(start)), weights, softmax(start), softmax(end))
+    return LinearMap(softmax_weights(start, end), softmax(start), softmax(end))
 
 
 def to_probability(attribution: Attribution) -> LinearMap:
@@ -87,7 +84,7 @@ def to_probability(attribution: Attribution) -> LinearMap:
         return identity_map(start, end)
     if attribution.link == "normalize":
         weights = normalization_weights(start, end)
-        return LinearMap(np.ones(len(start)), weights, start / start.sum(), end / end.sum())
+        return LinearMap(weights, start / start.sum(), end / end.sum())
     return softmax_map(start, end)
 
 
@@ -96,7 +93,6 @@ def to_log_probability(attribution: Attribution, floor: float) -> LinearMap:
     start, end = attribution.start, attribution.end
     if attribution.link == "softmax":
         logs = LinearMap(
-            np.ones(len(start)),
             log_softmax_weights(start, end),
             start - logsumexp(start),
             end - logsumexp(end),
@@ -108,4 +104,4 @@ def to_log_probability(attribution: Attribution, floor: float) -> LinearMap:
         floored = np.log(np.maximum(logs.start, floor)), np.log(np.maximum(logs.end, floor))
         derivative = (logs.end > floor) / np.maximum(logs.end, floor)
     multiplier = rescale_multipliers(logs.start, logs.end, floored, derivative)
-    return logs.then(LinearMap(multiplier, np.eye(len(start)), *floored))
+    return logs.then(LinearMap(np.diag(multiplier), *floored))

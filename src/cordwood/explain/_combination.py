@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import factorial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +32,32 @@ _N_PERMUTATIONS = 100
 _MIN_NET_SHARE = 0.1
 
 
-class OutputMap(Protocol):
-    """Maps contributions to the scores of a member to contributions to the output."""
+class _RescaledMap(NamedTuple):
+    """Rescale contributions to the probabilities of a member, so that they sum to given totals."""
+
+    proba: LinearMap
+    totals: Floats
 
     def apply(self, values: Floats) -> Floats:
-        """Return contributions of shape (n_terms, n_outputs)."""
+        """Return contributions of shape (n_terms, n_classes)."""
+        terms = self.proba.apply(values)
+        net, absolute = terms.sum(axis=0), np.abs(terms).sum(axis=0)
+        # Where contributions nearly cancel out, the multiplier would be huge: the total is then
+        # distributed in proportion to their absolute values.
+        is_net = np.abs(net) > _MIN_NET_SHARE * absolute
+        multiplier = self.totals / np.where(is_net, net, 1.0)
+        share = self.totals / np.where(absolute > 0, absolute, 1.0)
+        return np.asarray(np.where(is_net, terms * multiplier, np.abs(terms) * share))
+
+
+# Maps contributions to the scores of a member to contributions to the output.
+OutputMap: TypeAlias = LinearMap | _RescaledMap
 
 
 class Combination(NamedTuple):
     """How the scores of the members become the output of the model."""
 
-    maps: list[OutputMap]  # one for each member
+    maps: Sequence[OutputMap]  # one for each member
     contributions: Floats  # of the members to the output: (n_members, n_classes)
     start: Floats  # output for the empty text, and for the text
     end: Floats
@@ -115,14 +130,11 @@ def _combine_pool(
         head = _spread(head, known, len(classes), -np.inf if output == "log_odds" else 0.0)
     maps = [each.then(head) for each in scaled]
     contributions = np.array([each.end - each.start for each in scaled])
-    return Combination(
-        list(maps), contributions @ (head.weights * head.factors).T, head.start, head.end
-    )
+    return Combination(maps, contributions @ head.weights.T, head.start, head.end)
 
 
 def _to_log_odds(start: Floats, end: Floats) -> LinearMap:
-    ones = np.ones(len(start))
-    return LinearMap(ones, log_odds_weights(start, end), log_odds(start), log_odds(end))
+    return LinearMap(log_odds_weights(start, end), log_odds(start), log_odds(end))
 
 
 def _spread(head: LinearMap, known: NDArray[np.intp], n_classes: int, value: float) -> LinearMap:
@@ -131,7 +143,7 @@ def _spread(head: LinearMap, known: NDArray[np.intp], n_classes: int, value: flo
     weights[np.ix_(known, known)] = head.weights
     start, end = np.full(n_classes, value), np.full(n_classes, value)
     start[known], end[known] = head.start, head.end
-    return LinearMap(np.ones(n_classes), weights, start, end)
+    return LinearMap(weights, start, end)
 
 
 def _align(found: LinearMap, own: NDArray[Any], classes: NDArray[Any], missing: float) -> LinearMap:
@@ -143,17 +155,13 @@ def _align(found: LinearMap, own: NDArray[Any], classes: NDArray[Any], missing: 
     weights[positions] = found.weights
     start, end = np.full(len(classes), missing), np.full(len(classes), missing)
     start[positions], end[positions] = found.start, found.end
-    return LinearMap(found.factors, weights, start, end)
+    return LinearMap(weights, start, end)
 
 
 def _scale(found: LinearMap, factors: Floats) -> LinearMap:
     """Multiply the quantities of a map by factors."""
-    return LinearMap(
-        found.factors,
-        found.weights * factors[:, None],
-        found.start * factors,
-        found.end * factors,
-    )
+    weights = found.weights * factors[:, None]
+    return LinearMap(weights, found.start * factors, found.end * factors)
 
 
 def _sum_maps(maps: Sequence[LinearMap], intercept: Floats) -> Combination:
@@ -161,25 +169,7 @@ def _sum_maps(maps: Sequence[LinearMap], intercept: Floats) -> Combination:
     start = intercept + sum(each.start for each in maps)
     end = intercept + sum(each.end for each in maps)
     contributions = np.array([each.end - each.start for each in maps])
-    return Combination(list(maps), contributions, start, end)
-
-
-class _RescaledMap(NamedTuple):
-    """Rescale contributions to the probabilities of a member, so that they sum to given totals."""
-
-    proba: LinearMap
-    totals: Floats
-
-    def apply(self, values: Floats) -> Floats:
-        """Return contributions of shape (n_terms, n_classes)."""
-        terms = self.proba.apply(values)
-        net, absolute = terms.sum(axis=0), np.abs(terms).sum(axis=0)
-        # Where contributions nearly cancel out, the multiplier would be huge: the total is then
-        # distributed in proportion to their absolute values.
-        is_net = np.abs(net) > _MIN_NET_SHARE * absolute
-        multiplier = self.totals / np.where(is_net, net, 1.0)
-        share = self.totals / np.where(absolute > 0, absolute, 1.0)
-        return np.asarray(np.where(is_net, terms * multiplier, np.abs(terms) * share))
+    return Combination(maps, contributions, start, end)
 
 
 def _combine_by_shapley(

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cordwood._base.csr import locate_columns
 from cordwood.explain._attribution import Attribution, Attributor, NeighborTerms
 from cordwood.explain._path_integrals import Floats
 from cordwood.neighbors.base import BaseNeighborsClassifier
@@ -100,10 +101,7 @@ def _similarity_terms(
     rows = np.repeat(np.arange(len(neighbors)), lengths)
     entries = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     entries += np.repeat(indptr[neighbors], lengths)
-    columns = estimator._indices[entries]
-    # X.indices is sorted.
-    position = np.minimum(np.searchsorted(X.indices, columns), max(len(X.indices) - 1, 0))
-    is_shared = X.indices[position] == columns if len(X.indices) else np.zeros(len(columns), bool)
+    position, is_shared = locate_columns(estimator._indices[entries], X.indices)
     rows, position, entries = rows[is_shared], position[is_shared], entries[is_shared]
     products = np.zeros((len(neighbors), len(X.indices)))
     ours, theirs = (

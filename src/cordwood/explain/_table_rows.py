@@ -24,8 +24,8 @@ from cordwood.explain._term_spans import (
 )
 
 
-class TableRow(NamedTuple):
-    """A row of a table."""
+class Row(NamedTuple):
+    """A row of a table; a text alone is a row without cells."""
 
     text: str  # its texts, joined by newlines
     n_texts: int
@@ -33,16 +33,19 @@ class TableRow(NamedTuple):
     values: dict[str, str]  # of the columns that are not texts, for display
 
 
-def iter_rows(converter: TableConverter, table: Any) -> Iterator[TableRow]:
-    """Yield the rows of a table."""
-    cells = converter.transform(table)
+def iter_rows(converter: TableConverter | None, X: Any) -> Iterator[Row]:
+    """Yield the rows of a table, or texts if nothing converts them."""
+    if converter is None:
+        yield from (Row(text, 1, np.empty(0, object), {}) for text in X)
+        return
+    cells = converter.transform(X)
     roles = converter.columns_
     n_texts = len(list_outputs(roles, join_text=converter.join_text)[1]["text"])
     names = roles.names[len(roles.text) :]
-    shown = {name: list(map(_show, values)) for name, values in read_columns(table, names).items()}
+    shown = {name: list(map(_show, values)) for name, values in read_columns(X, names).items()}
     for i, row in enumerate(cells):
         values = {name: column[i] for name, column in shown.items()}
-        yield TableRow("\n".join(row[:n_texts]), n_texts, row, values)
+        yield Row("\n".join(row[:n_texts]), n_texts, row, values)
 
 
 def _show(value: Any) -> str:

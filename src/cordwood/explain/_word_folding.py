@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cordwood._base.csr import locate_columns
 from cordwood.explain._term_spans import Occurrences, Span
 
 # A word with its contractions, or a run of punctuation.
@@ -62,9 +63,7 @@ class Words:
 
     def fold(self, columns: NDArray[np.integer[Any]], occurrences: Occurrences) -> "FoldedTerms":
         """Distribute the terms of sorted columns over words: equally over their occurrences."""
-        found = np.array(occurrences.columns, np.int64)
-        rows = np.minimum(np.searchsorted(columns, found), max(len(columns) - 1, 0))
-        is_term = columns[rows] == found if len(columns) else np.zeros(len(found), bool)
+        rows, is_term = locate_columns(np.array(occurrences.columns, np.int64), columns)
         # Most occurrences are one span in one word.
         words = self._at[np.array(occurrences.starts, np.int64)]
         last = self._at[np.array(occurrences.ends, np.int64) - 1]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from cordwood._base.csr import to_csr
+from cordwood._base.csr import locate_columns, to_csr
 from cordwood._view import Member, ModelView
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.explain._attribution import Attribution, Attributor
@@ -28,8 +28,8 @@ from cordwood.explain._occlusion import METHOD, freeze, occlude
 from cordwood.explain._path_integrals import Floats
 from cordwood.explain._table_rows import (
     ColumnLocator,
+    Row,
     RowClassifier,
-    TableRow,
     is_explainable,
     iter_rows,
 )
@@ -98,24 +98,16 @@ class Explainer:
         Without `occlusion`, members that only it explains, such as those with an encoder, are held
         at their predictions of the text; the others are explained in a fraction of the time.
         """
-        samples: Iterator[Any]
-        if self._converter is None:
-            samples = iter(texts)
-        else:
-            samples = iter_rows(self._converter, texts)
+        samples = iter_rows(self._converter, texts)
         # Texts are vectorized in blocks, which takes half of the time of one by one.
         while block := list(islice(samples, _BLOCK_SIZE)):
-            inputs: Any = block
+            inputs: Any = [row.text for row in block]
             if self._converter is not None:
                 inputs = np.array([row.cells for row in block], dtype=object)
-            rows = {key: each.transform(inputs) for key, each in self._locators.items()}
+            features = {key: each.transform(inputs) for key, each in self._locators.items()}
             read = [
-                self._read(
-                    sample.text if isinstance(sample, TableRow) else sample,
-                    {key: to_csr(row[i]) for key, row in rows.items()},
-                    sample if isinstance(sample, TableRow) else None,
-                )
-                for i, sample in enumerate(block)
+                self._read(row, {key: to_csr(each[i]) for key, each in features.items()})
+                for i, row in enumerate(block)
             ]
             occluded = {
                 member.name: self._occlude(member.model, read, occlusion)
@@ -131,20 +123,20 @@ class Explainer:
                 ]
                 yield self._explain(sample, attributions)
 
-    def _read(self, text: str, features: dict[int, Any], row: TableRow | None) -> "_Sample":
+    def _read(self, row: Row, features: dict[int, Any]) -> "_Sample":
         """Find the words of a text, given its features by the key of their vectorizer."""
         cache: WordCache = {}
         tokens = {
-            span for locator in self._locators.values() for span in locator.tokens(text, cache)
+            span for locator in self._locators.values() for span in locator.tokens(row.text, cache)
         }
-        words = Words(text, tokens)
+        words = Words(row.text, tokens)
         folded = {
-            key: words.fold(features[key].indices, locator.locate(text, cache))
+            key: words.fold(features[key].indices, locator.locate(row.text, cache))
             for key, locator in self._locators.items()
         }
         if self.occluded:
             folded[-1] = words.fold_words()
-        return _Sample(text, features, row, words, folded)
+        return _Sample(row, features, words, folded)
 
     def _occlude(
         self, model: Any, samples: Sequence["_Sample"], is_explained: bool
@@ -156,20 +148,19 @@ class Explainer:
             parts = [
                 (RowClassifier(model, sample.row.cells, sample.row.n_texts), [sample])
                 for sample in samples
-                if sample.row is not None
             ]
         attribute = occlude if is_explained else freeze
         return [
             attribution
             for classifier, part in parts
             for attribution in attribute(
-                classifier, [each.text for each in part], [each.words for each in part]
+                classifier, [each.row.text for each in part], [each.words for each in part]
             )
         ]
 
     def _explain(self, sample: "_Sample", attributions: list[Attribution]) -> Explanation:
         """Explain one text, given the attributions of the members."""
-        text, features, row, words, folded = sample
+        row, features, words, folded = sample
         combination, output = self._combine(attributions)
         contributions = np.zeros((len(words), len(self.classes)))
         absent: dict[str, Floats] = {}
@@ -202,20 +193,20 @@ class Explainer:
             np.clip(combination.end, 0, 1) if output == "probability" else expit(combination.end)
         )
         return Explanation(
-            text=text,
+            text=row.text,
             classes=self.classes,
             prediction=self._find_prediction(probabilities),
             output=output,
             proba=probabilities,
             baseline=combination.start,
             values=combination.end,
-            words=tuple(text[start:end] for start, end in words.spans),
+            words=tuple(row.text[start:end] for start, end in words.spans),
             spans=tuple(words.spans),
             word_contributions=contributions,
             absent_terms=tuple(absent),
             absent_contributions=np.array(list(absent.values())).reshape(-1, len(self.classes)),
             members=tuple(members),
-            columns={name: row.values[name] for name in columns} if row is not None else {},
+            columns={name: row.values[name] for name in columns},
             column_contributions=np.array(list(columns.values())).reshape(-1, len(self.classes)),
         )
 
@@ -268,9 +259,8 @@ class Explainer:
 class _Sample(NamedTuple):
     """A text to explain."""
 
-    text: str
+    row: Row
     features: dict[int, Any]  # by the key of their vectorizer
-    row: TableRow | None
     words: Words
     folded: dict[int, FoldedTerms]
 
@@ -306,9 +296,7 @@ def _explain_member(
     """Map the contributions of a member to the output, and fold them back to words."""
     values = to_output.apply(attribution.values)
     columns = attribution.columns
-    position = np.searchsorted(indices, columns)
-    is_located = position < len(indices)
-    is_located[is_located] = indices[position[is_located]] == columns[is_located]
+    position, is_located = locate_columns(columns, indices)
     is_located[is_located] = folded.is_located(len(indices))[position[is_located]]
     rows = position[is_located]
     dense = np.zeros((len(indices), values.shape[1]))

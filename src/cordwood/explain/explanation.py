@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import CordwoodError, DataError
+from cordwood.explain._path_integrals import Floats
 from cordwood.explain._word_folding import FoldedTerms
 from cordwood.explain.html import render_list
 from cordwood.explain.sentences import describe_prediction, describe_runner_up, to_plain
-
-Floats = NDArray[np.float64]
 
 
 class LocatedTerms(NamedTuple):
@@ -346,9 +345,6 @@ class Explanations(Sequence[Explanation]):
             return Explanations(self._explanations[index])
         return self._explanations[index]
 
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self._explanations)
-
     def __len__(self) -> int:
         return len(self._explanations)
 
@@ -425,13 +421,9 @@ def _member_to_dict(member: MemberExplanation) -> dict[str, Any]:
         ],
         "neighbors": [
             {
-                "index": neighbor.index,
-                "label": neighbor.label,
-                "similarity": neighbor.similarity,
+                **vars(neighbor),
                 "contributions": neighbor.contributions.tolist(),
                 "shared_terms": list(neighbor.shared_terms),
-                "id": neighbor.id,
-                "text": neighbor.text,
             }
             for neighbor in member.neighbors
         ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,31 +35,9 @@ _MAX_NEIGHBORS = 3
 _MAX_LIST = 20
 _MAX_TRAINING_TEXT = 2000
 
-_STYLE = """<style>
-.cordwood-explanation{font-family:inherit;line-height:1.5;max-width:50em}
-.cordwood-explanation article{margin:0 0 2.5em}
-.cordwood-explanation p{margin:.4em 0;overflow-wrap:anywhere}
-.cordwood-explanation .text{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;
-font-size:115%;line-height:1.7;margin:.3em 0 .6em;border-left:.25em solid rgba(128,128,128,.4);
-padding-left:.8em}
-.cordwood-explanation .text span,.cordwood-explanation .legend span{border-radius:.2em;
-padding:.08em .1em}
-.cordwood-explanation .against{text-decoration:underline dotted;text-underline-offset:.2em}
-.cordwood-explanation .strong{font-weight:700}
-.cordwood-explanation h2,.cordwood-explanation h3{font-size:100%;margin:1em 0 .2em}
-.cordwood-explanation ul{margin:.3em 0;padding-left:1.2em}
-.cordwood-explanation li{margin:.3em 0;overflow-wrap:anywhere}
-.cordwood-explanation q{quotes:none;white-space:pre-wrap;unicode-bidi:isolate}
-.cordwood-explanation details{margin:.8em 0}
-.cordwood-explanation summary{cursor:pointer}
-.cordwood-explanation .scroll{overflow-x:auto}
-.cordwood-explanation table{border-collapse:collapse;margin:.3em 0 .8em}
-.cordwood-explanation td,.cordwood-explanation th{padding:.1em .8em .1em 0;text-align:left;
-vertical-align:top;border:0;background:none;color:inherit}
-.cordwood-explanation td:last-child{min-width:12em}
-.cordwood-explanation td.n{text-align:right;font-variant-numeric:tabular-nums}
-.cordwood-explanation .note{opacity:.75;font-size:90%}
-</style>"""
+_STYLE = (
+    f"<style>\n{files('cordwood.explain').joinpath('explanation.css').read_text('utf-8')}</style>"
+)
 
 
 def render_list(explanations: Sequence[Explanation]) -> str:

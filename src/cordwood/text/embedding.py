@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from cordwood._base.param_validation import (
     BOOLEAN,
@@ -33,7 +32,7 @@ from cordwood.encoders.object_encoder import ObjectEncoder
 from cordwood.encoders.progress import show_progress
 from cordwood.exceptions import DataError, ModelFileError
 from cordwood.text.languages import detect_language
-from cordwood.text.vectorizer import check_texts
+from cordwood.text.text_input import TextTransformer, check_texts
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +49,7 @@ _MIN_CACHED_TEXTS = 32
 _LOCKS: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
-class EmbeddingVectorizer(
-    ParamValidationMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class EmbeddingVectorizer(ParamValidationMixin, ClassNamePrefixFeaturesOutMixin, TextTransformer):
     """Convert texts to dense vectors by a pretrained sentence encoder.
 
     Texts of similar meaning have similar vectors, even if they share no words. The vector of a text
@@ -245,11 +242,7 @@ class EmbeddingVectorizer(
                 f"the vectors of encoder {self.encoder_name_!r} have {self.encoder_.dimension} "
                 f"elements, but the model was fitted on {self.n_features_out_}; fit the model again"
             )
-        encoded = self._encode(texts, min_cached=_MIN_CACHED_TEXTS)
-        n_truncated = int(encoded.truncated.sum())
-        if n_truncated:
-            logger.info(describe_truncation(self, f"{n_truncated:,} of {len(texts):,}"))
-        return encoded.vectors
+        return self._encode(texts, min_cached=_MIN_CACHED_TEXTS).vectors
 
     @property
     def encoder_(self) -> Encoder:
@@ -283,24 +276,18 @@ class EmbeddingVectorizer(
         self.n_features_out_ = encoder.dimension
         encoded = self._encode(texts, min_cached=1)
         self.n_truncated_ = int(encoded.truncated.sum())
-        if self.n_truncated_:
-            # Not a warning, because each fold of a cross-validation would repeat it.
-            logger.info(describe_truncation(self, f"{self.n_truncated_:,} of {len(texts):,}"))
         return encoded.vectors
 
     def _encode(self, texts: Sequence[str], min_cached: int) -> EncodedTexts:
         """Encode texts; each distinct text once, and only those that are not cached."""
         encoder = self.encoder_
-        position: dict[Key, int] = {}
         keys = [text_key(text) for text in texts]
-        for i, key in enumerate(keys):
-            position.setdefault(key, i)
-        distinct = list(position)
+        unique = dict(zip(keys, texts, strict=True))
+        distinct, distinct_texts = list(unique), list(unique.values())
         encoded = EncodedTexts(
             np.empty((len(distinct), encoder.dimension), np.float32),
             np.zeros(len(distinct), np.bool_),
         )
-        distinct_texts = [texts[position[key]] for key in distinct]
         is_looked_up = len(distinct) >= min_cached or not encoder.is_faster_than_cache
         cache = self._open_cache(encoder) if is_looked_up else None
         missing = _read_cached(cache, distinct, np.arange(len(distinct)), encoded)
@@ -315,7 +302,11 @@ class EmbeddingVectorizer(
         vectors, truncated = encoded
         order = {key: i for i, key in enumerate(distinct)}
         rows = [order[key] for key in keys]
-        return EncodedTexts(normalize_rows(vectors)[rows], truncated[rows])
+        truncated = truncated[rows]
+        if n_truncated := int(truncated.sum()):
+            # Not a warning, because each fold of a cross-validation would repeat it.
+            logger.info(describe_truncation(self, f"{n_truncated:,} of {len(texts):,}"))
+        return EncodedTexts(normalize_rows(vectors)[rows], truncated)
 
     def _encode_missing(
         self,
@@ -360,27 +351,8 @@ class EmbeddingVectorizer(
                 state[name] = str(state[name])
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "n_features_out_" in state and not self._has_valid_state():
-            raise ModelFileError("the embedding vectorizer is damaged")
-
-    def _has_valid_state(self) -> bool:
-        return (
-            isinstance(getattr(self, "encoder_name_", None), str)
-            and isinstance(getattr(self, "fingerprint_", False), str | None)
-            and integer(1).accepts(self.n_features_out_)
-        )
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_out_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 def describe_truncation(vectorizer: EmbeddingVectorizer, n_texts: str) -> str:

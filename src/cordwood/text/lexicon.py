@@ -12,12 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood.exceptions import CordwoodError, DataError, ModelFileError
-from cordwood.text.vectorizer import check_texts
+from cordwood.text.text_input import TextTransformer, check_texts
 
 VADER = "vader"
 
@@ -29,7 +27,7 @@ MAX_SCORE = 4.0
 _COMPOUND_ALPHA = 15.0
 
 
-class LexiconVectorizer(TransformerMixin, BaseEstimator):
+class LexiconVectorizer(TextTransformer):
     """Convert texts to four scores from a lexicon of positive and negative words.
 
     Parameters
@@ -165,13 +163,6 @@ class LexiconVectorizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.array(_FEATURES, dtype=object)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 def _import_vader() -> Any:

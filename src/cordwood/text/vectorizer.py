@@ -3,7 +3,7 @@
 import logging
 import reprlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Self
@@ -11,15 +11,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils import Tags
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l2
 from sklearn.utils.validation import check_is_fitted
 
 from cordwood._base.csr import count_columns
 from cordwood._base.samples import check_fitted
-from cordwood.exceptions import CordwoodError, DataError, ModelFileError
+from cordwood.exceptions import CordwoodError, DataError
 from cordwood.text._count_matrix import remap_columns
 from cordwood.text.analyzer import build_analyzer
 from cordwood.text.counting import build_counter, count_terms
@@ -32,8 +30,9 @@ from cordwood.text.presets import (
     choose_params,
     resolve_params,
 )
+from cordwood.text.text_input import TextTransformer, check_texts
 from cordwood.text.vectorizer_params import VectorizerParams
-from cordwood.text.vocabulary import UNKNOWN, build_vocabulary, pack_strings, unpack_strings
+from cordwood.text.vocabulary import UNKNOWN
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ _BLOCK_SIZE = 2**20
 # Output is always sparse, which no dataframe container supports: like scikit-learn's vectorizers,
 # this one ignores `sklearn.set_config(transform_output=...)`.
 class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin's keyword
-    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+    TextTransformer, auto_wrap_output_keys=None
 ):
     """Convert texts to a sparse matrix of term counts, tf-idf values or term presence.
 
@@ -424,65 +423,18 @@ class TextVectorizer(  # type: ignore[call-arg]  # mypy does not know the mixin'
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
-        if "resolved_params_" in state:
-            # Two arrays are pickled much faster than a dict of a hundred thousand strings.
-            for name in ("_vocabulary", "_count_terms"):
-                del state[name]
-            state["_packed_terms"] = pack_strings(self.vocabulary_)
-            state["resolved_params_"] = asdict(self.resolved_params_)
+        if "_vocabulary" in state:
+            # The counter is built again, and a list of terms is pickled faster than a mapping.
+            del state["_count_terms"]
+            state["_vocabulary"] = sorted(self._vocabulary)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        packed, params = state.pop("_packed_terms", None), state.pop("resolved_params_", None)
         super().__setstate__(state)
-        if params is None:
-            return
-        try:
-            self.resolved_params_ = VectorizerParams(**params)
-            terms = unpack_strings(*packed)
-        except TypeError as error:
-            raise ModelFileError(f"the vectorizer is damaged: {error}") from None
-        if len(set(terms)) < len(terms) or not self._has_valid_idf(len(terms)):
-            raise ModelFileError("the vectorizer is damaged: its terms and idf_ do not match")
-        self._vocabulary = build_vocabulary(terms)
-        self._count_terms = build_counter(self._vocabulary, build_analyzer(self.resolved_params_))
-
-    def _has_valid_idf(self, n_terms: int) -> bool:
-        idf = getattr(self, "idf_", None)
-        if self.resolved_params_.weighting != "tfidf":
-            return idf is None
-        if not isinstance(idf, np.ndarray):
-            return False
-        return (idf.shape, idf.dtype) == ((n_terms,), np.dtype(np.float64))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-def check_texts(X: Iterable[str]) -> list[str]:
-    """Return the texts as a list, after checking that each is a string."""
-    if isinstance(X, str):
-        raise DataError("X must be a list of texts; got a single string, so pass [text] instead")
-    is_column = isinstance(X, Iterable) and not isinstance(X, Mapping | bytes)
-    if not is_column or len(getattr(X, "shape", (None,))) != 1:
-        raise DataError(
-            f"X must be a list or a single column of texts; got an object of type "
-            f"{type(X).__name__}"
-        )
-    # The elements of a pyarrow array are not strings.
-    texts = list(X.to_pylist() if hasattr(X, "to_pylist") else X)
-    for position, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise DataError(
-                f"X[{position}] must be a string; got {reprlib.repr(text)} of type "
-                f"{type(text).__name__}"
-            )
-    return texts
+        if "_vocabulary" in state:
+            self._vocabulary = {term: i for i, term in enumerate(state["_vocabulary"])}
+            analyzer = build_analyzer(self.resolved_params_)
+            self._count_terms = build_counter(self._vocabulary, analyzer)
 
 
 def _select_by_document_frequency(

@@ -1,12 +1,5 @@
-"""Vocabulary: fast lookup of the column of a token, and serialization of the terms."""
+"""Vocabulary: fast lookup of the column of a token."""
 
-from collections.abc import Iterable
-from itertools import pairwise
-
-import numpy as np
-from numpy.typing import NDArray
-
-from cordwood.exceptions import ModelFileError
 from cordwood.text.analyzer import Analyzer
 
 UNKNOWN = -1
@@ -21,8 +14,8 @@ class ColumnLookup(dict[str, int]):
 
     >>> from cordwood.text.analyzer import build_analyzer
     >>> from cordwood.text.vectorizer_params import VectorizerParams
-    >>> vocabulary = build_vocabulary(["dog", "cat"])
-    >>> columns = ColumnLookup(vocabulary, build_analyzer(VectorizerParams(stemmer="porter")))
+    >>> analyzer = build_analyzer(VectorizerParams(stemmer="porter"))
+    >>> columns = ColumnLookup({"cat": 0, "dog": 1}, analyzer)
     >>> columns["dogs"], columns["cow"]
     (1, -1)
     """
@@ -46,36 +39,3 @@ class ColumnLookup(dict[str, int]):
             self.clear()
         self[token] = column
         return column
-
-
-def build_vocabulary(terms: Iterable[str]) -> dict[str, int]:
-    """Map the distinct terms to columns in alphabetical order."""
-    vocabulary = dict.fromkeys(terms, UNKNOWN)
-    vocabulary.update(zip(sorted(vocabulary), range(len(vocabulary)), strict=True))
-    return vocabulary
-
-
-def pack_strings(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Concatenate strings into one array of bytes.
-
-    >>> unpack_strings(*pack_strings(["cat", "", "naïve"]))
-    ['cat', '', 'naïve']
-    """
-    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
-
-
-def unpack_strings(content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
-    """Return the strings that were passed to `pack_strings`."""
-    for array, dtype in ((content, np.uint8), (offsets, np.int64)):
-        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != np.dtype(dtype):
-            raise ModelFileError("the vocabulary is damaged: its terms are not stored as arrays")
-    bounds = offsets.tolist()
-    if bounds[:1] != [0] or bounds[-1] != content.size or np.any(np.diff(offsets) < 0):
-        raise ModelFileError("the vocabulary is damaged: its offsets do not match its content")
-    data = content.tobytes()
-    try:
-        return [data[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds)]
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"the vocabulary is damaged: {error}") from None
