@@ -16,8 +16,8 @@ import numpy as np
 from cordwood._base.wording import format_seconds
 from cordwood.compare.config.plan import Plan, load_plan
 from cordwood.compare.config.protocol import read_toml
-from cordwood.compare.report.comparison_figures import draw_curves, draw_rounds
-from cordwood.compare.report.comparison_summary import summarize_comparison
+from cordwood.compare.report.comparison_figures import draw_curves
+from cordwood.compare.report.comparison_summary import ComparisonSummary, summarize_comparison
 from cordwood.compare.report.rendering import (
     Table,
     TableCell,
@@ -36,7 +36,9 @@ from cordwood.compare.stats.comparison import (
     compare,
     learning_curves,
 )
+from cordwood.compare.stats.result_index import build_index
 from cordwood.exceptions import CordwoodError
+from cordwood.reports.blocks import Chart
 from cordwood.reports.markdown_page import escape_markdown
 from reproduction.effects import check_design, estimate_effects
 from reproduction.explanations import Explanation, find_explanations, load_explanations
@@ -50,6 +52,7 @@ from reproduction.methods_text import (
     tuned_learners,
 )
 from reproduction.published import list_figures
+from reproduction.rounds import RoundCurve, average_n_words, average_rounds, draw_rounds
 
 LARGE = 2.0
 """Percentage points; a difference from a paper above it needs an explanation."""
@@ -91,6 +94,10 @@ class Section(NamedTuple):
         The statistics of the records.
     curves : mapping of str to Curves
         The learning curves by each metric of the comparison.
+    rounds : mapping of str to mapping
+        Scores by boosting rounds, by metric, then by data set and learner.
+    n_words : mapping of (str, str) to float
+        Mean number of distinct words of rules, by data set and learner.
     factors : tuple of str
         Boolean parameters, if the plan is a factorial design.
     """
@@ -100,6 +107,8 @@ class Section(NamedTuple):
     summary: RunSummary
     comparison: Comparison
     curves: Mapping[str, Curves]
+    rounds: Mapping[str, Mapping[tuple[str, str], RoundCurve]]
+    n_words: Mapping[tuple[str, str], float]
     factors: tuple[str, ...] = ()
 
 
@@ -224,7 +233,7 @@ def list_pictures(section: Section) -> Iterator[Picture]:
             scores = {"metric": metric, "dataset": dataset}
             stem = re.sub(r"[^\w-]", "_", f"{section.stem}-{dataset}-{metric}")
             title = f"{metric_name(metric)} on {dataset}"
-            if any((metric, dataset, name) in comparison.rounds for name in comparison.learners):
+            if any((dataset, name) in section.rounds[metric] for name in comparison.learners):
                 yield Picture(f"{stem}-rounds.svg", f"{title} by rounds", "rounds", **scores)
             curves = [section.curves[metric][dataset, name] for name in comparison.learners]
             if any(sum(point.n > 0 for point in curve.points) > 1 for curve in curves):
@@ -254,10 +263,19 @@ def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Pat
         for picture in list_pictures(section):
             Path(folder).mkdir(parents=True, exist_ok=True)
             path = Path(folder, picture.file)
-            draw = draw_rounds if picture.kind == "rounds" else draw_curves
-            write_svg(draw(summary, picture.metric)[picture.dataset], path)
+            write_svg(_draw(picture, section, summary), path)
             written.append(path)
     return tuple(written)
+
+
+def _draw(picture: Picture, section: Section, summary: ComparisonSummary) -> Chart:
+    if picture.kind == "amounts":
+        return draw_curves(summary, picture.metric)[picture.dataset]
+    rounds = section.rounds[picture.metric]
+    curves = {
+        name: curve for (dataset, name), curve in rounds.items() if dataset == picture.dataset
+    }
+    return draw_rounds(picture.dataset, picture.metric, curves)
 
 
 def _load_designs(path: Path, plans: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -285,7 +303,10 @@ def _read_section(path: Path, ledgers: Path, factors: tuple[str, ...]) -> Sectio
         metric: learning_curves(summary.records, summary.planned, metric=metric)
         for metric in comparison.metrics
     }
-    return Section(path.stem, plan, summary, comparison, curves, factors)
+    index = build_index(summary.records, summary.planned)
+    rounds = {metric: average_rounds(index, metric) for metric in comparison.metrics}
+    n_words = average_n_words(index)
+    return Section(path.stem, plan, summary, comparison, curves, rounds, n_words, factors)
 
 
 def _find_differences(
@@ -343,7 +364,11 @@ def _format_section(section: Section, links: str, pictures: str) -> str:
     shown = (f"![{each.caption}]({pictures}/{each.file})" for each in list_pictures(section))
     if section.comparison.metrics == CATEGORY_METRICS:
         return "\n\n".join(
-            [*blocks, format_markdown_table(_category_grid(section.comparison)), *shown]
+            [
+                *blocks,
+                format_markdown_table(_category_grid(section.comparison, section.n_words)),
+                *shown,
+            ]
         )
     blocks.append(
         format_markdown_table(_result_grid(section.comparison, tuned_learners(section.plan)))
@@ -420,7 +445,7 @@ def format_effect(effect: Effect) -> str:
     return f"{effect.explained_fraction:.0%} ({change})"
 
 
-def _category_grid(comparison: Comparison) -> Table:
+def _category_grid(comparison: Comparison, n_words: Mapping[tuple[str, str], float]) -> Table:
     """Tabulate categories by learners, with the longer list in the rows."""
     (metric,) = comparison.metrics
     datasets, learners = comparison.datasets, comparison.learners
@@ -436,7 +461,7 @@ def _category_grid(comparison: Comparison) -> Table:
     columns = [tuple(map(TableCell, header))]
     for name in learners:
         summary = comparison.summaries[metric, name]
-        counts = [comparison.n_words[d, name] for d in datasets if (d, name) in comparison.n_words]
+        counts = [n_words[d, name] for d in datasets if (d, name) in n_words]
         columns.append(
             (
                 TableCell(name),

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.compare.stats.curves import By, LearningCurve, RoundCurve, learning_curve
+from cordwood.compare.stats.curves import By, LearningCurve, learning_curve
 from cordwood.compare.stats.ranks import average_ranks
 from cordwood.compare.stats.result_index import (
     Planned,
@@ -103,8 +103,6 @@ class Comparison:
     summaries: Mapping[tuple[str, str], LearnerSummary]  # by metric and learner
     test: TestName  # of ties, with Bonferroni's correction
     alpha: float
-    rounds: Mapping[tuple[str, str, str], RoundCurve]  # of learners with boosting rounds
-    n_words: Mapping[tuple[str, str], float]  # mean number of distinct words of rules
 
     def scores(self, metric: str) -> NDArray[np.float64]:
         """Return mean scores of shape (n_datasets, n_learners); NaN if trials are missing."""
@@ -173,8 +171,6 @@ def compare(
         summaries=MappingProxyType(_summarize(cells, metrics, datasets, learners)),
         test=test,
         alpha=alpha,
-        rounds=MappingProxyType(_average_rounds(index, metrics, train_size)),
-        n_words=MappingProxyType(_average_n_words(index, train_size)),
     )
 
 
@@ -273,37 +269,6 @@ def _mean_cpu_seconds(
             for step in ("tune", "fit", "predict")
         )
     )
-
-
-def _average_rounds(
-    index: ResultIndex, metrics: Sequence[str], train_size: float
-) -> dict[tuple[str, str, str], RoundCurve]:
-    """Average over the folds, for the rounds that all folds have in common."""
-    by_learner: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for key, record in index.records.items():
-        if key.train_size == train_size and record.get("rounds"):
-            by_learner.setdefault((key.dataset, key.learner), []).append(record["rounds"])
-    curves = {}
-    for (dataset, learner), folds in by_learner.items():
-        common = sorted(set.intersection(*(set(rounds["n"]) for rounds in folds)))
-        for metric in metrics:
-            train, test = (
-                tuple(
-                    fmean(rounds[part][metric][rounds["n"].index(n)] for rounds in folds)
-                    for n in common
-                )
-                for part in ("train", "test")
-            )
-            curves[metric, dataset, learner] = RoundCurve(tuple(common), train, test)
-    return curves
-
-
-def _average_n_words(index: ResultIndex, train_size: float) -> dict[tuple[str, str], float]:
-    by_learner: dict[tuple[str, str], list[int]] = {}
-    for key, record in index.records.items():
-        if key.train_size == train_size and "n_words" in record:
-            by_learner.setdefault((key.dataset, key.learner), []).append(record["n_words"])
-    return {name: fmean(counts) for name, counts in by_learner.items()}
 
 
 def _summarize(

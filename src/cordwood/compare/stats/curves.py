@@ -1,4 +1,4 @@
-"""Learning curves: scores by training set size and by number of boosting rounds."""
+"""Learning curves: scores by training set size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,15 +27,6 @@ class LearningCurve:
 
     points: tuple[CurvePoint, ...]
     by: By = "train_fraction"
-
-
-@dataclass(frozen=True)
-class RoundCurve:
-    """Scores of a learner by number of boosting rounds, as means over the folds."""
-
-    rounds: tuple[int, ...]
-    train: tuple[float, ...]
-    test: tuple[float, ...]
 
 
 def learning_curve(
