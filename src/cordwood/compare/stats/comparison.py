@@ -47,9 +47,6 @@ Mark = Literal["best", "tied", "undecided", ""]
 Curves = Mapping[tuple[str, str], LearningCurve]
 """Learning curves by data set and learner."""
 
-Published = Mapping[tuple[str, str], Mapping[str, float]]
-"""Published scores by data set and learner, then by metric."""
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -64,7 +61,6 @@ class Cell:
     # test that could have detected a difference; "undecided": not significantly different, but with
     # too few folds to detect a difference; "": significantly worse, or trials are missing.
     mark: Mark
-    published: float | None
 
     @property
     def complete(self) -> bool:
@@ -120,7 +116,6 @@ def compare(
     metrics: Sequence[str] | None = None,
     test: TestName = "paired_t",
     alpha: float = 0.05,
-    published: Published | None = None,
 ) -> Comparison:
     """Compare learners by the records of a ledger, for the largest training set size.
 
@@ -154,7 +149,6 @@ def compare(
                     columns[i],
                     mark=_get_mark(ties, i),
                     n_failed=_count_failures(index, dataset, learner, train_size),
-                    published=(published or {}).get((dataset, learner), {}).get(metric),
                 )
     return Comparison(
         metrics=tuple(metrics),
@@ -228,9 +222,7 @@ def _get_mark(ties: BestAndTies, learner: int) -> Mark:
     return "undecided" if ties.undecided[learner] else ""
 
 
-def _make_cell(
-    scores: Sequence[float], *, mark: Mark, n_failed: int, published: float | None
-) -> Cell:
+def _make_cell(scores: Sequence[float], *, mark: Mark, n_failed: int) -> Cell:
     present = [score for score in scores if not math.isnan(score)]
     return Cell(
         mean=fmean(present) if present else math.nan,
@@ -239,7 +231,6 @@ def _make_cell(
         n_planned=len(scores),
         n_failed=n_failed,
         mark=mark,
-        published=published,
     )
 
 
