@@ -50,7 +50,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from cordwood.compare.stats.comparison import METRICS
-from cordwood.compare.stats.curves import RoundCurve
 from cordwood.compare.stats.result_index import ResultIndex, build_index
 from cordwood.compare.stats.statistics import (
     PairedTest,
@@ -63,6 +62,7 @@ from reproduction.effects import estimate_effects
 from reproduction.methods_text import PHASES
 from reproduction.published import FIGURES
 from reproduction.results_page import Section, format_effect, sufficient_size
+from reproduction.rounds import RoundCurve
 
 _MINUS = "\N{MINUS SIGN}"
 _LEVEL = 0.05
@@ -363,10 +363,10 @@ class Figures:
         return self._indices[plans]
 
     def _round_curve(self, plan: str, dataset: str, learner: str, metric: str) -> RoundCurve:
-        curves = self._section(plan).comparison.rounds
-        if (metric, dataset, learner) not in curves:
+        curves = self._section(plan).rounds[metric]
+        if (dataset, learner) not in curves:
             raise CordwoodError(f"{plan} has no rounds of {learner!r} on {dataset!r}")
-        return curves[metric, dataset, learner]
+        return curves[dataset, learner]
 
     def _datasets(self, plans: str, datasets: str) -> tuple[str, ...]:
         known = self._index(plans).names("dataset")

@@ -16,8 +16,8 @@ import numpy as np
 from cordwood._base.wording import format_seconds
 from cordwood.compare.config.plan import Plan, load_plan
 from cordwood.compare.config.protocol import read_toml
-from cordwood.compare.report.comparison_figures import draw_curves, draw_rounds
-from cordwood.compare.report.comparison_summary import summarize_comparison
+from cordwood.compare.report.comparison_figures import draw_curves
+from cordwood.compare.report.comparison_summary import ComparisonSummary, summarize_comparison
 from cordwood.compare.report.rendering import (
     Table,
     TableCell,
@@ -36,7 +36,9 @@ from cordwood.compare.stats.comparison import (
     compare,
     learning_curves,
 )
+from cordwood.compare.stats.result_index import build_index
 from cordwood.exceptions import CordwoodError
+from cordwood.reports.blocks import Chart
 from cordwood.reports.markdown_page import escape_markdown
 from reproduction.effects import check_design, estimate_effects
 from reproduction.explanations import Explanation, find_explanations, load_explanations
@@ -49,7 +51,8 @@ from reproduction.methods_text import (
     total_seconds,
     tuned_learners,
 )
-from reproduction.published import list_figures
+from reproduction.published import Figure, list_figures
+from reproduction.rounds import RoundCurve, average_n_words, average_rounds, draw_rounds
 
 LARGE = 2.0
 """Percentage points; a difference from a paper above it needs an explanation."""
@@ -91,6 +94,12 @@ class Section(NamedTuple):
         The statistics of the records.
     curves : mapping of str to Curves
         The learning curves by each metric of the comparison.
+    rounds : mapping of str to mapping
+        Scores by boosting rounds, by metric, then by data set and learner.
+    n_words : mapping of (str, str) to float
+        Mean number of distinct words of rules, by data set and learner.
+    published : mapping of (str, str) to Figure
+        Published scores, by data set and learner.
     factors : tuple of str
         Boolean parameters, if the plan is a factorial design.
     """
@@ -100,6 +109,9 @@ class Section(NamedTuple):
     summary: RunSummary
     comparison: Comparison
     curves: Mapping[str, Curves]
+    rounds: Mapping[str, Mapping[tuple[str, str], RoundCurve]]
+    n_words: Mapping[tuple[str, str], float]
+    published: Mapping[tuple[str, str], Figure]
     factors: tuple[str, ...] = ()
 
 
@@ -133,7 +145,9 @@ class Difference(NamedTuple):
     stem, dataset, learner, metric : str
         Which score.
     cell : Cell
-        Our score and the published one.
+        Our score.
+    published : float
+        The published one.
     explanations : tuple of Explanation
         Its explanations; empty if it is open.
     """
@@ -143,6 +157,7 @@ class Difference(NamedTuple):
     learner: str
     metric: str
     cell: Cell
+    published: float
     explanations: tuple[Explanation, ...]
 
 
@@ -224,7 +239,7 @@ def list_pictures(section: Section) -> Iterator[Picture]:
             scores = {"metric": metric, "dataset": dataset}
             stem = re.sub(r"[^\w-]", "_", f"{section.stem}-{dataset}-{metric}")
             title = f"{metric_name(metric)} on {dataset}"
-            if any((metric, dataset, name) in comparison.rounds for name in comparison.learners):
+            if any((dataset, name) in section.rounds[metric] for name in comparison.learners):
                 yield Picture(f"{stem}-rounds.svg", f"{title} by rounds", "rounds", **scores)
             curves = [section.curves[metric][dataset, name] for name in comparison.learners]
             if any(sum(point.n > 0 for point in curve.points) > 1 for curve in curves):
@@ -254,10 +269,19 @@ def write_pictures(sections: Iterable[Section], folder: str | Path) -> tuple[Pat
         for picture in list_pictures(section):
             Path(folder).mkdir(parents=True, exist_ok=True)
             path = Path(folder, picture.file)
-            draw = draw_rounds if picture.kind == "rounds" else draw_curves
-            write_svg(draw(summary, picture.metric)[picture.dataset], path)
+            write_svg(_draw(picture, section, summary), path)
             written.append(path)
     return tuple(written)
+
+
+def _draw(picture: Picture, section: Section, summary: ComparisonSummary) -> Chart:
+    if picture.kind == "amounts":
+        return draw_curves(summary, picture.metric)[picture.dataset]
+    rounds = section.rounds[picture.metric]
+    curves = {
+        name: curve for (dataset, name), curve in rounds.items() if dataset == picture.dataset
+    }
+    return draw_rounds(picture.dataset, picture.metric, curves)
 
 
 def _load_designs(path: Path, plans: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -276,34 +300,40 @@ def _read_section(path: Path, ledgers: Path, factors: tuple[str, ...]) -> Sectio
     for error in check_design(factors, plan.learners) if factors else ():
         raise CordwoodError(f"{path}: {error}")
     summary = collect(plan, Ledger(ledgers / f"{path.stem}.jsonl"))
-    published = {
-        names: {"micro_f1": figure.micro_f1, "macro_f1": figure.macro_f1}
-        for names, figure in list_figures(plan).items()
-    }
-    comparison = compare(summary.records, summary.planned, published=published)
+    comparison = compare(summary.records, summary.planned)
     curves = {
         metric: learning_curves(summary.records, summary.planned, metric=metric)
         for metric in comparison.metrics
     }
-    return Section(path.stem, plan, summary, comparison, curves, factors)
+    index = build_index(summary.records, summary.planned)
+    rounds = {metric: average_rounds(index, metric) for metric in comparison.metrics}
+    n_words = average_n_words(index)
+    return Section(
+        path.stem, plan, summary, comparison, curves, rounds, n_words, list_figures(plan), factors
+    )
 
 
 def _find_differences(
     section: Section, explanations: Sequence[Explanation]
 ) -> Iterator[Difference]:
     for (metric, dataset, learner), cell in section.comparison.cells.items():
-        if not abs(_points(cell)) > LARGE:
+        published = _find_published(section, metric, dataset, learner)
+        if published is None or not abs(_points(cell, published)) > LARGE:
             continue
         score = {"dataset": dataset, "learner": learner, "metric": metric}
         found = find_explanations(explanations, plan=section.stem, **score)
-        yield Difference(section.stem, **score, cell=cell, explanations=found)
+        yield Difference(section.stem, **score, cell=cell, published=published, explanations=found)
 
 
-def _points(cell: Cell) -> float:
-    """Return our score minus the published one, both rounded; NaN if one is missing."""
-    if cell.published is None:
-        return math.nan
-    return round(round(100 * cell.mean, 2) - round(100 * cell.published, 2), 2)
+def _find_published(section: Section, metric: str, dataset: str, learner: str) -> float | None:
+    """Return a published score, of which only the usual metrics have some."""
+    figure = section.published.get((dataset, learner))
+    return getattr(figure, metric, None)
+
+
+def _points(cell: Cell, published: float) -> float:
+    """Return our score minus the published one, both rounded; NaN if ours is missing."""
+    return round(round(100 * cell.mean, 2) - round(100 * published, 2), 2)
 
 
 def _format_overview(sections: Sequence[Section]) -> str:
@@ -343,11 +373,13 @@ def _format_section(section: Section, links: str, pictures: str) -> str:
     shown = (f"![{each.caption}]({pictures}/{each.file})" for each in list_pictures(section))
     if section.comparison.metrics == CATEGORY_METRICS:
         return "\n\n".join(
-            [*blocks, format_markdown_table(_category_grid(section.comparison)), *shown]
+            [
+                *blocks,
+                format_markdown_table(_category_grid(section.comparison, section.n_words)),
+                *shown,
+            ]
         )
-    blocks.append(
-        format_markdown_table(_result_grid(section.comparison, tuned_learners(section.plan)))
-    )
+    blocks.append(format_markdown_table(_result_grid(section)))
     if any(len(summary.datasets) > 1 for summary in section.comparison.summaries.values()):
         blocks.append(format_markdown_table(_summary_grid(section.comparison)))
     if len(section.plan.evaluation.train_fractions) > 1:
@@ -420,7 +452,7 @@ def format_effect(effect: Effect) -> str:
     return f"{effect.explained_fraction:.0%} ({change})"
 
 
-def _category_grid(comparison: Comparison) -> Table:
+def _category_grid(comparison: Comparison, n_words: Mapping[tuple[str, str], float]) -> Table:
     """Tabulate categories by learners, with the longer list in the rows."""
     (metric,) = comparison.metrics
     datasets, learners = comparison.datasets, comparison.learners
@@ -436,7 +468,7 @@ def _category_grid(comparison: Comparison) -> Table:
     columns = [tuple(map(TableCell, header))]
     for name in learners:
         summary = comparison.summaries[metric, name]
-        counts = [comparison.n_words[d, name] for d in datasets if (d, name) in comparison.n_words]
+        counts = [n_words[d, name] for d in datasets if (d, name) in n_words]
         columns.append(
             (
                 TableCell(name),
@@ -451,9 +483,10 @@ def _category_grid(comparison: Comparison) -> Table:
     return Table("", tuple(entry.text for entry in head), tuple(rows))
 
 
-def _result_grid(comparison: Comparison, tuned: Collection[str]) -> Table:
+def _result_grid(section: Section) -> Table:
     """Tabulate one row for each learner on each data set."""
-    has_published = any(cell.published is not None for cell in comparison.cells.values())
+    comparison, tuned = section.comparison, tuned_learners(section.plan)
+    has_published = any(_find_published(section, *names) is not None for names in comparison.cells)
     per_metric = ("", "paper", "difference") if has_published else ("",)
     header = ["data set", "learner"]
     for metric in comparison.metrics:
@@ -465,7 +498,8 @@ def _result_grid(comparison: Comparison, tuned: Collection[str]) -> Table:
             row = [TableCell("" if position else dataset), TableCell(learner)]
             for metric in comparison.metrics:
                 cell = comparison.cells[metric, dataset, learner]
-                row += [_format_own(cell), *_format_published(cell)][: len(per_metric)]
+                published = _find_published(section, metric, dataset, learner)
+                row += [_format_own(cell), *_format_published(cell, published)][: len(per_metric)]
             cost = comparison.cpu_seconds[dataset, learner]
             row += [TableCell(format_seconds(getattr(cost, phase))) for phase in PHASES]
             if learner not in tuned:
@@ -490,10 +524,10 @@ def _format_own(cell: Cell) -> TableCell:
     return format_score(cell) if cell.n or cell.n_failed else TableCell("not run")
 
 
-def _format_published(cell: Cell) -> tuple[TableCell, TableCell]:
-    if cell.published is None:
+def _format_published(cell: Cell, published: float | None) -> tuple[TableCell, TableCell]:
+    if published is None:
         return TableCell(""), TableCell("")
-    return _format_number(100 * cell.published), TableCell(_format_points(_points(cell)))
+    return _format_number(100 * published), TableCell(_format_points(_points(cell, published)))
 
 
 def _format_number(number: float) -> TableCell:
@@ -517,7 +551,7 @@ def _format_differences(differences: Sequence[Difference], used: Sequence[Explan
             (
                 *map(TableCell, [*texts, metric_name(difference.metric)]),
                 TableCell(format_score(difference.cell).text),
-                *_format_published(difference.cell),
+                *_format_published(difference.cell, difference.published),
                 TableCell(" ".join(numbers) or "open"),
             )
         )

@@ -328,21 +328,11 @@ def test_block_size_and_n_jobs_do_not_change_predictions(monkeypatch):
     assert model.set_params(n_jobs=2).predict_proba(X).tobytes() == expected.tobytes()
 
 
-def test_invalid_state_raises():
+def test_pickles():
     X, y = make_dense(n_classes=9)
-    state = AdaBoostM2Classifier(3, random_state=0).fit(X, y).__getstate__()
-    damages = {
-        "plausible_": state["plausible_"][:, :1],
-        "estimator_weights_": state["estimator_weights_"][:-1],
-        "forest_": state["forest_"]._replace(
-            feature_and_side=state["forest_"].feature_and_side + 10_000
-        ),
-    }
-    for name, damaged in damages.items():
-        with pytest.raises(ValueError, match=name.rstrip("_")):
-            AdaBoostM2Classifier().__setstate__(state | {name: damaged})
-    kept = pickle.loads(pickle.dumps(AdaBoostM2Classifier(3, random_state=0).fit(X, y)))
-    assert kept.plausible_.tobytes() == state["plausible_"].tobytes()
+    model = AdaBoostM2Classifier(3, random_state=0).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
 
 
 @pytest.mark.parametrize(

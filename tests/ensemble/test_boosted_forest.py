@@ -760,30 +760,6 @@ def test_unfitted_model_raises():
     assert not hasattr(model, "feature_importances_")
 
 
-@pytest.mark.parametrize(
-    "weights", [np.ones(39), np.ones((40, 1)), np.zeros(40), -np.ones(40), np.full(40, np.nan)]
-)
-def test_invalid_tree_weights_in_state_raise(weights):
-    state = fit().__getstate__()
-    with pytest.raises(ValueError, match="tree_weights_ must be 40 positive numbers"):
-        BoostedForestClassifier().__setstate__({**state, "tree_weights_": weights})
-
-
-def test_invalid_importances_in_state_raise():
-    state = fit().__getstate__()
-    with pytest.raises(ValueError, match="_importances must be 40 numbers"):
-        BoostedForestClassifier().__setstate__({**state, "_importances": np.ones(39)})
-
-
-def test_warm_start_with_invalid_weights_in_state_raises():
-    model = fit(warm_start=True)
-    model._boosting_weights = np.ones(1000)
-    with pytest.raises(
-        ValueError, match="one boosting weight for each of the 160 samples.*warm_start=False"
-    ):
-        model.set_params(n_estimators=9).fit(X, Y)
-
-
 def test_fit_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

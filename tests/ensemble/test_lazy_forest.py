@@ -330,7 +330,6 @@ def test_pickle_stores_only_the_training_samples(base):
         ("_indices", np.full(X.nnz, 120, np.int32), "indices"),
         ("_codes", np.full(400, 4, np.uint32), "codes"),
         ("metric_", "angle", "metric_ must be one of"),
-        ("seed_", -1, "seed_"),
     ],
 )
 def test_invalid_state_raises(name, value, message):

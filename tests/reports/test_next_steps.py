@@ -1,7 +1,10 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from cordwood.metrics import LearningCurveEstimate
+from cordwood.metrics._power_law import PowerLaws
 from cordwood.reports.charts import Estimate
 from cordwood.reports.model_records import (
     Abstention,
@@ -9,7 +12,6 @@ from cordwood.reports.model_records import (
     ClassSummary,
     ConfusedPair,
     Confusion,
-    CurveSummary,
     ModelFacts,
     ModelSummary,
     ScoreEstimates,
@@ -84,16 +86,14 @@ def make_summary(**changes):
     return replace(good, **changes)
 
 
-CURVE = CurveSummary(
+# The first law is that of the scores: a loss of 0.042 with 100 samples, and of 0.021 with 200.
+CURVE = LearningCurveEstimate(
     scoring="accuracy",
+    sizes=(10, 100),
+    scores=np.array([[0.6, 0.9]]),
     n_samples=100,
-    sizes=[],
-    scores=[],
-    now=Estimate(0.9, 0.8, 1.0),
-    doubled=Estimate(0.9, 0.8, 1.0),
-    gain=Estimate(0.021, 0.01, 0.03),
     confidence_level=0.95,
-    method="",
+    laws=PowerLaws(a=np.zeros(3), b=np.array([4.2, 2.0, 6.0]), c=np.ones(3)),
 )
 PAIR = ConfusedPair(true="a", predicted="b", n=9, share=0.3, examples=[])
 CONFUSION = Confusion(n_errors=9, n_classes=2, n_shown_errors=9, groups=[], pairs=[PAIR])

@@ -19,6 +19,7 @@ from cordwood.compare.runner.run import collect
 from cordwood.compare.runner.trial_scores import category_scores
 from cordwood.compare.runner.trials import Trial
 from cordwood.compare.stats.comparison import compare, learning_curves
+from cordwood.compare.stats.result_index import build_index
 from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import CordwoodError
 from reproduction.rare_classes import (
@@ -27,6 +28,7 @@ from reproduction.rare_classes import (
     find_best_threshold,
     limit_category,
 )
+from reproduction.rounds import average_n_words, average_rounds
 
 REPRODUCTION = Path(__file__).parents[2] / "benchmarks" / "reproduction"
 PROCEDURE = f"{REPRODUCTION / 'rare_classes.py'}:RareClasses"
@@ -100,9 +102,9 @@ def test_round_scores_match_staged_predict(folder, tmp_path):
     assert rounds["test"]["f1"] == pytest.approx(expected)
     for record in (by_name[name, "lpuboost"] for name in CATEGORIES):
         assert record["rounds"]["test"]["f1"][-1] == record["scores"]["f1"]
-    comparison = compare(summary.records, summary.planned)
-    assert comparison.n_words["tin", "adauboost"] == n_words
-    curve = comparison.rounds["f1", "tin", "adauboost"]
+    index = build_index(summary.records, summary.planned)
+    assert average_n_words(index)["tin", "adauboost"] == n_words
+    curve = average_rounds(index, "f1")["tin", "adauboost"]
     assert (curve.rounds, curve.test) == ((1, 2, 4, 9), tuple(rounds["test"]["f1"]))
     assert curve.train == tuple(rounds["train"]["f1"])
 

@@ -348,7 +348,9 @@ def test_more_learners_than_categories_are_in_rows(rare):
     (section,) = rare[0].sections
     records = [{**record, "trial": {**record["trial"]}} for record in section.summary.records]
     few = [record for record in records if record["trial"]["dataset"] == "a"]
-    header, *rows = table_of("\n## x\n" + format_markdown_table(_category_grid(compare(few))), "x")
+    header, *rows = table_of(
+        "\n## x\n" + format_markdown_table(_category_grid(compare(few), {})), "x"
+    )
     assert header == ["learner", "a", "mean, 1 of 1", "average rank", "features used, median"]
     assert [row[0] for row in rows[1:]] == ["adauboost", "nb"]
 

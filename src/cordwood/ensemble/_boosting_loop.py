@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from cordwood.ensemble._boosting_rules import (
     MIN_ERROR,
-    UPDATES,
     BoostingParams,
     ForestVotes,
     compute_estimator_weight,
     compute_forest_error,
+    compute_log_factors,
     compute_max_error,
     compute_tree_errors,
     compute_tree_weights,
@@ -143,7 +143,7 @@ def boost_round(
     )
     state.forests.append(drop_leaf_stats(forest))
     if stop_reason is None:
-        log_factors = UPDATES[params.update](
+        log_factors = compute_log_factors(
             params, train_votes[params.oob_updates], y, weight, tree_errors
         )
         state.weights = update_weights(weights, log_factors)

@@ -12,13 +12,14 @@ weights : float64 array of shape (n_samples,)
     Sample weights with mean one.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+UPDATES = ("aggregate", "majority", "per_tree")
 
 # Lower bound of the error of a forest, so that a forest without errors has a finite weight.
 MIN_ERROR = 1e-5
@@ -100,51 +101,24 @@ def compute_tree_weights(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.exp(1.0 - errors)
 
 
-def update_aggregate(
+def compute_log_factors(
     params: BoostingParams,
     votes: ForestVotes,
     y: NDArray[np.uint32],
     estimator_weight: float,
     tree_errors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Increase the weights of the samples that the forest misclassifies."""
-    return np.where(votes.find_misclassified(y), estimator_weight, 0.0)
-
-
-def update_majority(
-    params: BoostingParams,
-    votes: ForestVotes,
-    y: NDArray[np.uint32],
-    estimator_weight: float,
-    tree_errors: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Increase the weights of the samples that more trees misclassify than classify correctly."""
-    return np.where(votes.error_signs(y).sum(axis=0) > 0, estimator_weight, 0.0)
-
-
-def update_per_tree(
-    params: BoostingParams,
-    votes: ForestVotes,
-    y: NDArray[np.uint32],
-    estimator_weight: float,
-    tree_errors: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Add the odds of each tree that misclassifies a sample, subtract those of the others.
-
-    The odds of a tree without errors are set to one, as in the authors' code.
-    """
+    """Return the logarithms of the factors on the sample weights."""
+    if params.update == "aggregate":  # the samples that the forest misclassifies
+        return np.where(votes.find_misclassified(y), estimator_weight, 0.0)
+    if params.update == "majority":  # those that more trees misclassify than classify correctly
+        return np.where(votes.error_signs(y).sum(axis=0) > 0, estimator_weight, 0.0)
+    # Add the odds of each tree that misclassifies a sample, subtract those of the others. The odds
+    # of a tree without errors are set to one, as in the authors' code.
     odds = np.divide(
         1.0 - tree_errors, tree_errors, where=tree_errors > 0, out=np.ones_like(tree_errors)
     )
     return np.asarray(params.learning_rate * odds @ votes.error_signs(y).astype(np.float64))
-
-
-# Each function returns the logarithms of the factors on the sample weights.
-UPDATES: Mapping[str, Callable[..., NDArray[np.float64]]] = {
-    "aggregate": update_aggregate,
-    "majority": update_majority,
-    "per_tree": update_per_tree,
-}
 
 
 def normalize(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from cordwood._base.sklearn_private import NO_TASK, CallbackSupportMixin, FitTas
 from cordwood._base.voting_classifier import BaseVotingClassifier
 from cordwood._kernels.intrinsics import CSRArrays
 from cordwood._kernels.random import MAX_SEED
-from cordwood.ensemble.tree_engine.forest import Forest, check_forest, number_features
+from cordwood.ensemble.tree_engine.forest import Forest, freeze, number_features
 from cordwood.ensemble.tree_engine.grower import TreeParams
 
 _NO_LIMIT = 2**31 - 1
@@ -181,8 +181,7 @@ class BaseTreeEnsemble(CallbackSupportMixin, BaseVotingClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "forest_"):
-            # The state may come from an untrusted file, and kernels do not check bounds.
-            self.forest_ = check_forest(self.forest_, len(self.classes_), self.n_features_in_)
+            self.forest_ = freeze(self.forest_)  # copies of arrays can be written
 
 
 def select_features(forest: Forest, X: sp.csr_matrix) -> tuple[Forest, CSRArrays]:

@@ -367,14 +367,6 @@ class AdaBoostM2Classifier(BaseTreeEnsemble):
             )
             yield scores
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "forest_"):
-            n_leaves, n_bytes = self.forest_.n_leaves, -(-len(self.classes_) // 8)
-            _check_array("plausible_", self.plausible_, np.uint8, (n_leaves, n_bytes))
-            shape = (self.forest_.n_trees,)
-            _check_array("estimator_weights_", self.estimator_weights_, np.float64, shape)
-
 
 def _init_pair_weights(
     y: NDArray[np.uint32], weights: NDArray[np.float64], n_classes: int
@@ -446,8 +438,3 @@ def _find_stop_reason(loss: float) -> str | None:
     if loss < _MIN_LOSS:
         return "no_error"
     return "chance" if loss > 0.5 - _TIE else None
-
-
-def _check_array(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:
-    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
-        raise ValueError(f"{name} must be an array of {np.dtype(dtype).name} of shape {shape}")

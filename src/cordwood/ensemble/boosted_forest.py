@@ -442,7 +442,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         """Boost on all samples, from the previous fit on with warm_start."""
         data = make_data(is_weighted, is_weighted)
         if self._is_warm_start():
-            state = self._resume_state(int(is_weighted.sum()))
+            state = self._resume_state()
         else:
             state = init_state(data, weights[is_weighted])
         stop_reason = self._boost(
@@ -598,16 +598,10 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         )
         return False
 
-    def _resume_state(self, n_samples: int) -> BoostingState:
+    def _resume_state(self) -> BoostingState:
         """Return the state at the end of the previous fit."""
-        weights = np.asarray(self._boosting_weights, np.float64)
-        if weights.shape != (n_samples,):  # Only in a model file that was tampered with.
-            raise ValueError(
-                f"the model does not have one boosting weight for each of the {n_samples} samples, "
-                "which warm_start needs; set warm_start=False"
-            )
         return BoostingState(
-            weights=weights,
+            weights=self._boosting_weights,
             oob_votes=self._oob_votes.copy(),
             oob_count=self.oob_count_.copy(),
             importances=self._importances.copy(),
@@ -629,12 +623,6 @@ class BoostedForestClassifier(BaseTreeEnsemble):
             raise ValueError(
                 f"warm_start=True requires cross_fit=1; got cross_fit={self.cross_fit}"
             )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "forest_"):
-            self.tree_weights_ = _check_tree_weights(self.tree_weights_, self.forest_.n_trees)
-            _check_importances(self._importances, self._columns, self.n_features_in_)
 
 
 def _make_data_factory(
@@ -684,25 +672,6 @@ def _merge(
     """Return the merged runs, and why the shortest one stopped."""
     _, stop_reason = min(runs, key=lambda run: run[0].n_rounds)
     return merge_runs([state for state, _ in runs], folds), stop_reason
-
-
-def _check_tree_weights(weights: Any, n_trees: int) -> NDArray[np.float64]:
-    """Return the weights as an array; raise ValueError unless there is one for each tree."""
-    checked: NDArray[np.float64] = np.array(weights, np.float64)
-    if checked.shape != (n_trees,) or not np.isfinite(checked).all() or not (checked > 0).all():
-        raise ValueError(f"tree_weights_ must be {n_trees} positive numbers")
-    return checked
-
-
-def _check_importances(importances: Any, columns: Any, n_features: int) -> None:
-    """Raise ValueError unless there is one importance for each feature or each column."""
-    if columns is not None:
-        is_valid = isinstance(columns, np.ndarray) and columns.dtype == np.int32
-        if not is_valid or not ((columns >= 0) & (columns < n_features)).all():
-            raise ValueError("_columns must be None or an array of features")
-        n_features = len(columns)
-    if np.shape(importances) != (n_features,):
-        raise ValueError(f"_importances must be {n_features} numbers")
 
 
 def _encode_groups(groups: ArrayLike | None, n_samples: int) -> NDArray[np.intp] | None:

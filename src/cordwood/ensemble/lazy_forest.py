@@ -279,9 +279,3 @@ class LazyForestClassifier(BaseNeighborsClassifier):
             log_factorial=np.cumsum(np.log(np.maximum(counts, 1))),
             x_log_x=tabulate_x_log_x(n_neighbors + 1 if entropy else 0),
         )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        seed = getattr(self, "seed_", 0)
-        if not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
-            raise ValueError(f"seed_ must be an integer from 0 to 2**63 - 1; got {seed!r}")

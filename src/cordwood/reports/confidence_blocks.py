@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cordwood.metrics.learning_curve import LearningCurveEstimate
 from cordwood.reports.blocks import Block, Chart, Charts, text_table
 from cordwood.reports.charts import (
     LinePoint,
@@ -10,7 +11,8 @@ from cordwood.reports.charts import (
     line_chart,
     reliability_chart,
 )
-from cordwood.reports.model_records import Abstention, CurveSummary, ModelSummary
+from cordwood.reports.model_records import Abstention, ModelSummary
+from cordwood.reports.model_scores import to_estimate
 
 _SCORE_NAMES = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss"}
 
@@ -120,24 +122,28 @@ def _abstention_chart(abstention: Abstention) -> Chart:
     return Chart(title=title, svg=svg, sentence=sentence, data=data)
 
 
-def curve_blocks(curve: CurveSummary | None) -> list[Block]:
+def curve_blocks(curve: LearningCurveEstimate | None) -> list[Block]:
     """Return the learning curve with its forecast."""
     if curve is None:
         return []
     is_share = curve.scoring != "log_loss"
     factor, unit = (100, " %") if is_share else (1, "")
     name = _SCORE_NAMES[curve.scoring]
-    now, doubled, gain = (each.scale(factor) for each in (curve.now, curve.doubled, curve.gain))
+    n, twice = curve.n_samples, 2 * curve.n_samples
+    now, doubled, gain = (
+        to_estimate(score).scale(factor)
+        for score in (curve.forecast(n), curve.forecast(twice), curve.gain(twice))
+    )
     measured = []
     rows = []
     for i, size in enumerate(curve.sizes):
-        scores = [factor * repeat[i] for repeat in curve.scores]
+        scores = (factor * curve.scores[:, i]).tolist()
         mean = sum(scores) / len(scores)
         measured.append(LinePoint(size, mean, min(scores), max(scores)))
         rows.append([size, mean, min(scores), max(scores)])
     forecast = [
-        LinePoint(curve.n_samples, now.value, now.low, now.high),
-        LinePoint(2 * curve.n_samples, doubled.value, doubled.low, doubled.high),
+        LinePoint(n, now.value, now.low, now.high),
+        LinePoint(twice, doubled.value, doubled.low, doubled.high),
     ]
     title = f"Learning curve: {name}"
     svg = line_chart(
@@ -153,7 +159,7 @@ def curve_blocks(curve: CurveSummary | None) -> list[Block]:
     )
     points = " percentage points" if is_share else ""
     sentence = (
-        f"Twice as many labelled samples ({2 * curve.n_samples:,}) would change the {name} by "
+        f"Twice as many labelled samples ({twice:,}) would change the {name} by "
         f"{gain.value:+.1f}{points} ({gain.low:+.1f} to {gain.high:+.1f}), to "
         f"{doubled.value:.1f}{unit} ({doubled.low:.1f} to {doubled.high:.1f}). "
         f"Method: {curve.method}."

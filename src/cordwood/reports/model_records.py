@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from cordwood.explain.class_words import ClassWord
+from cordwood.metrics.learning_curve import LearningCurveEstimate
 from cordwood.reports.charts import Estimate, ReliabilityBin
 from cordwood.reports.dataset_summary import AuditSummary, FindingSummary
 
@@ -127,21 +128,6 @@ class SetSizes:
     mean_size: float
     share_single: float
     max_size: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurveSummary:
-    """Learning curve, with forecasts for all samples and for twice as many."""
-
-    scoring: str
-    n_samples: int
-    sizes: Sequence[int]
-    scores: Sequence[Sequence[float]]  # of shape (n_repeats, n_sizes)
-    now: Estimate
-    doubled: Estimate
-    gain: Estimate
-    confidence_level: float
-    method: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +276,7 @@ class ModelSummary:
     reliability: Sequence[ReliabilityBin] = ()
     abstention: Abstention | None = None
     prediction_sets: Sequence[SetSizes] = ()
-    curve: CurveSummary | None = None
+    curve: LearningCurveEstimate | None = None
     suspects: SuspectLabels | None = None
     explained: Sequence[ExplainedSample] = ()
     members: StackSummary | None

@@ -21,7 +21,6 @@ from cordwood.reports.dataset_summary import summarize_audit, summarize_finding
 from cordwood.reports.explanation_summary import explain_samples, find_class_words
 from cordwood.reports.member_summary import summarize_members
 from cordwood.reports.model_records import (
-    CurveSummary,
     ModelFacts,
     ModelSummary,
     ScoreSummary,
@@ -36,7 +35,6 @@ from cordwood.reports.model_scores import (
     summarize_reliability,
     summarize_scores,
     summarize_sets,
-    to_estimate,
 )
 from cordwood.reports.scored_samples import (
     ScoredSamples,
@@ -84,7 +82,7 @@ def summarize_model(
         classes=labels,
         data=provenance.data,
         decision=None if model.decision_.matrix is None else model.decision_.describe(),
-        curve=None if provenance.curve is None else _summarize_curve(provenance.curve),
+        curve=provenance.curve,
         members=summarize_members(model.view, samples.texts if samples is not None else None),
         provenance=_describe(model, provenance, samples),
     )
@@ -104,20 +102,6 @@ def summarize_model(
             summary = replace(summary, explained=explained)
         summary = replace(summary, words=find_class_words(model, samples, report))
     return summary
-
-
-def _summarize_curve(curve: LearningCurveEstimate) -> CurveSummary:
-    return CurveSummary(
-        scoring=curve.scoring,
-        n_samples=curve.n_samples,
-        sizes=curve.sizes,
-        scores=curve.scores.tolist(),
-        now=to_estimate(curve.forecast(curve.n_samples)),
-        doubled=to_estimate(curve.forecast(2 * curve.n_samples)),
-        gain=to_estimate(curve.gain(2 * curve.n_samples)),
-        confidence_level=curve.confidence_level,
-        method=curve.method,
-    )
 
 
 def _add_predictions(

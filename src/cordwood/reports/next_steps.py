@@ -39,11 +39,13 @@ def list_next_steps(summary: ModelSummary) -> list[str]:
             f"Label more samples of the classes that are both small and weak: {shown}{more}."
         )
     curve = summary.curve
-    if curve is not None and curve.scoring != "log_loss" and curve.gain.low > 0:
-        gain = 100 * curve.gain.value
-        steps.append(
-            f"Label more samples: twice as many would add about {gain:.1f} percentage points."
-        )
+    if curve is not None and curve.scoring != "log_loss":
+        gain = curve.gain(2 * curve.n_samples)
+        if (gain.low or 0) > 0:
+            steps.append(
+                f"Label more samples: twice as many would add about {100 * gain:.1f} percentage "
+                "points."
+            )
     pairs = summary.confusion.pairs if summary.confusion else []
     blurred = [pair for pair in pairs if pair.share >= _MIN_PAIR_SHARE and pair.n >= 5]
     if blurred:

@@ -17,6 +17,7 @@ from cordwood.audit.audit_dataset import Progress
 from cordwood.audit.dataset_audit import DatasetAudit
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import CordwoodError
+from cordwood.metrics.learning_curve import LearningCurveEstimate
 from cordwood.reports.blocks import Page
 from cordwood.reports.dataset_page import layout_dataset
 from cordwood.reports.dataset_summary import DatasetSummary, summarize_dataset
@@ -188,6 +189,8 @@ def model_report(
 
 def _to_plain(value: Any) -> Any:
     """Convert dataclasses to dicts and tuples to lists, whatever contains them."""
+    if isinstance(value, LearningCurveEstimate):
+        return _to_plain(value.to_dict())
     if is_dataclass(value):
         # `for_` is the field "for", which is a keyword of Python.
         return {

@@ -46,7 +46,6 @@ from cordwood.rules.records import (
     BinaryProblem,
     Float64Array,
     RuleSet,
-    check_rules,
     make_constant_rule,
     sum_votes,
 )
@@ -438,14 +437,6 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "_rule_sets" in state:
-            # Model files may be untrusted.
-            stages = (rules for stages in self._stages for rules in stages)
-            for rules in [*self._rule_sets, *stages]:
-                check_rules(rules, self.n_features_in_)
 
 
 def _sum_held_out_votes(

@@ -6,7 +6,6 @@ import pytest
 from cordwood.compare.report.comparison_figures import (
     draw_curves,
     draw_ranks,
-    draw_rounds,
     draw_times,
 )
 from cordwood.compare.report.comparison_summary import summarize_comparison
@@ -99,19 +98,6 @@ def test_learning_curves_by_samples_of_the_category():
     chart = draw_curves(summarize(records), "f1")["d"]
     assert list_rows(chart) == [["rf", "3", "50.000", "0.000"], ["rf", "100", "80.000", "0.000"]]
     assert "training samples of the category" in chart.svg
-
-
-def test_round_curves_have_lines_for_test_and_training_samples():
-    records = make_records({"ada": (0.7, 1.0), "lp": (0.8, 1.0), "nb": (0.5, 1.0)})
-    for record, rounds in zip(records, ([1, 10, 300], [1, 4]), strict=False):
-        part = {"f1": [0.5 + 0.1 * i for i in range(len(rounds))]}
-        record["rounds"] = {"n": rounds, "train": part, "test": part}
-    chart = draw_rounds(summarize(records), "f1")["d"]
-    classes = [node.get("class") for node in ElementTree.fromstring(chart.svg).iter("path")]
-    assert classes == ["thin s0", "line s0", "thin s1", "line s1"]
-    assert "ada reaches 70.00 % after 300 rounds; lp reaches 60.00 % after 4 rounds" in (
-        chart.sentence
-    )
 
 
 def test_ranks_need_three_learners_and_two_data_sets():

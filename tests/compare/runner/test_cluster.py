@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from cordwood._base import cluster
+from cordwood._base import cluster, cluster_worker
 from cordwood.cli.main import main
 from cordwood.compare.config.plan import load_plan, parse_plan
 from cordwood.compare.runner import run as runner
@@ -200,7 +200,7 @@ def test_data_set_that_a_worker_has_lost_is_sent_again(workers, ledger, plan, ex
 
     def clear_caches(record):
         if len(ledger.records()) == 1:
-            workers.client.run(lambda: cluster._kept.clear())
+            workers.client.run(lambda: cluster_worker._kept.clear())
 
     (process,) = workers.processes().values()
     before = workers.events(process)

@@ -15,11 +15,6 @@ RESULT = {
     "n_test": 5,
 }
 FAILURE = {"key": "a2", "data": "d1", "trial": {"dataset": "news"}, "error": "out of memory"}
-ROUNDS = {
-    "n": [1, 2],
-    "train": {"micro_f1": [0.5, 0.6], "macro_f1": [0.5, 0.6]},
-    "test": {"micro_f1": [0.5, 0.6], "macro_f1": [0.5, 0.6]},
-}
 
 
 def write(path, *records):
@@ -28,7 +23,7 @@ def write(path, *records):
 
 
 def test_valid_records_are_returned_unchanged(tmp_path):
-    records = [RESULT, FAILURE, {**RESULT, "rounds": ROUNDS, "n_words": 3, "other": [None]}]
+    records = [RESULT, FAILURE, {**RESULT, "other": [None]}]
     assert read_records(write(tmp_path / "ledger.jsonl", *records)) == records
     assert read_records(Ledger(tmp_path / "none.jsonl")) == []
 
@@ -48,9 +43,6 @@ def test_valid_records_are_returned_unchanged(tmp_path):
         ({"n_test": None}, "n_train or n_test is missing"),
         ({"n_train": -1}, "n_train: "),
         ({"fit_cpu_seconds": "fast"}, "fit_cpu_seconds: "),
-        ({"n_words": [1]}, "n_words: "),
-        ({"rounds": {**ROUNDS, "n": [1]}}, "do not have a score of each round"),
-        ({"rounds": {**ROUNDS, "test": {}}}, "do not have a score of each round"),
     ],
 )
 def test_record_of_wrong_shape_raises_with_its_line_and_field(tmp_path, change, message):

@@ -195,16 +195,6 @@ def test_plan_without_records_is_missing():
     assert {cell.mark for cell in comparison.cells.values()} == {""}
 
 
-def test_published_scores_are_added_to_cells():
-    records = [make_record(name, "rf", 0, 0.8) for name in ("webkb", "own data")]
-    published = {("webkb", "rf"): {"micro_f1": 0.8152}}
-    cells = compare(records, published=published).cells
-    assert cells["micro_f1", "webkb", "rf"].published == 0.8152
-    assert cells["macro_f1", "webkb", "rf"].published is None
-    assert cells["micro_f1", "own data", "rf"].published is None
-    assert compare(records).cells["micro_f1", "webkb", "rf"].published is None
-
-
 @pytest.mark.parametrize(
     ("n_folds", "test", "mark"),
     [

@@ -86,11 +86,6 @@ def test_corrected_t_test_accounts_for_the_overlap():
     assert corrected.p_value == pytest.approx(2 * stats.t.sf(expected, 9))
 
 
-def test_corrected_t_test_without_training_samples_raises():
-    with pytest.raises(ValueError, match="n_train"):
-        corrected_resampled_t_test([0.1, 0.2], n_train=0, n_test=10)
-
-
 @given(st.lists(st.integers(-6, 6), min_size=1, max_size=9))
 @settings(deadline=None, max_examples=60)
 def test_wilcoxon_is_exact_with_ties(differences):

@@ -27,7 +27,6 @@ from pydantic import (
 )
 
 from cordwood.datasets.corpus import Corpus, FeatureMatrix, with_groups
-from cordwood.datasets.lines import Progress
 from cordwood.datasets.options import OPTION_NAMES, ReadOptions
 from cordwood.datasets.readers import read_dataset
 from cordwood.datasets.registry import binarize_labels, load_dataset
@@ -192,17 +191,13 @@ class DatasetConfig(ConfigTable):
             raise ValueError(f"is not a regular expression: {error}") from None
         return pattern
 
-    def load(
-        self, *, data_dir: str | os.PathLike[str] | None = None, progress: Progress | None = None
-    ) -> Corpus | FeatureMatrix:
+    def load(self, *, data_dir: str | os.PathLike[str] | None = None) -> Corpus | FeatureMatrix:
         """Load the samples and their labels from the files or by the registered name."""
         data: Corpus | FeatureMatrix
         if self.path is None:
-            data = load_dataset(
-                self.registered_name, data_dir=data_dir, group=self.read.group, progress=progress
-            )
+            data = load_dataset(self.registered_name, data_dir=data_dir, group=self.read.group)
         else:
-            data = read_dataset(self.path, self.read, progress=progress)
+            data = read_dataset(self.path, self.read)
         if self.group_pattern is not None:
             data = with_groups(data, self.group_pattern)
         return data if self.category is None else binarize_labels(data, self.category)

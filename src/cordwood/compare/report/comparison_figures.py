@@ -1,4 +1,4 @@
-"""Figures of a comparison: ranks, times, learning curves and boosting rounds."""
+"""Figures of a comparison: ranks, times and learning curves."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,6 @@ from cordwood.compare.report.comparison_summary import (
     RankSummary,
     TimePoint,
 )
-from cordwood.compare.stats.curves import RoundCurve
 from cordwood.reports.blocks import MISSING, Chart, text_table
 from cordwood.reports.charts import (
     LinePoint,
@@ -192,40 +191,3 @@ def _describe_curves(series: Mapping[str, Sequence[LinePoint]], is_count: bool) 
             "points."
         )
     return sentence
-
-
-def draw_rounds(summary: ComparisonSummary, metric: str) -> dict[str, Chart]:
-    """Draw scores against boosting rounds on each data set that has them."""
-    return {
-        dataset: _draw_round_curves(dataset, summary.metrics[metric], by_learner)
-        for dataset, by_learner in summary.rounds.get(metric, {}).items()
-    }
-
-
-def _draw_round_curves(dataset: str, name: str, curves: Mapping[str, RoundCurve]) -> Chart:
-    test = {learner: _to_line(each.rounds, each.test) for learner, each in curves.items()}
-    title = f"{dataset}: {name}"
-    svg = line_chart(
-        test,
-        title=title,
-        x_label="boosting rounds (logarithmic)",
-        y_label=f"{name}, %",
-        log_x=True,
-        markers=False,
-        dashed={learner: _to_line(each.rounds, each.train) for learner, each in curves.items()},
-        legend=[("line s7", -1, "test samples"), ("thin s7", -1, "training samples")],
-    )
-    ends = "; ".join(
-        f"{learner} reaches {line[-1].y:.2f} % after {line[-1].x:,.0f} rounds"
-        for learner, line in test.items()
-    )
-    return Chart(
-        title=title,
-        svg=svg,
-        sentence=f"Means over the folds; {ends}. A gap between the lines of a learner is "
-        "overfitting.",
-    )
-
-
-def _to_line(rounds: Sequence[int], scores: Sequence[float]) -> list[LinePoint]:
-    return [LinePoint(n, *[100 * score] * 3) for n, score in zip(rounds, scores, strict=True)]

@@ -7,7 +7,6 @@ from cordwood._base.wording import count, join_names
 from cordwood.compare.report.comparison_figures import (
     draw_curves,
     draw_ranks,
-    draw_rounds,
     draw_times,
 )
 from cordwood.compare.report.comparison_scores import (
@@ -62,7 +61,6 @@ def layout_comparison(summary: ComparisonSummary, footer: Mapping[str, str]) -> 
         if len(summary.times[each]) > 1 and (chart := draw_times(summary, each))
     ]
     curves = [draw_curves(summary, each) for each in summary.metrics]
-    rounds = [draw_rounds(summary, each) for each in summary.metrics]
     return Page(
         title=f"Comparison {summary.name}",
         subtitle=f"{count(len(summary.learners), 'learner')} on "
@@ -74,7 +72,6 @@ def layout_comparison(summary: ComparisonSummary, footer: Mapping[str, str]) -> 
             Section("ranks", "Ranks over data sets", ranks),
             Section("time", "Score against time", [Charts(times)] if times else []),
             Section("curves", "Learning curves", [Charts([*c.values()]) for c in curves if c]),
-            Section("rounds", "Boosting rounds", [Charts([*c.values()]) for c in rounds if c]),
             Section("method", "How to read this report", _method(summary)),
         ],
         footer=footer,

@@ -40,16 +40,7 @@ def _score_table(summary: ComparisonSummary, metric: str, name: str) -> DataTabl
     scores, means = summary.scores[metric], summary.means[metric]
     several = len(summary.datasets) > 1
     n_common = max(row.n_datasets for row in means.values())
-    published = [
-        dataset
-        for dataset in summary.datasets
-        if any(cell.published is not None for cell in scores[dataset].values())
-    ]
-    columns = [TableColumn("learner")]
-    for dataset in summary.datasets:
-        columns.append(TableColumn(dataset, "number"))
-        if dataset in published:
-            columns.append(TableColumn(f"{dataset}, published", "number"))
+    columns = [TableColumn("learner"), *(TableColumn(each, "number") for each in summary.datasets)]
     if n_common and several:
         columns.append(TableColumn("mean", "number"))
         columns.append(TableColumn("average rank", "number", "1 is the best"))
@@ -61,11 +52,7 @@ def _score_table(summary: ComparisonSummary, metric: str, name: str) -> DataTabl
     rows = []
     for learner in _order_learners(summary, metric):
         row = [Entry(learner)]
-        for dataset in summary.datasets:
-            cell = scores[dataset][learner]
-            row.append(_score_entry(cell))
-            if dataset in published:
-                row.append(_number(cell.published, 100))
+        row += [_score_entry(scores[dataset][learner]) for dataset in summary.datasets]
         if n_common and several:
             row += [_number(means[learner].mean, 100), _number(means[learner].rank)]
         elif not several:
@@ -253,10 +240,8 @@ def _score_entry(cell: Cell) -> Entry:
     return Entry(formatted.text, sort=cell.mean, strong=formatted.bold, mark=cell.mark)
 
 
-def _number(value: float | None, factor: float = 1.0) -> Entry:
-    if value is None or math.isnan(value):
-        return MISSING
-    return Entry(f"{factor * value:.2f}", sort=value)
+def _number(value: float, factor: float = 1.0) -> Entry:
+    return MISSING if math.isnan(value) else Entry(f"{factor * value:.2f}", sort=value)
 
 
 def _seconds(value: float) -> Entry:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from cordwood.compare.report.rendering import metric_name
 from cordwood.compare.stats.comparison import Cell, Comparison, CpuSeconds, Curves
-from cordwood.compare.stats.curves import CurvePoint, RoundCurve
+from cordwood.compare.stats.curves import CurvePoint
 from cordwood.compare.stats.ranks import nemenyi
 from cordwood.stacking.diversity import pareto_front
 
@@ -72,7 +72,6 @@ class ComparisonSummary:
     ranks: Mapping[str, RankSummary | None]  # None with too few learners or data sets
     times: Mapping[str, Mapping[str, TimePoint]]  # by metric and learner
     curves: Mapping[str, Mapping[str, DatasetCurves]]  # by metric and data set
-    rounds: Mapping[str, Mapping[str, Mapping[str, RoundCurve]]]  # by metric, data set and learner
 
 
 def summarize_comparison(
@@ -110,7 +109,6 @@ def summarize_comparison(
         ranks={metric: _rank(comparison, metric) for metric in metrics},
         times={metric: _summarize_times(comparison, metric) for metric in metrics},
         curves={metric: _summarize_curves(found) for metric, found in curves.items()},
-        rounds=_summarize_rounds(comparison),
     )
 
 
@@ -171,10 +169,3 @@ def _summarize_curves(curves: Curves) -> dict[str, DatasetCurves]:
         if points := [point for point in curve.points if point.n]:
             found.setdefault(dataset, {})[learner] = points
     return {dataset: DatasetCurves(by, learners) for dataset, learners in found.items()}
-
-
-def _summarize_rounds(comparison: Comparison) -> dict[str, dict[str, dict[str, RoundCurve]]]:
-    found: dict[str, dict[str, dict[str, RoundCurve]]] = {}
-    for (metric, dataset, learner), curve in comparison.rounds.items():
-        found.setdefault(metric, {}).setdefault(dataset, {})[learner] = curve
-    return found

@@ -100,8 +100,6 @@ def explain_tables(comparison: Comparison) -> str:
             "(3 of 5): number of finished folds; such a learner is excluded from bold, means and "
             "ranks."
         )
-    if any(cell.published is not None for cell in cells):
-        sentences.append("Columns named paper contain published scores.")
     sentences.append("Seconds are CPU time per fold, without tuning.")
     return " ".join(sentences)
 
@@ -198,7 +196,6 @@ def _flatten(comparison: Comparison) -> Iterator[dict[str, Any]]:
             "n_planned": cell.n_planned,
             "n_failed": cell.n_failed,
             "mark": cell.mark,
-            "published": cell.published,
             "tune_seconds": _nan_to_none(seconds.tune),
             "fit_seconds": _nan_to_none(seconds.fit),
             "predict_seconds": _nan_to_none(seconds.predict),
@@ -216,9 +213,6 @@ def _make_dataset_table(comparison: Comparison) -> Table:
         cells = [comparison.cells[metric, dataset, name] for name in comparison.learners]
         header.append(metric_name(metric))
         columns.append([format_score(cell) for cell in cells])
-        if any(cell.published is not None for cell in cells):
-            header.append("paper")
-            columns.append([_format_published(cell) for cell in cells])
     seconds = [comparison.cpu_seconds[dataset, name] for name in comparison.learners]
     header += ["fit, seconds", "predict, seconds"]
     columns += [
@@ -239,9 +233,6 @@ def _make_metric_table(comparison: Comparison, metric: str) -> Table:
         mean, rank = _format_number(100 * summary.mean), _format_number(summary.rank)
         header.append(learner)
         columns.append([*map(format_score, cells), TableCell(mean), TableCell(rank)])
-        if any(cell.published is not None for cell in cells):
-            header.append(f"{learner}, paper")
-            columns.append([*map(_format_published, cells), TableCell(""), TableCell("")])
     rows = tuple(zip(*columns, strict=True))
     return Table(metric_name(metric), tuple(header), rows, n_summary_rows=2)
 
@@ -269,10 +260,6 @@ def format_score(cell: Cell) -> TableCell:
         failed = f", {cell.n_failed} failed" if cell.n_failed else ""
         text += f" ({cell.n} of {cell.n_planned}{failed})"
     return TableCell(text, bold=cell.mark in ("best", "tied"))
-
-
-def _format_published(cell: Cell) -> TableCell:
-    return TableCell("" if cell.published is None else _format_number(100 * cell.published))
 
 
 def _format_number(number: float) -> str:

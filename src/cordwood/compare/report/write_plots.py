@@ -12,7 +12,6 @@ from cordwood._base.wording import count as count_noun
 from cordwood.compare.report.comparison_figures import (
     draw_curves,
     draw_ranks,
-    draw_rounds,
     draw_times,
 )
 from cordwood.compare.report.comparison_summary import summarize_comparison
@@ -46,7 +45,6 @@ def write_plots(
             "time": _extend_title(draw_times(summary, metric), datasets),
             "critical_difference": _extend_title(draw_ranks(summary, metric), datasets),
             **{f"learning_curves_{name}": c for name, c in draw_curves(summary, metric).items()},
-            **{f"rounds_{name}": c for name, c in draw_rounds(summary, metric).items()},
         }
         for name, chart in figures.items():
             if chart is not None:

@@ -6,7 +6,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     FiniteFloat,
-    NonNegativeInt,
     PositiveInt,
     ValidationError,
     model_validator,
@@ -45,12 +44,6 @@ class _Trial(_Table):
     dataset: str
 
 
-class _Rounds(_Table):
-    n: list[PositiveInt]
-    train: dict[str, list[FiniteFloat]]
-    test: dict[str, list[FiniteFloat]]
-
-
 class _Record(_Table):
     """A failed trial with its error, or a finished trial with its results."""
 
@@ -64,8 +57,6 @@ class _Record(_Table):
     tune_cpu_seconds: FiniteFloat = 0.0
     fit_cpu_seconds: FiniteFloat = 0.0
     predict_cpu_seconds: FiniteFloat = 0.0
-    n_words: NonNegativeInt = 0
-    rounds: _Rounds | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -78,8 +69,4 @@ class _Record(_Table):
                 raise ValueError(f"its scores have no {metric}")
         if self.n_train is None or self.n_test is None:
             raise ValueError("n_train or n_test is missing")
-        if self.rounds is not None:
-            for subset in (self.rounds.train, self.rounds.test):
-                if any(len(subset.get(m, ())) != len(self.rounds.n) for m in self.scores):
-                    raise ValueError("its rounds do not have a score of each round")
         return self

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cordwood.compare.stats.curves import By, LearningCurve, RoundCurve, learning_curve
+from cordwood.compare.stats.curves import By, LearningCurve, learning_curve
 from cordwood.compare.stats.ranks import average_ranks
 from cordwood.compare.stats.result_index import (
     Planned,
@@ -47,9 +47,6 @@ Mark = Literal["best", "tied", "undecided", ""]
 Curves = Mapping[tuple[str, str], LearningCurve]
 """Learning curves by data set and learner."""
 
-Published = Mapping[tuple[str, str], Mapping[str, float]]
-"""Published scores by data set and learner, then by metric."""
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -64,7 +61,6 @@ class Cell:
     # test that could have detected a difference; "undecided": not significantly different, but with
     # too few folds to detect a difference; "": significantly worse, or trials are missing.
     mark: Mark
-    published: float | None
 
     @property
     def complete(self) -> bool:
@@ -103,8 +99,6 @@ class Comparison:
     summaries: Mapping[tuple[str, str], LearnerSummary]  # by metric and learner
     test: TestName  # of ties, with Bonferroni's correction
     alpha: float
-    rounds: Mapping[tuple[str, str, str], RoundCurve]  # of learners with boosting rounds
-    n_words: Mapping[tuple[str, str], float]  # mean number of distinct words of rules
 
     def scores(self, metric: str) -> NDArray[np.float64]:
         """Return mean scores of shape (n_datasets, n_learners); NaN if trials are missing."""
@@ -122,7 +116,6 @@ def compare(
     metrics: Sequence[str] | None = None,
     test: TestName = "paired_t",
     alpha: float = 0.05,
-    published: Published | None = None,
 ) -> Comparison:
     """Compare learners by the records of a ledger, for the largest training set size.
 
@@ -156,7 +149,6 @@ def compare(
                     columns[i],
                     mark=_get_mark(ties, i),
                     n_failed=_count_failures(index, dataset, learner, train_size),
-                    published=(published or {}).get((dataset, learner), {}).get(metric),
                 )
     return Comparison(
         metrics=tuple(metrics),
@@ -173,8 +165,6 @@ def compare(
         summaries=MappingProxyType(_summarize(cells, metrics, datasets, learners)),
         test=test,
         alpha=alpha,
-        rounds=MappingProxyType(_average_rounds(index, metrics, train_size)),
-        n_words=MappingProxyType(_average_n_words(index, train_size)),
     )
 
 
@@ -232,9 +222,7 @@ def _get_mark(ties: BestAndTies, learner: int) -> Mark:
     return "undecided" if ties.undecided[learner] else ""
 
 
-def _make_cell(
-    scores: Sequence[float], *, mark: Mark, n_failed: int, published: float | None
-) -> Cell:
+def _make_cell(scores: Sequence[float], *, mark: Mark, n_failed: int) -> Cell:
     present = [score for score in scores if not math.isnan(score)]
     return Cell(
         mean=fmean(present) if present else math.nan,
@@ -243,7 +231,6 @@ def _make_cell(
         n_planned=len(scores),
         n_failed=n_failed,
         mark=mark,
-        published=published,
     )
 
 
@@ -273,37 +260,6 @@ def _mean_cpu_seconds(
             for step in ("tune", "fit", "predict")
         )
     )
-
-
-def _average_rounds(
-    index: ResultIndex, metrics: Sequence[str], train_size: float
-) -> dict[tuple[str, str, str], RoundCurve]:
-    """Average over the folds, for the rounds that all folds have in common."""
-    by_learner: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for key, record in index.records.items():
-        if key.train_size == train_size and record.get("rounds"):
-            by_learner.setdefault((key.dataset, key.learner), []).append(record["rounds"])
-    curves = {}
-    for (dataset, learner), folds in by_learner.items():
-        common = sorted(set.intersection(*(set(rounds["n"]) for rounds in folds)))
-        for metric in metrics:
-            train, test = (
-                tuple(
-                    fmean(rounds[part][metric][rounds["n"].index(n)] for rounds in folds)
-                    for n in common
-                )
-                for part in ("train", "test")
-            )
-            curves[metric, dataset, learner] = RoundCurve(tuple(common), train, test)
-    return curves
-
-
-def _average_n_words(index: ResultIndex, train_size: float) -> dict[tuple[str, str], float]:
-    by_learner: dict[tuple[str, str], list[int]] = {}
-    for key, record in index.records.items():
-        if key.train_size == train_size and "n_words" in record:
-            by_learner.setdefault((key.dataset, key.learner), []).append(record["n_words"])
-    return {name: fmean(counts) for name, counts in by_learner.items()}
 
 
 def _summarize(

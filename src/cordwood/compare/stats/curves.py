@@ -1,4 +1,4 @@
-"""Learning curves: scores by training set size and by number of boosting rounds."""
+"""Learning curves: scores by training set size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,15 +29,6 @@ class LearningCurve:
     by: By = "train_fraction"
 
 
-@dataclass(frozen=True)
-class RoundCurve:
-    """Scores of a learner by number of boosting rounds, as means over the folds."""
-
-    rounds: tuple[int, ...]
-    train: tuple[float, ...]
-    test: tuple[float, ...]
-
-
 def learning_curve(
     train_sizes: Sequence[float], scores: ArrayLike, by: By = "train_fraction"
 ) -> LearningCurve:
@@ -47,18 +38,10 @@ def learning_curve(
     >>> [(point.train_size, round(point.mean, 2)) for point in curve.points]
     [(0.5, 0.75), (1.0, 0.85)]
     """
-    table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2 or len(table) != len(train_sizes):
-        raise ValueError(
-            f"scores must have one row for each of {len(train_sizes)} train_sizes; got shape "
-            f"{table.shape}."
-        )
-    if len(set(train_sizes)) != len(train_sizes):
-        raise ValueError(f"train_sizes must be distinct; got {list(train_sizes)}.")
     points = []
-    for row in np.argsort(train_sizes):
-        present = table[row][~np.isnan(table[row])]
+    for size, row in zip(train_sizes, np.asarray(scores, dtype=np.float64), strict=True):
+        present = row[~np.isnan(row)]
         mean = float(present.mean()) if present.size else float("nan")
         sd = float(present.std(ddof=1)) if present.size > 1 else float("nan")
-        points.append(CurvePoint(float(train_sizes[row]), mean, sd, present.size))
+        points.append(CurvePoint(size, mean, sd, present.size))
     return LearningCurve(tuple(points), by)

@@ -81,8 +81,6 @@ def nemenyi(scores: ArrayLike, alpha: float = 0.05) -> Nemenyi:
 def _rank(scores: ArrayLike) -> Floats:
     """Rank within each complete data set; shape (n_complete_datasets, n_learners)."""
     table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2:
-        raise ValueError(f"scores must have shape (n_datasets, n_learners); got {table.shape}.")
     complete = table[~np.isnan(table).any(axis=1)]
     if not complete.size:
         return complete

@@ -66,8 +66,6 @@ def corrected_resampled_t_test(
     >>> round(result.statistic, 3), round(result.p_value, 3)
     (2.535, 0.085)
     """
-    if not (n_train > 0 and n_test > 0):
-        raise ValueError(f"n_train and n_test must be positive; got {n_train} and {n_test}.")
     # They estimate the variance of the mean of n differences with variance s² by
     # (1/n + n_test/n_train) s².
     return _t_test(_differences(differences, 0.0), overlap=n_test / n_train)
@@ -139,8 +137,6 @@ def best_and_ties(
     ([False, True, False], [True, False, False])
     """
     table = np.asarray(scores, dtype=np.float64)
-    if table.ndim != 2:
-        raise ValueError(f"scores must have shape (n_folds, n_learners); got {table.shape}.")
     n_learners = table.shape[1]
     p_values = np.full(n_learners, np.nan)
     min_p_values = np.full(n_learners, np.nan)
