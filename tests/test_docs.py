@@ -157,8 +157,16 @@ def test_code_of_the_readme_runs_and_prints_the_documented_output(tmp_path, monk
 @pytest.mark.parametrize(
     "page",
     [
-        *("audit", "boosted-forests", "columns", "confidence", "decisions", "explanations"),
-        *("lazy-forests", "model-files", "multilabel", "rare-classes", "reports", "scores"),
+        *("active-learning", "audit", "boosted-forests", "columns", "confidence", "decisions"),
+        *(
+            "explanations",
+            "lazy-forests",
+            "model-files",
+            "multilabel",
+            "rare-classes",
+            "reports",
+            "scores",
+        ),
         "stacking",
     ],
 )
@@ -198,6 +206,8 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
         "y": y,
         "groups": np.arange(n) // 2,
         "weights": np.ones(n),
+        "vectors": np.eye(3)[np.arange(n) % 3],
+        "labelled": np.arange(n) < 30,
         "MyTransformer": type("MyTransformer", (TransformerMixin, BaseEstimator), {}),
     }
     with sklearn.config_context():  # a page enables metadata routing

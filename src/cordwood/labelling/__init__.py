@@ -1,0 +1,1 @@
+"""Labelling of texts: which ones to label next."""
