@@ -32,6 +32,7 @@ _REFIT_SHARE = 0.05
 _MIN_DRAWN = 10
 _MIN_SHOWN = 0.1  # share of the contribution of the strongest word
 _N_SUGGESTED = 3
+_MAX_OCCLUDED = 400  # characters
 _REVIEWED = ("label error", "contradictory label", "missing label")
 
 
@@ -238,7 +239,9 @@ class Learner:
         fitted = self.fitted
         if fitted is None:
             return None if self._overlap is None else self._overlap.suggest(text)
-        [found] = fitted.model.make_explainer().explain_each([text])
+        # Without the encoder, which takes long for many words, if there are other members.
+        occlusion = fitted.source == "classes" and len(text) <= _MAX_OCCLUDED
+        [found] = fitted.model.make_explainer().explain_each([text], occlusion=occlusion)
         ranked = found.top_classes(len(found.classes))
         proba = dict(zip(found.classes.tolist(), found.proba.tolist(), strict=True))
         if isinstance(found.prediction, tuple):

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from cordwood.labelling.samples import (
 )
 from cordwood.labelling.state import State
 from cordwood.labelling.store import Store, name_store
+from cordwood.metrics.learning_curve import fit_learning_curve
+from cordwood.metrics.scores import Score
 
 SampleState = Literal["unlabelled", "labelled", "skipped", "unsure", "suspicious"]
 
@@ -39,6 +41,7 @@ _MAX_SHOWN = 200
 # Share of texts that another annotator has labelled already, to measure the agreement.
 _OVERLAP = 0.1
 _SMALL_GAIN = 0.01
+_MIN_POINTS = 3  # of the learning curve
 
 _REASONS = {
     "uncertain": "The model is unsure of this text and of texts like it.",
@@ -48,6 +51,7 @@ _REASONS = {
     "undone": "The last decision was undone.",
 }
 
+_Choice = tuple[Sample, str]  # and the reason
 WriteTable = Callable[[Path, Sequence[str], Iterator[list[Any]]], None]
 
 
@@ -295,7 +299,10 @@ class Project:
             ]
             if not found:
                 return None, 0
-            sample, reason = self._choose_from(annotator, selected, found, skipped)
+            choice = self._choose_from(annotator, selected, found)
+        # Outside of the lock, as everything that takes long.
+        sample, reason = choice() if callable(choice) else choice
+        with self._lock:
             self._chosen[annotator, sample.id] = reason
         return self.show(annotator, sample.id, reason), len(found)
 
@@ -338,8 +345,9 @@ class Project:
         return lambda index: (str(known[index]),) if index in known else ()
 
     def _choose_from(
-        self, annotator: str, selected: Filter, found: list[Sample], skipped: set[str]
-    ) -> tuple[Sample, str]:
+        self, annotator: str, selected: Filter, found: list[Sample]
+    ) -> _Choice | Callable[[], _Choice]:
+        """Return the next text, or a function that chooses it."""
         state = self._default(selected).state
         if state == "suspicious":
             return found[0], "review"
@@ -359,15 +367,20 @@ class Project:
         in_pool = mask[learner.pool]
         if learner.vectors is None or not in_pool.any():
             return candidates[rng.integers(len(candidates))], "random"
-        fitted = learner.fitted
-        [choice] = choose_next(
-            None if fitted is None else fitted.proba,
-            learner.vectors,
-            ~in_pool,
-            seed=int(rng.integers(2**31)),
-            is_multilabel=self.settings.is_multilabel,
-        )
-        return self.samples[learner.pool[choice.index]], choice.reason
+        seed = int(rng.integers(2**31))
+
+        def choose() -> _Choice:
+            fitted = learner.fitted
+            [choice] = choose_next(
+                None if fitted is None else fitted.proba,
+                learner.vectors,
+                ~in_pool,
+                seed=seed,
+                is_multilabel=self.settings.is_multilabel,
+            )
+            return self.samples[learner.pool[choice.index]], choice.reason
+
+        return choose
 
     def _is_shared(self, sample: Sample) -> bool:
         """Return whether another annotator was given a text at random, and labelled it."""
@@ -665,6 +678,27 @@ def _group_spellings(counts: Mapping[str, int]) -> list[dict[str, Any]]:
 
 def _forecast(points: Sequence[Mapping[str, Any]], n_labelled: int) -> dict[str, Any] | None:
     """Forecast the accuracy with twice as many labels, and advise whether they are worth it."""
-    if len(points) < 3:
+    if len(points) < _MIN_POINTS:
         return None
-    return None
+    sizes = [point["n"] for point in points]
+    scores = [Score(point["accuracy"], point["low"], point["high"]) for point in points]
+    curve = fit_learning_curve(sizes, scores)
+    n = 2 * max(n_labelled, sizes[-1])
+    found, gain = curve.forecast(n), curve.gain(n)
+    sentence = (
+        f"With {n:,} labels, about {found:.0%} of new texts would be right ({found.low:.0%} to "
+        f"{found.high:.0%})"
+    )
+    if cast(float, gain.high) < _SMALL_GAIN:
+        sentence += "; twice as many labels would bring less than one point, so that you can stop."
+    elif gain < _SMALL_GAIN:
+        sentence += "; more labels would probably bring less than one point."
+    else:
+        sentence += f": {100 * gain:.0f} points more than now."
+    return {
+        "n": n,
+        "accuracy": float(found),
+        "low": found.low,
+        "high": found.high,
+        "sentence": sentence,
+    }

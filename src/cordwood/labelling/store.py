@@ -122,7 +122,7 @@ class Store:
                 (after,),
             ).fetchall()
         return [
-            Event(*each, tuple(json.loads(labels)), json.loads(details))
+            Event._make((*each, tuple(json.loads(labels)), json.loads(details)))
             for *each, labels, details in rows
         ]
 
