@@ -157,11 +157,13 @@ class Learner:
         model = self._given_model or self._make_model({}).fit(data)
         found = audit_dataset(data, model=model, random_state=self._seed)
         position = {text: index for index, text in enumerate(self._texts)}
+        suspects: dict[int, Suspicion] = {}
         for kind in _REVIEWED:
             for each in found.select(kind):
                 suspicion = Suspicion(each.reason, each.suggested_label, each.confidence)
-                self.suspects.setdefault(position[data.texts[each.index]], suspicion)
+                suspects.setdefault(position[data.texts[each.index]], suspicion)
         self._use(model, "model", len(data), None, 0, {})
+        self.suspects = suspects
 
     def _update(self) -> None:
         """Fit a model on the labels, or on the descriptions of the classes if they are too few."""
@@ -245,7 +247,8 @@ class Learner:
         ranked = found.top_classes(len(found.classes))
         proba = dict(zip(found.classes.tolist(), found.proba.tolist(), strict=True))
         if isinstance(found.prediction, tuple):
-            suggested = explained = list(found.prediction)
+            suggested = list(found.prediction)
+            explained = suggested or ranked[:1]
         else:
             suggested, explained = ranked[:_N_SUGGESTED], ranked[:1]
         columns = [found.class_index(label) for label in explained]

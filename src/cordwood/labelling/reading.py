@@ -12,6 +12,7 @@ from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.datasets.options import ReadOptions
 from cordwood.datasets.readers import stream_dataset
 from cordwood.datasets.registry import load_dataset
+from cordwood.datasets.rows import list_names
 from cordwood.exceptions import DataError
 from cordwood.labelling.formats import label_studio, prodigy
 from cordwood.labelling.samples import PLACEHOLDERS, Row, parse_labels, parse_votes
@@ -124,15 +125,25 @@ class _Reader:
             value = None if label is None else row.columns.get(label)
             is_predicted.append(value not in PLACEHOLDERS)
             rows.append(self._make_row(row.text, row.columns, value, self._place(row.id)))
+        self._check_suggestions(rows)
         if all(is_predicted):
             return rows
         # What `cordwood predict` decided is no label; what it left undecided is to be labelled.
         kept = [row for row, predicted in zip(rows, is_predicted, strict=True) if not predicted]
         self.notes.append(
-            f"{self.path}: {count(len(kept), 'undecided text')}; the predicted labels of the other "
-            f"{len(rows) - len(kept):,} are left out"
+            f"{self.path}: {count(len(kept), 'undecided text')}; the predicted labels of "
+            f"{count(len(rows) - len(kept), 'other row')} are left out"
         )
         return kept
+
+    def _check_suggestions(self, rows: Sequence[Row]) -> None:
+        names = {name: None for row in rows for name in row.columns}
+        for name in self.suggestions:
+            if not any(each == name or each.startswith(f"{name}:") for each in names):
+                raise DataError(
+                    f"{self.path} has no column {name!r} for --suggestions; its columns are: "
+                    f"{list_names(names)}"
+                )
 
     def _read_dataset(self, data: Corpus | FeatureMatrix) -> Iterator[tuple[str, Row]]:
         if not isinstance(data, Corpus):

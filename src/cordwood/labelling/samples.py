@@ -139,7 +139,7 @@ def parse_votes(columns: Mapping[str, Any], names: Iterable[str], where: str) ->
             value = {
                 column.removeprefix(prefix): each
                 for column, each in columns.items()
-                if column.startswith(prefix)
+                if column.startswith(prefix) and each not in (None, "")
             }
         if isinstance(value, Mapping):
             source = [(str(label), each) for label, each in value.items()]

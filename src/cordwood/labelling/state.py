@@ -37,6 +37,9 @@ class State:
         counts = Counter(label for row in rows for label in row.labels or ())
         self.classes.update((label, None) for label, _ in counts.most_common())
         samples = list(self.samples.values())
+        for sample in samples:
+            for vote in sample.votes:
+                self.classes.setdefault(vote.label, None)
         # Labels that most annotators gave, or else those of the data, by the index of the sample.
         self.decided = {each.index: each.given for each in samples if each.given is not None}
         self.of_row = {row: sample for sample in samples for row in sample.rows}
