@@ -45,7 +45,7 @@ def test_choice_maximizes_the_covered_uncertainty(n_labelled):
     labelled = mask(60, range(n_labelled))
     known, free = vectors[labelled], np.flatnonzero(~labelled)
     nearest = (vectors[free] @ known.T).max(axis=1)
-    width = choice._WIDTH * np.mean(1 - nearest)
+    width = np.mean(1 - nearest)
     ordered = np.sort(proba, axis=1)
     weights = np.where(labelled, 0, 1 - ordered[:, -1] + ordered[:, -2])
     found = indices(choose_next(proba, vectors, labelled, n=3, seed=0, random_share=0))

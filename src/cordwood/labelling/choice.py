@@ -17,8 +17,6 @@ _MAX_LABELLED = 10_000
 _BLOCK = 1000
 # Chosen from the same candidates, so that larger requests have new ones.
 _MAX_CHOSEN = 100
-# Width of the kernel, as a share of the mean distance to the nearest labelled sample.
-_WIDTH = 0.5
 # Of a certain sample, so that the choice is diverse where the model is certain of everything.
 _MIN_WEIGHT = 1e-6
 
@@ -159,9 +157,10 @@ def _cover(
         known = rng.permutation(np.flatnonzero(taken))[:_MAX_LABELLED]
         block = vectors[candidates]
         n_block = min(n, _MAX_CHOSEN, len(candidates))
-        # Without labelled samples, the width is that of as many random samples.
+        # The width of the kernel is the mean distance to the nearest labelled sample; without any,
+        # to the nearest of as many random samples as are to be chosen.
         nearest = _nearest(vectors, block, known if len(known) else candidates[:n_block])
-        width = _WIDTH * max(float(1 - nearest.mean()), 1e-6)
+        width = max(float(1 - nearest.mean()), 1e-6)
         kernel = np.exp((_cosines(block, block) - 1) / width)
         covered = np.exp((nearest - 1) / width) if len(known) else np.zeros(len(candidates))
         importance = np.ones(len(candidates)) if weights is None else weights[candidates]
