@@ -102,6 +102,10 @@ def test_usage_errors(tmp_path, data, capsys):
     code, message = run(capsys, "-", "-o", output)
     assert code == 1 and "give a file, not -" in message
     assert not os.path.exists(f"{output}.events.sqlite")
+    output.write_text("text,label\nmine,a\n")
+    code, message = run(capsys, data, "-o", output)
+    assert code == 1 and "give another -o" in message
+    assert output.read_text() == "text,label\nmine,a\n"
 
 
 def test_data_that_cannot_be_labelled(tmp_path, capsys):
@@ -130,7 +134,5 @@ def test_other_encodings_and_dialects_are_kept(tmp_path):
     with label(*arguments) as (address, _):
         post(address, "classes", annotator="ann", action="add", name="Grün")
         sample = post(address, "list", annotator="ann", filter={"search": "SCHÖN"})["rows"][0]
-        post(
-            address, "labels", annotator="ann", id=sample["id"], action="label", labels=["Grün"]
-        )
+        post(address, "labels", annotator="ann", id=sample["id"], action="label", labels=["Grün"])
     assert output.read_bytes() == "text;label\r\nschön;Grün\r\n".encode("latin-1")

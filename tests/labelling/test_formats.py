@@ -117,7 +117,9 @@ def test_doccano(tmp_path):
 @pytest.mark.parametrize("format", EXPORT_FORMATS)
 def test_round_trip(tmp_path, format, is_multilabel):
     texts = ["plain", 'quo"ted, comma', "line\nbreak", "Ü 漢字 👍", "=1+1", "skipped", "open"]
-    data = write_csv(tmp_path / "d.csv", [(text, "", "x") for text in texts], ["text", "label", "k"])
+    data = write_csv(
+        tmp_path / "d.csv", [(text, "", "x") for text in texts], ["text", "label", "k"]
+    )
     labels = {text: ["a"] for text in texts[:3]} | {text: ["b, ü"] for text in texts[3:5]}
     if is_multilabel:
         labels["plain"] = ["b, ü", "a"]

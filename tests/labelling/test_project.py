@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import label_projects
-
 from cordwood import TextClassifier
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.labelling import learner as learner_module
@@ -210,10 +209,12 @@ def test_model_learns_and_chooses(tmp_path, data, monkeypatch, is_multilabel):
             reasons[sample["reason"]] += 1
             project.decide("ann", sample["id"], "label", truth[sample["text"]])
         model = wait_for(
-            lambda: found
-            if (found := project.describe()["model"])["n_labelled"] > 30
-            and found["state"] == "ready"
-            else None
+            lambda: (
+                found
+                if (found := project.describe()["model"])["n_labelled"] > 30
+                and found["state"] == "ready"
+                else None
+            )
         )
         assert reasons["random"] > 0 and reasons["diverse"] > 0
         assert model["accuracy"]["low"] < model["accuracy"]["value"] < model["accuracy"]["high"]
@@ -303,9 +304,7 @@ def test_cold_start_by_an_encoder(tmp_path, data):
             return [[1.0 + text.count(word) for word in words] for text in texts]
 
     descriptions = {"food": ["soup bread salt pan"], "sport": ["goal team match ball"]}
-    project = make_project(
-        data, tmp_path / "out.csv", descriptions=descriptions, encoder=Encoder()
-    )
+    project = make_project(data, tmp_path / "out.csv", descriptions=descriptions, encoder=Encoder())
     try:
         project.learner.start()
         wait_for(lambda: project.learner.fitted)
@@ -414,6 +413,8 @@ def test_filters(tmp_path, data):
         assert select(search="nothing has this") == []
         assert project.choose("ann", Filter("skipped"), [])[0]["text"] == texts[2]
         assert project.choose("ann", Filter("skipped"), [digest(texts[2])]) == (None, 0)
+        found = {project.choose("ann", Filter(search="soup"), [])[0]["reason"] for _ in range(20)}
+        assert "random" not in found  # it is none of all texts
         page = project.list_texts("ann", Filter(), 10, 5)
         assert [row["text"] for row in page["rows"]] == texts[10:15]
         assert page["total"] == len(texts)

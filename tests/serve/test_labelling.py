@@ -237,9 +237,7 @@ def test_foreign_pages_cannot_label(shared_client):
 
 
 def test_several_labels(tmp_path, data):
-    project = make_project(
-        data, tmp_path / "out.csv", descriptions=CLASSES, is_multilabel=True
-    )
+    project = make_project(data, tmp_path / "out.csv", descriptions=CLASSES, is_multilabel=True)
     with running(project) as client:
         assert describe(client)["is_multilabel"] is True
         one, two, *_ = map(digest, TRUTH)

@@ -37,6 +37,11 @@ def label(args: Label) -> None:
         raise typer.BadParameter("--review requires one label per text; omit --multilabel")
     paths = [path for path in args.data if not path.startswith(PREFIX)]
     check_target(args.output, inputs=paths)
+    if args.output.exists() and not name_store(args.output).exists():
+        raise CordwoodError(
+            f"{args.output} exists, but not {name_store(args.output).name}, which has its labels; "
+            "give another -o, or the file as DATA"
+        )
     console = Console(as_json=args.json, quiet=args.quiet)
     with console.progress(f"reading {args.data[0]}"):
         data = read_rows(
@@ -58,9 +63,12 @@ def label(args: Label) -> None:
     settings = server.Settings(
         host=args.host, port=args.port, token=args.token, no_auth=args.no_auth, limits=limits
     )
-    server.run(server.make_label_server(project, settings, show), settings)
-    rows = count(len(project.labelled_rows()), "labelled row")
-    console.field("wrote", f"{args.output}: {rows}")
+    try:
+        server.run(server.make_label_server(project, settings, show), settings)
+    finally:  # Ctrl-C raises an exception
+        if args.output.exists():
+            rows = count(len(project.labelled_rows()), "labelled row")
+            console.field("wrote", f"{args.output}: {rows}")
 
 
 def _make_settings(args: Label, console: Console, data: LabelData) -> ProjectSettings:

@@ -168,7 +168,7 @@ class Learner:
     def _update(self) -> None:
         """Fit a model on the labels, or on the descriptions of the classes if they are too few."""
         data = self._take_snapshot()
-        n_changes = self._n_changes
+        self._n_changes = 0
         self._overlap = WordOverlap(data.descriptions, self._pool_texts)
         if data.is_enough:
             self.state = "fitting"
@@ -182,7 +182,6 @@ class Learner:
                 random_state=self._seed,
             ).fit([], [])
             self._use(model, "classes", 0, None, 0, {})
-        self._n_changes -= n_changes
 
     def _make_model(self, descriptions: Mapping[str, str | None]) -> TextClassifier:
         described = {label: text for label, text in descriptions.items() if text}

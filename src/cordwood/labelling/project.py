@@ -92,7 +92,7 @@ class Project:
         self.state = State(data.rows, is_multilabel=settings.is_multilabel)
         self.samples = list(self.state.samples.values())
         self._chosen: dict[tuple[str, str], str] = {}  # reasons by annotator and sample
-        self._is_written = False
+        self._written_event = 0
         if settings.is_review and self._make_review() is None:
             raise DataError(
                 "a review needs labels, of at least two classes; name their column with --label"
@@ -120,14 +120,15 @@ class Project:
     def close(self) -> None:
         """Write the output and close the file of the events."""
         self.learner.close()
-        self.write(always=True)
-        self.store.close()
+        try:
+            self.write()
+        finally:
+            self.store.close()
 
     def _sync(self) -> None:
         """Apply the events since the last call, of this and other processes."""
         for event in self.store.read(self.state.last_event):
             self.state.apply(event)
-            self._is_written = False
 
     def _record(self, annotator: str, action: str, **values: Any) -> int:
         event = self.store.append(annotator, action, **values)
@@ -302,14 +303,16 @@ class Project:
             choice = self._choose_from(annotator, selected, found)
         # Outside of the lock, as everything that takes long.
         sample, reason = choice() if callable(choice) else choice
+        if reason == "random" and (selected.label or selected.search):
+            reason = "listed"  # of a part of the texts, which is not fit for estimates
         with self._lock:
             self._chosen[annotator, sample.id] = reason
         return self.show(annotator, sample.id, reason), len(found)
 
     def _default(self, selected: Filter) -> Filter:
-        if selected.state is None and selected.label is None and selected.search is None:
-            return Filter("suspicious" if self.settings.is_review else "unlabelled")
-        return selected
+        if selected.state is not None:
+            return selected
+        return selected._replace(state="suspicious" if self.settings.is_review else "unlabelled")
 
     def _select(self, annotator: str, selected: Filter) -> list[Sample]:
         if selected.state == "suspicious":
@@ -578,15 +581,16 @@ class Project:
 
     # Output
 
-    def write(self, *, always: bool = False) -> None:
-        """Write the labelled rows to the output, if there are new labels."""
+    def write(self) -> None:
+        """Write the labelled rows to the output, if there were events since the last time."""
         with self._lock:
             self._sync()
-            if self._is_written and not always:
+            if self._written_event == self.state.last_event:
                 return
+            event = self.state.last_event
             columns, rows = self.make_table()
-            self._is_written = True
         self.settings.write_table(self.settings.output, columns, iter(rows))
+        self._written_event = event
 
     def make_table(self) -> tuple[list[str], list[list[Any]]]:
         """Return the columns and the labelled rows of the data, in their order."""

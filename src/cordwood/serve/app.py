@@ -184,7 +184,8 @@ async def _root(call: Call) -> Response:
 
 
 async def _handle_http_error(request: Request, error: HTTPException) -> Response:
-    sentences = {404: "there is nothing at this path; see /openapi.json", 405: "use another method"}
+    overview = request.app.state.service.overview
+    sentences = {404: f"there is nothing at this path; see {overview}", 405: "use another method"}
     sentence = sentences.get(error.status_code, error.detail)
     response = respond_error(RequestError(error.status_code, sentence), request.scope["trace"])
     response.headers.update(error.headers or {})

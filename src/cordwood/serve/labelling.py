@@ -104,6 +104,8 @@ class ListRequest(_Annotated):
 class LabelService(Service):
     """A labelling project instead of models."""
 
+    overview = "/label"
+
     def __init__(self, project: Project, limits: Limits) -> None:
         super().__init__(Models([]), limits)
         self.project = project
