@@ -1,14 +1,12 @@
 """Files of other labelling tools, and what remains of a label on the way there and back."""
 
 import json
-from xml.etree import ElementTree
 
 import pytest
 
 from cordwood.datasets.options import ReadOptions
 from cordwood.exceptions import DataError
 from cordwood.labelling.export import EXPORT_FORMATS, export_labels
-from cordwood.labelling.formats.label_studio import make_config
 from cordwood.labelling.reading import read_rows
 from cordwood.labelling.samples import digest
 from label_projects import opened, read_csv, write_csv
@@ -170,15 +168,6 @@ def test_several_annotators_are_kept_apart_in_exports(tmp_path):
                 ("ann", ("a",)),
                 ("bob", ("b",)),
             }
-
-
-def test_configuration_of_label_studio_is_valid():
-    root = ElementTree.fromstring(make_config(['a "b" <c>', "d & e"], is_multilabel=True))
-    (text,) = root.iter("Text")
-    (choices,) = root.iter("Choices")
-    assert choices.get("toName") == text.get("name") == "text" and text.get("value") == "$text"
-    assert choices.get("name") == "label" and choices.get("choice") == "multiple"
-    assert [each.get("value") for each in choices] == ['a "b" <c>', "d & e"]
 
 
 @pytest.mark.parametrize(

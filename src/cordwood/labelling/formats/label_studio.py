@@ -1,9 +1,8 @@
-"""Tasks of Label Studio, in its full JSON format, and its labelling configuration."""
+"""Tasks of Label Studio, in its full JSON format."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -130,13 +129,3 @@ def _make_result(labels: tuple[str, ...]) -> list[dict[str, Any]]:
         return []
     names = {"from_name": CHOICES, "to_name": TEXT, "type": "choices", "origin": "manual"}
     return [{"id": "choices", **names, "value": {"choices": list(labels)}}]
-
-
-def make_config(classes: Iterable[str], *, is_multilabel: bool) -> str:
-    """Return the labelling configuration that the names in tasks refer to."""
-    choice = "multiple" if is_multilabel else "single"
-    choices = "".join(f"<Choice value={quoteattr(label)}/>" for label in classes)
-    return (
-        f'<View><Text name="{TEXT}" value="${TEXT}"/><Choices name="{CHOICES}" toName="{TEXT}" '
-        f'choice="{choice}">{choices}</Choices></View>'
-    )
