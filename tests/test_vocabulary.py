@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 # Pattern of a word that the code base does not use: the term to use instead.
 WORDS = {
     r"n_(docs|rows|documents)": "n_samples",
-    r"answer(s|ed|ing)?": "prediction, predict",
+    r'(?<!")answer(s|ed|ing)?': "prediction, predict",
     r"asked|asks": "requested, given, query",
     r"learnt": "fitted, trained, training data",
     r"whom|whoever|lest": "(rewrite the sentence)",

@@ -1,17 +1,15 @@
 """Models, and servers of them in a thread."""
 
-import http.client
-import json
 import threading
 import warnings
 from contextlib import contextmanager
 from importlib import import_module
-from types import SimpleNamespace
 
 import pytest
 
 from cordwood import TextClassifier, load
 from matrix import LISTS, TABLE, TEXTS, WAYS
+from serve_client import Client
 
 pytest.importorskip("starlette", reason="needs the extra serve")
 pytest.importorskip("uvicorn", reason="needs the extra serve")
@@ -40,33 +38,6 @@ def files(tmp_path_factory):
 def models(files):
     """The models, loaded as users load them."""
     return {name: load(path) for name, path in files.items()}
-
-
-class Client:
-    """Sends requests, each on a connection of its own."""
-
-    def __init__(self, address):
-        self.address = address
-        self.host, _, port = address.removeprefix("http://").rpartition(":")
-        self.port = int(port)
-
-    def request(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
-        try:
-            connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            content = response.read()
-        finally:
-            connection.close()
-        return SimpleNamespace(status=response.status, headers=response.headers, body=content)
-
-    def get(self, path, **headers):
-        return self.request("GET", path, headers=headers)
-
-    def post(self, path, values, **headers):
-        """Send JSON; return the status and the parsed response."""
-        response = self.request("POST", path, json.dumps(values), headers)
-        return response.status, json.loads(response.body)
 
 
 @contextmanager

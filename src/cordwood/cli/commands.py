@@ -761,42 +761,97 @@ class Serve:
         list[Path],
         argument("MODEL", "Model files written by `cordwood train`; the first is the default."),
     ]
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port", metavar="NUMBER", min=0, max=65535, help="Port; 0 chooses a free one."
-        ),
-    ] = 8000
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address to listen on, such as 0.0.0.0 for all; requires --token or --no-auth.",
-        ),
-    ] = "127.0.0.1"
-    token: Annotated[
-        str | None,
-        typer.Option(
-            "--token",
-            metavar="TOKEN",
-            envvar="CORDWOOD_TOKEN",
-            show_envvar=False,
-            help="Secret that clients send in the header Authorization: Bearer TOKEN, of at least "
-            "16 characters. The environment variable CORDWOOD_TOKEN hides it from other users.",
-        ),
-    ] = None
-    no_auth: Annotated[
-        bool, typer.Option("--no-auth", help="Serve other computers without a token.")
-    ] = False
-    limit: Annotated[
-        list[str] | None,
-        option("NAME=VALUE", "Change a limit of docs/serving.md, such as samples=1000."),
-    ] = None
+    port: options.Port = 8000
+    host: options.Host = "127.0.0.1"
+    token: options.Token = None
+    no_auth: options.NoAuth = False
+    limit: options.Limit = None
     log_texts: Annotated[
         bool, typer.Option("--log-texts", help="Write the samples of requests to the log.")
     ] = False
     json: options.Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label(options.DataCommand):
+    """Label texts in the browser, with a model that learns from the labels and chooses the next.
+
+    Each label is on the disk before the page shows the next text; run the same command again to
+    continue. DATA may have no labels, some, or, with --review, all of them. It may be an export of
+    Label Studio, Prodigy or doccano, or what `cordwood predict --max-error` left undecided.
+
+    Example: cordwood label reviews.csv --text body --classes topics.csv -o labelled.csv
+    """
+
+    read: options.ReadToLabel = ReadOptions()
+    data: options.ManyData
+    output: Annotated[
+        Path,
+        option(
+            "FILE",
+            "File to create, with the labelled rows: .csv, .tsv, .jsonl, .parquet or .xlsx. The "
+            "labels are stored beside it, in FILE.events.sqlite.",
+            "--output",
+            "-o",
+        ),
+    ]
+    annotator: Annotated[
+        str | None,
+        option("NAME", "Who labels; the page can change it. [default: name of the user]"),
+    ] = None
+    classes: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Names and descriptions of the classes, as for `cordwood train`: from them, labels are "
+            "suggested before there is any. More can be added on the page.",
+        ),
+    ] = None
+    multilabel: Annotated[
+        bool, typer.Option("--multilabel", help="A text may have several labels, or none.")
+    ] = False
+    guidelines: Annotated[
+        Path | None, option("FILE", "Text file with guidelines that the page shows.")
+    ] = None
+    suggestions: Annotated[
+        list[str] | None,
+        option(
+            "COLUMN",
+            "Column with labels of rules, a language model or another model, which are suggested; "
+            "may be repeated. COLUMN_confidence may have their confidences, or COLUMN:CLASS those "
+            "of each class.",
+        ),
+    ] = None
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review", help="Show the labels of DATA that `cordwood audit` suspects, one by one."
+        ),
+    ] = False
+    model: Annotated[
+        Path | None,
+        option(
+            "MODEL",
+            "Model of `cordwood train` that was trained on DATA, for --review. [default: one is "
+            "trained]",
+        ),
+    ] = None
+    encoder: options.Encoder = "auto"
+    escape_formulas: options.EscapeFormulas = False
+    browser: Annotated[
+        bool,
+        typer.Option(
+            "--browser/--no-browser", help="Open the page, if the command runs in a terminal."
+        ),
+    ] = True
+    seed: options.Seed = 0
+    port: options.Port = 8000
+    host: options.Host = "127.0.0.1"
+    token: options.Token = None
+    no_auth: options.NoAuth = False
+    limit: options.Limit = None
+    json: options.Json = False
+    quiet: options.Quiet = False
 
 
 class CacheAction(StrEnum):
@@ -832,6 +887,7 @@ RECORDS = {
     "datasets": Datasets,
     "encoders": Encoders,
     "serve": Serve,
+    "label": Label,
     "cache": Cache,
     "warmup": Warmup,
 }

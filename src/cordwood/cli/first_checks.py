@@ -13,6 +13,7 @@ from cordwood.cli.commands import (
     UNSAVABLE_RECIPES,
     Audit,
     Curve,
+    Label,
     Predict,
     Train,
 )
@@ -31,7 +32,8 @@ def check_arguments(args: Any) -> None:
     """Raise an error that needs no data but the first row, nor any heavy module."""
     # With a folder as output, DATA may be patterns of file names.
     to_folder = isinstance(args, Predict) and is_folder(args.output)
-    if isinstance(args, Audit | Predict) and args.output not in (None, "-") and not to_folder:
+    has_table = isinstance(args, Audit | Predict | Label) and not to_folder
+    if has_table and args.output not in (None, "-"):
         check_suffix(Path(str(args.output)))
     check_jobs(getattr(args, "jobs", 1))
     parse_settings(getattr(args, "set", None))

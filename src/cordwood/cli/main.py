@@ -105,6 +105,7 @@ for _name, _record in RECORDS.items():
 _COMMON = (
     *("quick", "action", "name", "text", "label", "output", "recipe", "encoder", "report"),
     *("bundle_encoder", "fix", "relabel", "coverage", "max_error", "min_confidence"),
+    *("classes", "review", "suggestions", "annotator", "multilabel"),
     *("unknown", "by_class", "html", "card", "metric", "export", "show", "sheet"),
     *("encoding", "on_bad_rows", "strict", "json", "quiet", "help"),
 )

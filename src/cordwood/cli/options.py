@@ -107,6 +107,35 @@ Jobs = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
+Port = Annotated[
+    int,
+    typer.Option("--port", metavar="NUMBER", min=0, max=65535, help="Port; 0 chooses a free one."),
+]
+Host = Annotated[
+    str,
+    typer.Option(
+        "--host",
+        metavar="ADDRESS",
+        help="Address to listen on, such as 0.0.0.0 for all; requires --token or --no-auth.",
+    ),
+]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="TOKEN",
+        envvar="CORDWOOD_TOKEN",
+        show_envvar=False,
+        help="Secret that clients send in the header Authorization: Bearer TOKEN, of at least "
+        "16 characters. The environment variable CORDWOOD_TOKEN hides it from other users.",
+    ),
+]
+NoAuth = Annotated[bool, typer.Option("--no-auth", help="Serve other computers without a token.")]
+Limit = Annotated[
+    list[str] | None,
+    option("NAME=VALUE", "Change a limit of docs/serving.md, such as samples=1000."),
+]
+
 
 _BESIDE = "used beside the text; may be repeated."
 Categorical = Annotated[list[str] | None, option("COLUMN", f"Column with categories, {_BESIDE}")]
@@ -179,6 +208,16 @@ Read = Annotated[ReadOptions, ReadParameters(("weight", "time"), {})]
 # For `audit`, which always reads on past invalid rows.
 ReadAll = Annotated[ReadOptions, ReadParameters(("weight", "time", "on_bad_rows"), {})]
 ReadWeighted = Annotated[ReadOptions, ReadParameters((), {})]
+ReadToLabel = Annotated[
+    ReadOptions,
+    ReadParameters(
+        ("weight", "time", "group"),
+        {
+            "label": "Column of the label, which may be empty. [default: label if it exists]",
+            "label_separator": "String between the labels of a row. [default: ;]",
+        },
+    ),
+]
 # For commands that by default read the columns of a model.
 ReadOfModel = Annotated[ReadOptions, ReadParameters(("weight", "time"), _OF_MODEL)]
 ReadWeightedOfModel = Annotated[ReadOptions, ReadParameters((), _OF_MODEL)]

@@ -150,6 +150,14 @@ def _open_text(path: Path, dialect: Dialect) -> Iterator[tuple[IO[str], Dialect]
                 shutil.copyfileobj(draft, file)
 
 
+def to_cell(value: Any, *, is_json: bool) -> Any:
+    """Return a value that can be written; nested ones are JSON, in CSV as a string."""
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        return json.loads(text) if is_json else text
+    return value if isinstance(value, str | int | float | tuple | None) else str(value)
+
+
 def escape_formula(value: Any) -> Any:
     """Put an apostrophe before a string that a spreadsheet would evaluate; keep other values.
 

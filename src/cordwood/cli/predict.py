@@ -1,6 +1,5 @@
 """`cordwood predict`: predict labels with a model."""
 
-import json
 import sys
 import time
 from collections import Counter
@@ -29,6 +28,7 @@ from cordwood.cli.outputs import (
     describe_labels,
     is_folder,
     open_table,
+    to_cell,
 )
 from cordwood.confidence.rule import ConfidenceRule
 from cordwood.confidence.shift import ShiftDetector
@@ -184,7 +184,7 @@ def _write_predictions(
         for row in chain(first, chain.from_iterable(batches)):
             counts.update(row.labels)
             n_samples += 1
-            values = [_to_cell(row.columns.get(name), is_json=is_json) for name in kept]
+            values = [to_cell(row.columns.get(name), is_json=is_json) for name in kept]
             write([*values, *row.values[: len(added)]])
             dropped |= row.columns.keys() - kept
     if dropped:
@@ -193,14 +193,6 @@ def _write_predictions(
             f"do not have: {', '.join(sorted(dropped))}"
         )
     return counts, n_samples
-
-
-def _to_cell(value: Any, *, is_json: bool) -> Any:
-    """Return a value that can be written; nested ones are JSON, in CSV as a string."""
-    if isinstance(value, list | dict):
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        return json.loads(text) if is_json else text
-    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _iter_predictions(

@@ -14,23 +14,8 @@ from cordwood.exceptions import CordwoodError
 
 def serve(args: Serve) -> None:
     """Serve models until the process is stopped."""
-    try:
-        server = import_module("cordwood.serve.server")
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("cordwood"):
-            raise
-        raise CordwoodError(
-            f"cordwood serve requires the package {error.name}; install it with: "
-            'pip install "cordwood[serve]"'
-        ) from error
-    try:
-        limits = server.Limits(**parse_settings(args.limit))
-    except ValidationError as error:
-        first = error.errors()[0]
-        names = ", ".join(server.Limits.model_fields)
-        raise typer.BadParameter(
-            f"--limit {'.'.join(map(str, first['loc']))}: {first['msg']}; the limits are {names}"
-        ) from None
+    server = import_server("cordwood serve")
+    limits = parse_limits(server, args.limit)
     console = Console(as_json=args.json)
 
     def show(address: str, models: Any) -> None:
@@ -50,3 +35,28 @@ def serve(args: Serve) -> None:
         limits=limits,
     )
     server.serve(args.model, settings, show)
+
+
+def import_server(command: str) -> Any:
+    """Import the server, whose packages are in an extra."""
+    try:
+        return import_module("cordwood.serve.server")
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("cordwood"):
+            raise
+        raise CordwoodError(
+            f"{command} requires the package {error.name}; install it with: "
+            'pip install "cordwood[serve]"'
+        ) from error
+
+
+def parse_limits(server: Any, limit: list[str] | None) -> Any:
+    """Return the limits of the option --limit."""
+    try:
+        return server.Limits(**parse_settings(limit))
+    except ValidationError as error:
+        first = error.errors()[0]
+        names = ", ".join(server.Limits.model_fields)
+        raise typer.BadParameter(
+            f"--limit {'.'.join(map(str, first['loc']))}: {first['msg']}; the limits are {names}"
+        ) from None

@@ -1,1 +1,1 @@
-"""Labelling of texts: which ones to label next."""
+"""Labelling of texts: labels on disk, files of other tools, and the choice of the next text."""

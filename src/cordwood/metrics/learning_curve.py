@@ -6,12 +6,14 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 from sklearn.base import clone
 
 from cordwood._base import sklearn_private
 from cordwood.columns.frames import is_table, take_rows
 from cordwood.metrics._power_law import PRIOR_MEAN, PRIOR_SD, PowerLaws, fit_power_laws
 from cordwood.metrics._sums import sum_one_label
+from cordwood.metrics.evaluation import CONFIDENCE_LEVEL
 from cordwood.metrics.scores import Score
 from cordwood.oof.folds import make_folds
 from cordwood.oof.groups import ignore_few_groups
@@ -48,6 +50,8 @@ class LearningCurveEstimate:
         Confidence level of forecasts.
     laws : PowerLaws
         Power laws of the losses: the first of the mean scores, the others of resamples.
+    is_sequential : bool, default=False
+        Whether the scores are those of models that were fitted as samples were added.
     """
 
     scoring: str
@@ -56,6 +60,7 @@ class LearningCurveEstimate:
     n_samples: int
     confidence_level: float
     laws: PowerLaws
+    is_sequential: bool = False
 
     def forecast(self, n_samples: int) -> Score:
         """Forecast the score of a model that is trained on so many samples.
@@ -97,6 +102,11 @@ class LearningCurveEstimate:
     def method(self) -> str:
         """How the curve was obtained, in one sentence without a period."""
         n_repeats = len(self.scores)
+        if self.is_sequential:
+            return (
+                "out-of-fold scores of models that were fitted as samples were added; inverse "
+                f"power law with {self.confidence_level:.0%} intervals"
+            )
         return (
             f"fits on nested subsets of {n_repeats} random splits, tested on the other "
             f"{1 / _N_FOLDS:.0%} of the samples; inverse power law with "
@@ -246,6 +256,55 @@ def estimate_learning_curve(
         n_samples=len(labels),
         confidence_level=confidence_level,
         laws=laws,
+    )
+
+
+def fit_learning_curve(
+    sizes: Sequence[int], scores: Sequence[Score], *, random_state: int = 0
+) -> LearningCurveEstimate:
+    """Fit a power law to the accuracies of models that were fitted as samples were added.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of training samples, in ascending order; at least two.
+    scores : sequence of Score
+        Accuracy of each model, with its 95 % interval.
+    random_state : int, default=0
+        Seed of the resamples.
+
+    Returns
+    -------
+    LearningCurveEstimate
+
+    Notes
+    -----
+    The errors of the scores are normal, and those of two models are correlated, because the samples
+    of the first are among those of the second: by the root of the ratio of their numbers.
+
+    Examples
+    --------
+    >>> sizes = [50, 100, 200, 400]
+    >>> scores = [Score(1 - n**-0.5, 1 - n**-0.5 - 0.02, 1 - n**-0.5 + 0.02) for n in sizes]
+    >>> print(f"{fit_learning_curve(sizes, scores).forecast(800):.2f}")
+    0.96
+    """
+    n = np.array(sizes, np.float64)
+    values = np.array(scores, np.float64)
+    widths = np.array([cast(float, each.high) - cast(float, each.low) for each in scores])
+    steps = np.sqrt(np.diff(n, prepend=0.0))[:, None]
+    normal = np.random.default_rng(random_state).normal(size=(len(n), _N_RESAMPLES))
+    errors = np.cumsum(steps * normal, axis=0) / np.sqrt(n)[:, None]
+    spread = widths / (2 * norm.ppf((1 + CONFIDENCE_LEVEL) / 2))
+    resampled = np.clip(values[:, None] + spread[:, None] * errors, 0.0, 1.0)
+    return LearningCurveEstimate(
+        scoring="accuracy",
+        sizes=tuple(sizes),
+        scores=values[None],
+        n_samples=sizes[-1],
+        confidence_level=CONFIDENCE_LEVEL,
+        laws=_fit_laws(sizes, values[None], resampled[None], "accuracy", random_state),
+        is_sequential=True,
     )
 
 

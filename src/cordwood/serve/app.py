@@ -1,9 +1,8 @@
 """The application: routes of all protocols, and of the page."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -17,7 +16,7 @@ from starlette.types import ASGIApp
 from cordwood.serve import metrics
 from cordwood.serve.calls import Call, respond, respond_error, route
 from cordwood.serve.errors import RequestError
-from cordwood.serve.files import read_rows
+from cordwood.serve.files import PAGE, read_rows
 from cordwood.serve.gate import HEALTH, Gate
 from cordwood.serve.openapi import make_document
 from cordwood.serve.protocols import (
@@ -31,8 +30,6 @@ from cordwood.serve.protocols import (
 from cordwood.serve.security import Access
 from cordwood.serve.service import Service
 
-PAGE = Path(__file__).parent / "page"
-
 # Reports have inline styles, and a script by its hash, which their own policy allows; they can
 # neither load nor send anything.
 _REPORT_POLICY = (
@@ -42,9 +39,14 @@ _REPORT_POLICY = (
 
 
 def make_app(
-    service: Service, *, host: str = "127.0.0.1", token: str | None = None, log_texts: bool = False
+    service: Service,
+    *,
+    routes: Sequence[BaseRoute] | None = None,
+    host: str = "127.0.0.1",
+    token: str | None = None,
+    log_texts: bool = False,
 ) -> ASGIApp:
-    """Make the application."""
+    """Make the application, by default with the routes of models."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -52,12 +54,24 @@ def make_app(
             yield
 
     handlers: Any = {HTTPException: _handle_http_error}
-    app = Starlette(routes=_list_routes(), lifespan=lifespan, exception_handlers=handlers)
+    own = _list_service_routes() if routes is None else routes
+    app = Starlette(
+        routes=[*_list_shared_routes(), *own], lifespan=lifespan, exception_handlers=handlers
+    )
     app.state.service, app.state.n_held = service, 0
     return Gate(app, service, Access(host, token), log_texts=log_texts)
 
 
-def _list_routes() -> list[BaseRoute]:
+def _list_shared_routes() -> list[BaseRoute]:
+    return [
+        *(route(path, _health, "GET") for path in HEALTH),
+        route("/version", _version, "GET"),
+        route("/metrics", _metrics, "GET"),
+        Mount("/page", StaticFiles(directory=PAGE)),
+    ]
+
+
+def _list_service_routes() -> list[BaseRoute]:
     v2 = [
         route("/v2", open_inference.server, "GET"),
         route("/v2/models", open_inference.list_models, "GET"),
@@ -72,13 +86,9 @@ def _list_routes() -> list[BaseRoute]:
             route(f"{prefix}/stats", open_inference.not_implemented, "GET"),
         ]
     return [
-        *(route(path, _health, "GET") for path in HEALTH),
-        route("/version", _version, "GET"),
-        route("/metrics", _metrics, "GET"),
         route("/openapi.json", _openapi, "GET"),
         route("/models", _models, "GET"),
         route("/rows", read_rows, "POST"),
-        Mount("/page", StaticFiles(directory=PAGE)),
         *v2,
         route("/v1/models", kserve_v1.list_models, "GET"),
         route("/v1/models/{model}:predict", kserve_v1.predict, "POST"),
@@ -174,7 +184,8 @@ async def _root(call: Call) -> Response:
 
 
 async def _handle_http_error(request: Request, error: HTTPException) -> Response:
-    sentences = {404: "there is nothing at this path; see /openapi.json", 405: "use another method"}
+    overview = request.app.state.service.overview
+    sentences = {404: f"there is nothing at this path; see {overview}", 405: "use another method"}
     sentence = sentences.get(error.status_code, error.detail)
     response = respond_error(RequestError(error.status_code, sentence), request.scope["trace"])
     response.headers.update(error.headers or {})

@@ -14,6 +14,8 @@ from cordwood.exceptions import CordwoodError
 from cordwood.serve.calls import Call
 from cordwood.serve.errors import RequestError
 
+PAGE = Path(__file__).parent / "page"
+
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")
 
 

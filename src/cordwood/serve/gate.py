@@ -20,6 +20,7 @@ from cordwood.serve.service import Service, Trace
 logger = logging.getLogger("cordwood.serve")
 
 HEALTH = ("/health", "/healthz", "/ping", "/v2/health/live", "/v2/health/ready")
+PAGES = ("/", "/label")
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -64,7 +65,7 @@ class Gate:
             self._access.check_source(headers)
             if scope["path"] not in HEALTH:
                 is_page = scope["method"] in ("GET", "HEAD") and (
-                    scope["path"] == "/" or scope["path"].startswith("/page/")
+                    scope["path"] in PAGES or scope["path"].startswith("/page/")
                 )
                 if not is_page:
                     await self._access.check_token(headers, client)

@@ -12,10 +12,13 @@ from typing import Any
 
 import h11
 import uvicorn
+from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cordwood.exceptions import CordwoodError
+from cordwood.labelling.project import Project
 from cordwood.serve.app import make_app
+from cordwood.serve.labelling import LabelService, list_label_routes
 from cordwood.serve.limits import Limits
 from cordwood.serve.models import Models
 from cordwood.serve.security import check_address
@@ -40,7 +43,11 @@ def serve(
     paths: Sequence[Path], settings: Settings, on_start: Callable[[str, Models], None]
 ) -> None:
     """Serve models until a signal; `on_start` gets the address once it is open."""
-    server = make_server(paths, settings, on_start)
+    run(make_server(paths, settings, on_start), settings)
+
+
+def run(server: uvicorn.Server, settings: Settings) -> None:
+    """Run a server until a signal."""
     log_json()
     try:
         server.run()
@@ -55,9 +62,33 @@ def make_server(
 ) -> uvicorn.Server:
     """Load models and make a server of them, which `run` runs."""
     check_address(settings.host, settings.token, no_auth=settings.no_auth)
+    service = Service(Models(paths), settings.limits)
+    return _make_server(service, None, settings, lambda address: on_start(address, service.models))
+
+
+def make_label_server(
+    project: Project, settings: Settings, on_start: Callable[[str], None]
+) -> uvicorn.Server:
+    """Make a server of a labelling project, which `run` runs."""
+    check_address(settings.host, settings.token, no_auth=settings.no_auth)
+    service = LabelService(project, settings.limits)
+    return _make_server(service, list_label_routes(), settings, on_start)
+
+
+def _make_server(
+    service: Service,
+    routes: Sequence[BaseRoute] | None,
+    settings: Settings,
+    on_start: Callable[[str], None],
+) -> uvicorn.Server:
     limits = settings.limits
-    service = Service(Models(paths), limits)
-    app = make_app(service, host=settings.host, token=settings.token, log_texts=settings.log_texts)
+    app = make_app(
+        service,
+        routes=routes,
+        host=settings.host,
+        token=settings.token,
+        log_texts=settings.log_texts,
+    )
     config = uvicorn.Config(
         app,
         host=settings.host,
@@ -71,7 +102,7 @@ def make_server(
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         proxy_headers=False,
     )
-    return _Server(config, lambda address: on_start(address, service.models))
+    return _Server(config, on_start)
 
 
 class _Server(uvicorn.Server):

@@ -41,6 +41,8 @@ class Trace:
 class Service:
     """Models, and the threads that run them."""
 
+    overview = "/openapi.json"  # what can be requested
+
     def __init__(self, models: Models, limits: Limits) -> None:
         self.models, self.limits = models, limits
         self.metrics = Metrics()
