@@ -118,23 +118,26 @@ class Learner:
 
     def _run(self) -> None:
         self._attempt(self._vectorize)
-        if self._review is not None:
-            self._attempt(self._audit)
-        self._wanted.set()
+        if self._review is None:
+            self._wanted.set()
+        elif not self._attempt(self._audit):
+            return  # there is nothing to review, which a model of the labels must not hide
         while self._wanted.wait() and not self._is_closed:
             self._wanted.clear()
             self._attempt(self._update)
 
-    def _attempt(self, work: Callable[[], None]) -> None:
+    def _attempt(self, work: Callable[[], None]) -> bool:
         """Do a part of the work; an error becomes a state with a sentence."""
         try:
             work()
+            return True
         except Exception as error:  # a thread that ends would leave the labels without a model
             logger.debug("fit of a labelling project failed", exc_info=True)
             known = isinstance(error, CordwoodError | ValueError | MemoryError)
             reason = " ".join(str(error).split()) if known else f"unexpected {type(error).__name__}"
             kept = "" if self.fitted is None else "; the model before it is used"
             self.state, self.sentence = "failed", f"The model could not be fitted: {reason}{kept}."
+            return False
 
     @property
     def _pool_texts(self) -> list[str]:
@@ -240,9 +243,11 @@ class Learner:
         fitted = self.fitted
         if fitted is None:
             return None if self._overlap is None else self._overlap.suggest(text)
-        # Without the encoder, which takes long for many words, if there are other members.
-        occlusion = fitted.source == "classes" and len(text) <= _MAX_OCCLUDED
-        [found] = fitted.model.make_explainer().explain_each([text], occlusion=occlusion)
+        explainer = fitted.model.make_explainer()
+        # An encoder takes long for many words, so that other members explain, if there are any.
+        is_needed = len(explainer.occluded) == len(explainer.is_exact)
+        occlusion = is_needed and len(text) <= _MAX_OCCLUDED
+        [found] = explainer.explain_each([text], occlusion=occlusion)
         ranked = found.top_classes(len(found.classes))
         proba = dict(zip(found.classes.tolist(), found.proba.tolist(), strict=True))
         if isinstance(found.prediction, tuple):
