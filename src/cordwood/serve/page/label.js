@@ -10,6 +10,10 @@ import * as panels from "./label-project.js";
 import { getProposal, nameLabels, readable, showSample } from "./label-sample.js";
 
 const FORMATS = { csv: "CSV", xlsx: "Excel", jsonl: "JSON lines", "label-studio": "Label Studio", prodigy: "Prodigy", doccano: "doccano" };
+const REVIEW_STATES = {
+  ready: "No suspicious label is left.", failed: "Without a model, no suspicious labels are found.",
+  none: "Suspicious labels are found as soon as there is a model.",
+};
 const SAVE_MS = 20000;
 const RETRY_MS = 2000;
 const POLL_MS = 5000;
@@ -191,7 +195,7 @@ function showEmpty() {
     [true, "Show the list", () => openList()],
   ].filter(([isOffered]) => isOffered && !isStalled);
   find("empty-title").textContent = isStalled ? "The next text comes when the server replies."
-    : view === "review" ? (project.model.state === "ready" ? "No suspicious label is left." : "Suspicious labels are being looked for.")
+    : view === "review" ? REVIEW_STATES[project.model.state] ?? "Suspicious labels are being looked for."
       : isFiltered ? "No further text fits the filter." : "No text without a label is left.";
   find("empty-actions").replaceChildren(...actions.map(([, words, task]) => {
     const button = make("button", words);
