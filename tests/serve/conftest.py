@@ -87,3 +87,10 @@ def samples():
         "topics": TEXTS[: len(LISTS)][:9],
         "numbers": WAYS["numeric"].X[:9].tolist(),
     }
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    """A browser."""
+    with import_module("browser").open_browser(tmp_path_factory.mktemp) as driver:
+        yield driver

@@ -4,41 +4,18 @@ import csv
 import io
 import json
 import threading
-from contextlib import contextmanager
 
 import pytest
 
 from cordwood.labelling.samples import digest
 from cordwood.serve.limits import Limits
-from cordwood.serve.server import Settings, make_label_server
 from label_projects import make_project, read_csv, wait_for, write_csv
+from label_servers import running
 from matrix import LABELS, TEXTS
-from serve_client import Client
 
 CLASSES = {label: [f"about {label}"] for label in sorted(set(LABELS))}
 TRUTH = dict(reversed(list(zip(TEXTS, LABELS, strict=True))))
 TOKEN = "a token of the tests"
-
-
-@contextmanager
-def running(project, **settings):
-    """Run the server of a project in a thread."""
-    started, addresses = threading.Event(), []
-
-    def on_start(address):
-        addresses.append(address)
-        started.set()
-
-    server = make_label_server(project, Settings(port=0, **settings), on_start)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    assert started.wait(60)
-    try:
-        yield Client(addresses[0])
-    finally:
-        server.should_exit = True
-        thread.join(60)
-        assert not thread.is_alive()
 
 
 @pytest.fixture

@@ -2,59 +2,18 @@
 
 import csv
 import io
-import json
 import os
-import shutil
-import time
-from pathlib import Path
 
 import pytest
 
+from browser import MARKS, PICTURES, check_accessibility, get, shown, wait_for
 from cordwood import TextClassifier
 from matrix import LABELS, TEXTS
 
 webdriver = pytest.importorskip("selenium.webdriver")
 Select = pytest.importorskip("selenium.webdriver.support.ui").Select
 
-BROWSER = os.environ.get("CORDWOOD_BROWSER") or shutil.which("chromium")
-DRIVER = os.environ.get("CORDWOOD_WEBDRIVER") or shutil.which("chromedriver")
-# axe-core is a package of npm: the path of axe.min.js.
-AXE = os.environ.get("CORDWOOD_AXE")
-PICTURES = os.environ.get("CORDWOOD_PICTURES")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-pytestmark = [
-    pytest.mark.skipif(
-        not (BROWSER and DRIVER), reason="needs chromium and chromedriver in the PATH"
-    ),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    downloads = tmp_path_factory.mktemp("downloads")
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=DRIVER)
-    browser = webdriver.Chrome(options=options, service=service)
-    browser.downloads = downloads
-    yield browser
-    browser.quit()
+pytestmark = MARKS
 
 
 @pytest.fixture
@@ -66,38 +25,12 @@ def page(driver, client):
     assert not [entry for entry in errors if "Content Security" in entry["message"]], errors
 
 
-def wait_for(driver, condition, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(driver.find_element("css selector", "main").text)
-
-
-def get(driver, selector):
-    return driver.find_element("css selector", selector)
-
-
-def shown(driver, selector):
-    return wait_for(driver, lambda: get(driver, selector).is_displayed() and get(driver, selector))
-
-
 def classify(driver, text):
     field = get(driver, "#field-0")
     field.clear()
     field.send_keys(text)
     get(driver, "#single-form button").click()
     return shown(driver, "#explanation")
-
-
-def check_accessibility(driver):
-    if not AXE:
-        return
-    driver.execute_script(Path(AXE).read_text(encoding="utf-8"))
-    found = driver.execute_async_script("axe.run().then(arguments[0])")
-    assert not found["violations"], json.dumps(found["violations"], indent=1)[:3000]
 
 
 def test_text_is_classified_and_explained(page, models):

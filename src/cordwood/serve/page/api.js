@@ -2,6 +2,7 @@
 let token = "";
 
 export class Unauthorized extends Error {}
+export class NoReply extends Error {}
 
 export function setToken(value) {
   token = value;
@@ -11,7 +12,7 @@ export function hasToken() {
   return token !== "";
 }
 
-async function send(path, options = {}) {
+export async function send(path, options = {}) {
   const headers = { ...options.headers };
   if (token) headers.Authorization = `Bearer ${token}`;
   let response;
@@ -19,12 +20,13 @@ async function send(path, options = {}) {
     response = await fetch(path, { ...options, headers, cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server does not answer; is it still running?");
+    throw new NoReply("The server does not answer; is it still running?");
   }
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   const sentence = body.error || `The server answered ${response.status}`;
   const error = response.status === 401 ? new Unauthorized(sentence) : new Error(sentence);
+  error.status = response.status;
   error.retry = response.status === 429 || response.status === 503;
   throw error;
 }
@@ -37,8 +39,11 @@ export async function getReport(name) {
   return (await send(`/models/${encodeURIComponent(name)}/report`)).blob();
 }
 
-export async function post(model, action, values, signal) {
-  const path = `/models/${encodeURIComponent(model)}/${action}`;
+export function post(model, action, values, signal) {
+  return postTo(`/models/${encodeURIComponent(model)}/${action}`, values, signal);
+}
+
+export async function postTo(path, values, signal) {
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(values), signal };
   // A busy server asks to come again.
   for (let attempt = 0; ; attempt += 1) {

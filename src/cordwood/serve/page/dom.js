@@ -32,5 +32,22 @@ export function fillSelect(id, values, label = (value) => value) {
   }));
 }
 
+// Set a text in which words are marked by their contribution, for or against.
+export function markWords(element, text, words, value) {
+  const letters = Array.from(text); // offsets count characters, not UTF-16 units
+  const largest = Math.max(...words.map((word) => Math.abs(value(word))), 0);
+  const parts = [];
+  let end = 0;
+  for (const word of words) {
+    parts.push(letters.slice(end, word.start).join(""));
+    const share = largest ? value(word) / largest : 0;
+    const marked = letters.slice(word.start, word.end).join("");
+    const kind = share > 0 ? "for" : "against";
+    parts.push(Math.abs(share) < 0.1 ? marked : make("mark", marked, Math.abs(share) > 0.5 ? `${kind} strong` : kind));
+    end = word.end;
+  }
+  element.replaceChildren(...parts, letters.slice(end).join(""));
+}
+
 export const percent = (value) => `${(100 * value).toFixed(1)} %`;
 export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;

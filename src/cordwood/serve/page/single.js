@@ -1,6 +1,6 @@
 // One text, or one row of a table: probabilities, and why.
 import { post } from "./api.js";
-import { fillSelect, fillTable, find, make, percent, signed } from "./dom.js";
+import { fillSelect, fillTable, find, make, markWords, percent, signed } from "./dom.js";
 
 const MAX_LABELS = 20;
 const MAX_WORDS = 10;
@@ -63,7 +63,7 @@ async function explain(best) {
   const value = ({ contributions }) => contributions[0] - (other ? contributions[1] : 0);
   const than = other ? `${best} rather than ${other}` : best;
   find("legend").textContent = `Underlined words argue for ${than}, dashed ones against it.`;
-  highlight(found, value);
+  markWords(find("marked"), found.text, found.words, value);
   const parts = [
     ...found.words.map((word) => [word.word, value(word)]),
     ...found.columns.map((column) => [`${column.column} = ${column.value}`, value(column)]),
@@ -78,20 +78,4 @@ async function explain(best) {
     each.index + 1, each.label, each.similarity.toFixed(2), each.shared_terms.slice(0, 8).join(", "),
   ]));
   find("explanation").hidden = false;
-}
-
-function highlight(found, value) {
-  const letters = Array.from(found.text); // offsets count characters, not UTF-16 units
-  const largest = Math.max(...found.words.map((word) => Math.abs(value(word))), 0);
-  const parts = [];
-  let end = 0;
-  for (const word of found.words) {
-    parts.push(letters.slice(end, word.start).join(""));
-    const share = largest ? value(word) / largest : 0;
-    const text = letters.slice(word.start, word.end).join("");
-    const kind = share > 0 ? "for" : "against";
-    parts.push(Math.abs(share) < 0.1 ? text : make("mark", text, Math.abs(share) > 0.5 ? `${kind} strong` : kind));
-    end = word.end;
-  }
-  find("marked").replaceChildren(...parts, letters.slice(end).join(""));
 }
