@@ -106,16 +106,16 @@ def test_fits_compares_with_the_terminal_width(monkeypatch):
     assert Console().fits(columns[:5], [rows[0][:5]])
 
 
-def test_encoding_is_a_bar_of_the_same_display():
+def test_step_is_a_bar_of_the_same_display():
     progress = Progress()
     bars = ProgressBars(progress)
     bars.update("training", 0, None)
-    bars.show_encoding(1, 3)
+    bars.show_step("encoding texts", 1, 3)
     assert [(task.description, task.completed) for task in progress.tasks] == [
         ("training", 0),
         ("encoding texts", 1),
     ]
-    bars.show_encoding(3, 3)
+    bars.show_step("encoding texts", 3, 3)
     assert [task.description for task in progress.tasks] == ["training"]
 
 

@@ -13,10 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
+from cordwood._base.progress import report_progress
 from cordwood.encoders import load_encoder
 from cordwood.encoders import universal_sentence as use
 from cordwood.encoders.distillation import distill
-from cordwood.encoders.progress import report_progress
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.text import EmbeddingVectorizer, embedding
 
@@ -363,7 +363,7 @@ def test_pickled_objects():
 def test_progress_is_reported_to_the_application(monkeypatch):
     monkeypatch.setattr(embedding, "_CHUNK_TEXTS", 3)
     calls = []
-    with report_progress(lambda done, total: calls.append((done, total))):
+    with report_progress(lambda name, done, total: calls.append((done, total))):
         EmbeddingVectorizer(HashEncoder()).fit(TEXTS)
     done = [done for done, _ in calls]
     assert len(calls) == 4

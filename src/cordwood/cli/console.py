@@ -26,14 +26,13 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from cordwood._base.progress import report_progress
 from cordwood.cli.errors import one_line, printable
-from cordwood.encoders.progress import report_progress
 
 # Wider than any table: rich wraps tables at 80 columns in a pipe.
 UNLIMITED_WIDTH = 100_000
 
 _MAX_BARS = 12
-_ENCODING = "encoding texts"
 # In seconds. The default of rich, half a minute, may not contain the end of a single trial.
 _SPEED_PERIOD = 24 * 3600.0
 
@@ -58,13 +57,13 @@ class ProgressBars:
             for finished in [task for task in shown if task.finished][:1]:
                 self._progress.update(finished.id, visible=False)
 
-    def show_encoding(self, done: int, total: int) -> None:
-        """Show how much of the texts a sentence encoder has encoded, until it has finished."""
+    def show_step(self, name: str, done: int, total: int) -> None:
+        """Show how much of a step is done, such as the encoding of texts, until it has finished."""
         with self._lock:
             if done < total:
-                self.update(_ENCODING, done, total)
-            elif _ENCODING in self._tasks:
-                self._progress.remove_task(self._tasks.pop(_ENCODING))
+                self.update(name, done, total)
+            elif name in self._tasks:
+                self._progress.remove_task(self._tasks.pop(name))
 
 
 class Console:
@@ -160,11 +159,11 @@ class Console:
         ) as progress:
             bars = ProgressBars(progress)
             # Two displays on one terminal would overwrite each other.
-            with report_progress(bars.show_encoding):
+            with report_progress(bars.show_step):
                 yield bars
 
 
-def _ignore_progress(done: int, total: int) -> None:
+def _ignore_progress(name: str, done: int, total: int) -> None:
     """Show nothing."""
 
 

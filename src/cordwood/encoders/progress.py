@@ -1,4 +1,4 @@
-"""Progress of the encoding of texts: a bar on a terminal, or a callback of the application."""
+"""Progress of the encoding of texts: a bar on a terminal, or a report to the application."""
 
 import sys
 import time
@@ -7,24 +7,12 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from cordwood._base.progress import find_report
+
+_NAME = "encoding texts"
+
 # Seconds after which a progress bar appears.
 _DELAY = 2.0
-
-_callback: Callable[[int, int], None] | None = None
-
-
-@contextmanager
-def report_progress(callback: Callable[[int, int], None]) -> Iterator[None]:
-    """Call ``callback(done, total)`` while texts are encoded, instead of showing a bar.
-
-    For applications that have a display of their own, such as the command line.
-    """
-    global _callback
-    before, _callback = _callback, callback
-    try:
-        yield
-    finally:
-        _callback = before
 
 
 @contextmanager
@@ -40,8 +28,9 @@ def show_progress(total: int, verbose: bool | None) -> Iterator[Callable[[int], 
     def advance(amount: int) -> None:
         nonlocal done, bar
         done += amount
-        if _callback is not None:
-            _callback(done, total)
+        report = find_report()
+        if report is not None:
+            report(_NAME, done, total)
         elif is_shown and time.monotonic() - start >= delay and (bar or done < total):
             bar = bar or _start_bar(total, is_transient=verbose is None)
             bar.update(bar.task_ids[0], completed=done)
@@ -56,7 +45,7 @@ def show_progress(total: int, verbose: bool | None) -> Iterator[Callable[[int], 
 def _start_bar(total: int, *, is_transient: bool) -> Any:
     rich = import_module("rich.progress")
     bar = rich.Progress(
-        rich.TextColumn("encoding texts"),
+        rich.TextColumn(_NAME),
         rich.BarColumn(),
         rich.TaskProgressColumn(),
         rich.TimeRemainingColumn(),
@@ -68,6 +57,6 @@ def _start_bar(total: int, *, is_transient: bool) -> Any:
         speed_estimate_period=24 * 3600.0,
         transient=is_transient,
     )
-    bar.add_task("encoding texts", total=total)
+    bar.add_task(_NAME, total=total)
     bar.start()
     return bar

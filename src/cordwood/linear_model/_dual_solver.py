@@ -56,9 +56,12 @@ def solve_dual(
     # Convergence is always checked on all samples. The caller has shuffled them, and an iteration
     # over all takes them in this order, because rows that are not contiguous take twice as long.
     n_samples = len(sign)
-    state = np.full(1, np.uint64(seed), np.uint64)
-    dual, norm = np.zeros(n_samples), np.zeros(n_samples)
+    state = np.empty(1, np.uint64)
+    state[0] = np.uint64(seed)
+    dual, norm = np.empty(n_samples), np.empty(n_samples)
     active = np.empty(n_samples, np.int64)
+    for i in range(n_samples):  # np.zeros would take longer to compile
+        dual[i] = norm[i] = 0.0
     n_active, use_all, target = 0, True, tol
     for n_iter in range(1, max_iter + 1):
         min_projected, max_projected = 0.0, 0.0

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from cordwood._base.progress import count_parts
 from cordwood._base.sklearn_private import FitTask, take_rows
 from cordwood.oof.folds import Fold
 from cordwood.oof.proba import align_columns, predict_proba
@@ -111,7 +112,9 @@ def fit_all_with_oof(
         for i, number, fold in refits
     ]
     # Full fits and fold fits are submitted together, to keep all threads busy.
-    results = run_tasks([*full_fits, *fold_fits], n_jobs, task, "fit-base-estimators")
+    tasks = [*full_fits, *fold_fits]
+    with count_parts("fitting models", len(tasks)) as on_done:
+        results = run_tasks(tasks, n_jobs, task, "fit-base-estimators", on_done)
     fitted, fit_times = map(list, zip(*results[: len(full_fits)], strict=True))
     shape = (len(y), len(classes))
     oof_probas = [np.full(shape, np.nan) for _ in fitted]

@@ -22,29 +22,37 @@ class Task(NamedTuple):
 
 
 def run_tasks(
-    tasks: Iterable[Task], n_jobs: int | None, parent: FitTask | None = None, name: str = ""
+    tasks: Iterable[Task],
+    n_jobs: int | None,
+    parent: FitTask | None = None,
+    name: str = "",
+    on_done: Callable[[], None] = lambda: None,
 ) -> list[Any]:
     """Run tasks and return their results in order; report them as subtasks of one of `parent`.
 
     Estimators with their own `n_jobs` run one after another, to avoid oversubscription; all others
     run in a thread pool. In a `cordwood.cluster` block, the workers of the cluster run those that
-    they may.
+    they may. `on_done` is called after each task.
     """
     listed = list(tasks)
     if parent is None:
-        return _run_tasks(listed, n_jobs, None)
+        return _run_tasks(listed, n_jobs, None, on_done)
     with parent.subtask(name, len(listed), is_sequential=False) as current:
-        return _run_tasks(listed, n_jobs, current)
+        return _run_tasks(listed, n_jobs, current, on_done)
 
 
-def _run_tasks(tasks: list[Task], n_jobs: int | None, parent: FitTask | None) -> list[Any]:
+def _run_tasks(
+    tasks: list[Task], n_jobs: int | None, parent: FitTask | None, on_done: Callable[[], None]
+) -> list[Any]:
     def run(number: int) -> Any:
         with _report(parent, tasks[number], number):
-            return tasks[number].run()
+            result = tasks[number].run()
+        on_done()
+        return result
 
     workers = active_cluster()
     if workers is not None:
-        results = _run_on_cluster(tasks, workers, parent)
+        results = _run_on_cluster(tasks, workers, parent, on_done)
         # In this thread, in which estimators may use the cluster themselves.
         n_jobs = 1
     else:
@@ -58,7 +66,9 @@ def _run_tasks(tasks: list[Task], n_jobs: int | None, parent: FitTask | None) ->
     return [results[i] for i in range(len(tasks))]
 
 
-def _run_on_cluster(tasks: list[Task], workers: Cluster, parent: FitTask | None) -> dict[int, Any]:
+def _run_on_cluster(
+    tasks: list[Task], workers: Cluster, parent: FitTask | None, on_done: Callable[[], None]
+) -> dict[int, Any]:
     """Run tasks on a cluster; return the results of these by the positions of the tasks."""
     remote = [i for i, task in enumerate(tasks) if task.is_remote]
     if len(remote) < workers.n_workers:
@@ -71,6 +81,7 @@ def _run_on_cluster(tasks: list[Task], workers: Cluster, parent: FitTask | None)
         number = remote[position]
         with _report(parent, tasks[number], number):
             results[number] = result
+        on_done()
     return results
 
 

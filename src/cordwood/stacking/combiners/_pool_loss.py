@@ -20,17 +20,20 @@ def pool_loss(
     loss = 0.0
     gradient[:] = 0.0
     for i in range(n_samples):
-        # Assignment of an array to a slice would take two seconds to compile.
+        # Loops, because methods of arrays take a second to compile, assignments to slices two.
         for k in range(n_classes):
             scores[k] = coef[n_estimators, k]
         for m in range(n_estimators):
             for k in range(n_classes):
                 scores[k] += coef[m, k] * logs[i, m, k]
-        largest = scores.max()
+        largest = scores[0]
+        for k in range(1, n_classes):
+            largest = max(largest, scores[k])
         own = scores[codes[i]] - largest
+        total = 0.0
         for k in range(n_classes):
             scores[k] = np.exp(scores[k] - largest)
-        total = scores.sum()
+            total += scores[k]
         loss += weights[i] * (np.log(total) - own)
         residual = scores
         for k in range(n_classes):
