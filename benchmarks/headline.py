@@ -3,13 +3,13 @@
     python dev.py bench headline [--sets docstrings,tweets] [--draws 2] [--samples 2000]
         [--ledger FILE]
 
-Draws training texts from each data set, and half as many others for testing, and compares the
-default model of cordwood, with and without its sentence encoder, with TF-IDF and a linear
-classifier, forests, a stack, LightGBM, fastText and an encoder with logistic regression. Every
-model gets the raw texts and the settings below, none is tuned. "docstrings" is a part of cordwood;
-the other sets are looked for in CORDWOOD_DATA, "sklearn:20newsgroups" is downloaded. Sets and
-libraries that are missing are left out, which is printed. Results are appended to the ledger, if
-there is one, and not computed again.
+Draws training texts from each data set, and half as many others for testing, of docstrings from
+other modules. Compares the default model of cordwood, with and without its sentence encoder, with
+TF-IDF and a linear classifier, forests, a stack, LightGBM, fastText, and an encoder with logistic
+regression. Every model gets the raw texts and the settings below, none is tuned. "docstrings" is a
+part of cordwood; the other sets are looked for in CORDWOOD_DATA, "sklearn:20newsgroups" is
+downloaded. Sets and libraries that are missing are left out, which is printed. Results are appended
+to the ledger, if there is one, and not computed again.
 
 Prints the accuracy in percent, means over the draws, the mean macro F1 over the sets, and the mean
 CPU seconds of one thread to fit 2,000 raw texts, encoding included. The last line is the accuracy
@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, StackingClassifier
@@ -34,7 +34,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.svm import LinearSVC
@@ -175,18 +175,46 @@ def one_line(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def load_texts(name: str) -> tuple[Any, Any]:
-    """Return texts and labels, without the classes that cannot be in every draw."""
+class Texts(NamedTuple):
+    """Texts, their labels, and the groups that a draw does not divide."""
+
+    texts: Any
+    labels: Any
+    groups: Any
+
+    def select(self, rows: Any) -> tuple[list[str], list[str]]:
+        """Return some of the texts and their labels."""
+        return self.texts[rows].tolist(), self.labels[rows].tolist()
+
+
+def load_texts(name: str) -> Texts:
+    """Load a data set, without the classes that cannot be in every draw."""
     is_public = name == "docstrings" or name.startswith("sklearn:")
     corpus = load_dataset(name) if is_public else load_single_label(name)
     texts, labels = np.array(corpus.texts, object), np.array(corpus.labels)
     classes, counts = np.unique(labels, return_counts=True)
     kept = np.isin(labels, classes[counts >= MIN_CLASS])
-    return texts[kept], labels[kept]
+    groups = None if corpus.groups is None else np.array(corpus.groups)[kept]
+    return Texts(texts[kept], labels[kept], groups)
+
+
+def draw_rows(data: Texts, n_samples: int, draw: int) -> tuple[Any, Any]:
+    """Return the rows of training and test texts, of other groups if there are any."""
+    # Of small sets, two thirds are for training.
+    n_train = min(n_samples, 2 * len(data.labels) // 3)
+    if data.groups is None:
+        splitter = StratifiedShuffleSplit(
+            1, train_size=n_train, test_size=n_train // 2, random_state=draw
+        )
+        return next(splitter.split(data.texts, data.labels))
+    whole = GroupShuffleSplit(1, train_size=2 / 3, random_state=draw)
+    train, test = next(whole.split(data.texts, groups=data.groups))
+    rng = np.random.default_rng(draw)
+    return rng.permutation(train)[:n_train], rng.permutation(test)[: n_train // 2]
 
 
 def run_all(
-    sets: dict[str, tuple[Any, Any]],
+    sets: dict[str, Texts],
     models: dict[str, Callable[[], Any]],
     options: argparse.Namespace,
 ) -> Iterator[dict[str, Any]]:
@@ -196,19 +224,13 @@ def run_all(
     fields = ("set", "draw", "samples", "model")
     known = {tuple(run[field] for field in fields): run for run in map(json.loads, lines)}
     for draw in range(options.draws):
-        for name, (texts, labels) in sets.items():
-            # Of small sets, two thirds are for training.
-            n_train = min(options.samples, 2 * len(labels) // 3)
-            splitter = StratifiedShuffleSplit(
-                1, train_size=n_train, test_size=n_train // 2, random_state=draw
-            )
-            train, test = next(splitter.split(texts, labels))
+        for name, data in sets.items():
+            train, test = draw_rows(data, options.samples, draw)
             for model, make in models.items():
-                key = (name, draw, n_train, model)
+                key = (name, draw, len(train), model)
                 run = known.get(key)
                 if run is None:
-                    parts = ((texts[rows], labels[rows]) for rows in (train, test))
-                    scores = run_one(make, *parts)
+                    scores = run_one(make, data.select(train), data.select(test))
                     run = dict(zip(fields, key, strict=True)) | scores
                     if ledger is not None:
                         with ledger.open("a", encoding="utf-8") as file:
@@ -217,15 +239,14 @@ def run_all(
 
 
 def run_one(
-    make: Callable[[], Any], train: tuple[Any, Any], test: tuple[Any, Any]
+    make: Callable[[], Any], train: tuple[list[str], list[str]], test: tuple[list[str], list[str]]
 ) -> dict[str, float]:
     """Return the scores of a model and the CPU seconds of its fit and of its predictions."""
-    texts, labels = (part.tolist() for part in train)
     # An empty cache of sentence vectors, because encoding is part of a fit.
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CORDWOOD_CACHE_DIR"] = folder
-        fit, model = measure(make().fit, texts, labels, clock=time.process_time)
-    predict, predicted = measure(model.predict, test[0].tolist(), clock=time.process_time)
+        fit, model = measure(make().fit, *train, clock=time.process_time)
+    predict, predicted = measure(model.predict, test[0], clock=time.process_time)
     return {
         "accuracy": float(accuracy_score(test[1], predicted)),
         "macro_f1": float(f1_score(test[1], predicted, average="macro", zero_division=0.0)),
