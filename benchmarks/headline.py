@@ -48,7 +48,7 @@ from corpora import load_single_label
 from options import at_least
 from stopwatch import measure, print_head, print_row, print_run
 
-SETS = "docstrings,20ng,webkb,tweets,amazon,youtube"
+SETS = "docstrings,tweets,amazon,youtube,20ng"
 MIN_CLASS = 10
 ENCODER = "use"
 OURS, OURS_ENCODED = "cordwood", "cordwood with its encoder"
