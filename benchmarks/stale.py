@@ -125,10 +125,15 @@ def record(reason: str) -> None:
 
 def list_findings(changes: dict[str, list[Change]]) -> Iterator[Finding]:
     """Find what is older than a recipe that it describes."""
-    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")]):
+    for path in sorted([ROOT / "README.md", *_list_pages()]):
         yield from _check_page(path, changes)
     for path in sorted(LEDGERS.glob("*.jsonl")):
         yield from _check_ledger(path, changes)
+
+
+def _list_pages() -> Iterator[Path]:
+    for folder in (ROOT / "docs", ROOT / "benchmarks" / "notes"):
+        yield from folder.rglob("*.md")
 
 
 def _check_page(path: Path, changes: dict[str, list[Change]]) -> Iterator[Finding]:

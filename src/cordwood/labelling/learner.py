@@ -156,7 +156,7 @@ class Learner:
         """Look for wrong labels in the data, by the given model or one that is fitted."""
         data = self._review
         assert data is not None
-        self.state, self.sentence = "fitting", "The labels are compared with a model of the texts."
+        self.state, self.sentence = "fitting", "The labels are being compared with a model of the texts."
         model = self._given_model or self._make_model({}).fit(data)
         found = audit_dataset(data, model=model, random_state=self._seed)
         position = {text: index for index, text in enumerate(self._texts)}
@@ -175,10 +175,10 @@ class Learner:
         self._overlap = WordOverlap(data.descriptions, self._pool_texts)
         if data.is_enough:
             self.state = "fitting"
-            self.sentence = f"A model of {len(data.labels):,} labels is fitted."
+            self.sentence = f"A model of {len(data.labels):,} labels is being fitted."
             self._fit(data)
         elif self._encoder is not None and not self._is_multilabel and len(data.descriptions) > 1:
-            self.state, self.sentence = "fitting", "A model of the descriptions is fitted."
+            self.state, self.sentence = "fitting", "A model of the descriptions is being fitted."
             model = TextClassifier(
                 encoder=self._encoder,
                 class_descriptions=data.descriptions,
