@@ -1,0 +1,23 @@
+"""Sphinx extension: links to Markdown files of the root of the repository go to their pages."""
+
+import re
+
+from sphinx.application import Sphinx
+
+PAGES = {
+    "CHANGELOG": "changelog",
+    "CONTRIBUTING": "contributing",
+    "README": "index",
+    "SECURITY": "security",
+}
+LINK = re.compile(rf"\]\(\.\./({'|'.join(PAGES)})\.md")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", link_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def link_pages(app: Sphinx, docname: str, source: list[str]) -> None:
+    up = "../" * docname.count("/")
+    source[0] = LINK.sub(lambda found: f"]({up}{PAGES[found[1]]}.md", source[0])
