@@ -77,7 +77,8 @@ def test_public_name_has_an_example(name):
 def test_hints_are_readable(name):
     """`help` shows ArrayLike, not the union of eight types that it is."""
     thing = list_things()[name]
-    members = inspect.getmembers(thing, inspect.isfunction) or [("", thing)]
+    is_class = inspect.isclass(thing)
+    members = inspect.getmembers(thing, inspect.isfunction) if is_class else [("", thing)]
     functions = [value for key, value in members if key == "__init__" or not key.startswith("_")]
     hints = [
         inspect.formatannotation(parameter.annotation)
