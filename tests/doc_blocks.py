@@ -65,7 +65,8 @@ def run_block(block: Block, namespace: dict[str, Any]) -> None:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         if block.language == "python" and block.code.startswith(">>>"):
             session = doctest.DocTestParser().get_doctest(block.code, namespace, "", None, None)
-            assert not doctest.DocTestRunner().run(session, clear_globs=False).failed
+            result = doctest.DocTestRunner().run(session, clear_globs=False)
+            assert not result.failed, f"session of line {block.line}"
         elif block.language == "python":
             exec(compile(block.code, f"line {block.line}", "exec"), namespace)
         else:
@@ -86,9 +87,10 @@ def run_commands(code: str) -> None:
 def check_output(found: str, documented: str) -> None:
     """Compare texts, and their numbers with a tolerance."""
     shapes = [" ".join(NUMBER.sub("#", text).split()) for text in (found, documented)]
-    assert shapes[0] == shapes[1]
+    difference = f"printed:\n{found}\nshown:\n{documented}"
+    assert shapes[0] == shapes[1], difference
     values, expected = (
         [float(number.replace(",", "")) for number in NUMBER.findall(text)]
         for text in (found, documented)
     )
-    assert values == pytest.approx(expected, rel=0.1, abs=0.1)
+    assert values == pytest.approx(expected, rel=0.1, abs=0.1), difference
