@@ -3,7 +3,7 @@
 python dev.py demo     train and evaluate on text that every Python installation has
 python dev.py test     run all tests
 python dev.py lint     run ruff, mypy and the import contracts
-python dev.py docs     regenerate docs/cli.md, docs/limits.md and the layers in CONTRIBUTING.md
+python dev.py docs     regenerate the generated pages and build the site in docs/_build/html
 python dev.py results  regenerate docs/results.md and docs/claims.md from plans and ledgers
 python dev.py bench    run a benchmark by name, such as: python dev.py bench vectorizer_speed
 python dev.py stale    list the tables and ledgers that are older than the defaults they describe
@@ -44,9 +44,12 @@ def main(arguments: list[str]) -> int:
         ]
         return max(call(*check) for check in checks)
     if command == "docs":
-        prepare("-e", ".")
-        generators = ("generate_cli.py", "generate_layers.py", "generate_limits.py")
-        return max(call(PYTHON, ROOT / "docs" / name, *rest) for name in generators)
+        prepare("-e", ".", "--group", "docs")
+        generators = ("api", "cli", "layers", "limits")
+        pages = [[PYTHON, ROOT / "docs" / f"generate_{name}.py"] for name in generators]
+        # Warnings are errors. Without `-j auto`, one example runs after another.
+        site = [PYTHON, "-m", "sphinx", "-W", "--keep-going", "-j", "auto", *rest]
+        return max(call(*command) for command in [*pages, [*site, "docs", "docs/_build/html"]])
     if command == "results":
         prepare("-e", ".")
         return call(PYTHON, ROOT / "benchmarks" / "results.py", *rest)

@@ -51,7 +51,7 @@ def _section(name: str) -> str:
     parts = [
         f"## cordwood {name}",
         command.help,
-        f"```\n{usage}\n```",
+        f"```text\n{usage}\n```",
         "\n".join(["| option | meaning |", "| --- | --- |", *(_table_row(row) for row in rows)]),
     ]
     return "\n\n".join(parts) + "\n"

@@ -1,9 +1,6 @@
 import ast
-import contextlib
-import doctest
 import importlib.util
 import inspect
-import io
 import pkgutil
 import re
 import subprocess
@@ -11,15 +8,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
-import sklearn
-from sklearn.base import BaseEstimator, TransformerMixin
 
 import cordwood
-from cordwood import TextClassifier, recipes
+from cordwood import recipes
 from cordwood.cli.main import COMMANDS, load_command
-from cordwood.encoders.choice import EncoderChoice
 from cordwood.recipes._table import COMBINERS
 
 ROOT = Path(__file__).parents[1]
@@ -34,11 +27,11 @@ def load_script(name):
     return module
 
 
-@pytest.mark.parametrize("script", ["generate_cli", "generate_layers", "generate_limits"])
-def test_generated_page_is_current(script):
-    module = load_script(script)
+@pytest.mark.parametrize("name", ["api", "cli", "layers", "limits"])
+def test_generated_page_is_current(name):
+    module = load_script(f"generate_{name}")
     current = module.PAGE.read_text(encoding="utf-8")
-    assert current == module.page(), f"run: python docs/{script}.py"
+    assert current == module.page(), f"run: python docs/generate_{name}.py"
 
 
 def test_layer_diagram_lists_every_module():
@@ -118,100 +111,9 @@ def test_unknown_attribute_raises():
         _ = cordwood.no_such_name
 
 
-def run_code(page, namespace):
-    """Run the Python blocks of a page one after another; return what each prints."""
-    printed = []
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
-        if block.startswith(">>>"):
-            session = doctest.DocTestParser().get_doctest(block, {}, page.name, None, None)
-            assert not doctest.DocTestRunner().run(session).failed
-            continue
-        with contextlib.redirect_stdout(io.StringIO()) as output:
-            exec(compile(block, page.name, "exec"), namespace)
-        printed.append(output.getvalue())
-    return printed
-
-
-@pytest.fixture
-def no_encoder(monkeypatch):
-    """What the pages show does not depend on whether an encoder is installed."""
-    choice = EncoderChoice(None, 0.0, "none")
-    monkeypatch.setattr("cordwood.classifier.builder.choose_encoder", lambda *args: choice)
-
-
-@pytest.mark.usefixtures("no_encoder")
-def test_code_of_the_readme_runs_and_prints_the_documented_output(tmp_path, monkeypatch):
-    section = README.partition("## Quick start\n")[2]
-    code, expected = re.match(r"\s*```python\n(.*?)```\s*```\n(.*?)```", section, re.S).groups()
-    assert len(code.splitlines()) <= 14
-    monkeypatch.chdir(tmp_path)
-    found, *_ = run_code(ROOT / "README.md", {})
-    # The data set consists of installed libraries, so that scores depend on their versions.
-    number = r"\d\.\d+"
-    assert re.sub(number, "#", found) == re.sub(number, "#", expected)
-    values, documented = (map(float, re.findall(number, text)) for text in (found, expected))
-    assert list(values) == pytest.approx(list(documented), abs=0.1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["docstrings.cordwood", "model.html"]
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        *("active-learning", "audit", "boosted-forests", "columns", "confidence", "decisions"),
-        *(
-            "explanations",
-            "lazy-forests",
-            "model-files",
-            "multilabel",
-            "rare-classes",
-            "reports",
-            "scores",
-        ),
-        "stacking",
-    ],
-)
-@pytest.mark.usefixtures("no_encoder")
-@pytest.mark.filterwarnings("ignore::UserWarning")  # about similar samples
-def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    """Pages assume texts, a table, numbers and files of the user: here are small ones."""
-    monkeypatch.chdir(tmp_path)
-    n = 240
-    texts = [f"{what} {i}" for i in range(n // 3) for what in ("cheap pills", "a lunch", "memo")]
-    labels = np.array(["spam", "ham", "ham"] * (n // 3))
-    model = TextClassifier("nb").fit(texts, labels)
-    for name in ("news", "tweets"):
-        model.save(f"{name}.cordwood")
-    wrong = ["ham", *labels[1:]]
-    for name, given in (("tweets", wrong), ("test", labels)):
-        rows = [f"{text},{label}\n" for text, label in zip(texts, given, strict=True)]
-        Path(f"{name}.csv").write_text("".join(["text,label\n", *rows]), encoding="utf-8")
-    packages = {
-        "description": texts,
-        "depends": ["python3", "libc6", "perl"] * (n // 3),
-        "priority": ["optional", "required", "optional"] * (n // 3),
-        "maintainer": ["A", "B"] * (n // 2),
-        "size": list(range(n)),
-        "released": ["2026-11-17", "2026-11-18"] * (n // 2),
-        "section": labels.tolist(),
-    }
-    rng = np.random.default_rng(0)
-    y = np.array([0, 1, 1] * (n // 3))
-    namespace = {
-        "model": model,
-        "texts": texts,
-        "labels": labels,
-        "packages": packages,
-        "is_naphtha": labels == "spam",
-        "X": rng.normal(size=(n, 4)) + y[:, None],
-        "y": y,
-        "groups": np.arange(n) // 2,
-        "weights": np.ones(n),
-        "vectors": np.eye(3)[np.arange(n) % 3],
-        "labelled": np.arange(n) < 30,
-        "MyTransformer": type("MyTransformer", (TransformerMixin, BaseEstimator), {}),
-    }
-    with sklearn.config_context():  # a page enables metadata routing
-        assert run_code(DOCS / f"{page}.md", namespace)
+def test_quick_start_is_short():
+    code = README.partition("## Quick start\n")[2].partition("```python\n")[2].partition("```")[0]
+    assert 5 < len(code.splitlines()) <= 14
 
 
 def test_readme_has_the_commands_for_a_clone():

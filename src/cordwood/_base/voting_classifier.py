@@ -23,6 +23,8 @@ one protocol, which `cordwood.stacking` reads:
     probabilities.
 """
 
+from __future__ import annotations  # `help` shows the short names
+
 import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self

@@ -76,6 +76,18 @@ class DatasetAudit:
         The label of each sample.
     accuracy : float or None
         Out-of-fold accuracy of the model, with the given labels as the truth; None without a model.
+
+    Examples
+    --------
+    >>> from cordwood import audit_dataset, read_dataset
+    >>> texts = ["cheap pills", "cheap watches", "lunch at noon", "lunch at one"] * 5
+    >>> labels = ["spam", "spam", "ham", "ham"] * 5
+    >>> data = read_dataset({"text": texts, "label": labels}, text="text", label="label")
+    >>> audit = audit_dataset(data)
+    >>> audit.class_counts
+    {'spam': 10, 'ham': 10}
+    >>> audit.select("duplicate")[0].index
+    4
     """
 
     n_samples: int

@@ -74,6 +74,16 @@ class DatasetCheck:
         Number of samples of each class, the largest class first.
     findings : tuple of Finding
         What was found; empty if nothing was.
+
+    Examples
+    --------
+    >>> from cordwood import check_dataset, read_dataset
+    >>> labels = ["spam", "Spam", "ham", "ham"] * 5
+    >>> table = {"text": [f"text {i}" for i in range(20)], "label": labels}
+    >>> check = check_dataset(read_dataset(table, text="text", label="label"))
+    >>> for finding in check.findings:
+    ...     print(finding.message.partition(";")[0])
+    1 label is spelled in several ways, which makes 1 class too many: 'spam' (5) and 'Spam' (5)
     """
 
     n_samples: int

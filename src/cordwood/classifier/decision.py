@@ -1,5 +1,7 @@
 """Decisions: records that map probabilities to labels, tuned on out-of-fold predictions."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -124,6 +126,14 @@ class TunedDecision:
         Probability above which the positive class is predicted.
     score : float or None, default=None
         Optimized score of the out-of-fold predictions: F1, macro F1, recall, or the mean cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cordwood.classifier import TunedDecision
+    >>> costs = TunedDecision(optimize="cost", matrix=-np.array([[0, 1], [10, 0]]))
+    >>> costs.apply([[0.95, 0.05], [0.8, 0.2]]).tolist()
+    [0, 1]
     """
 
     optimize: str | None = None

@@ -1,5 +1,7 @@
 """The model: a scikit-learn classifier of texts, tables and numbers."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import logging
 import os
 import warnings
@@ -740,9 +742,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         y: Any = None,
         *,
         name: str = "model",
-        audit: "DatasetAudit | None" = None,
+        audit: DatasetAudit | None = None,
         curve: LearningCurveEstimate | None = None,
-    ) -> "Report[ModelSummary]":
+    ) -> Report[ModelSummary]:
         """Report how good the model is, where it is weak and why, and what to do next.
 
         Parameters

@@ -9,7 +9,15 @@ ROLES = ("text", "categorical", "numeric", "date")
 
 
 class ColumnRoles(NamedTuple):
-    """Columns of a table by their role, each in one role only."""
+    """Columns of a table by their role, each in one role only.
+
+    Examples
+    --------
+    >>> from cordwood.columns import ColumnRoles
+    >>> roles = ColumnRoles(text=("title", "body"), numeric=("price",))
+    >>> print(roles)
+    ColumnRoles(text=('title', 'body'), categorical=(), numeric=('price',), date=())
+    """
 
     text: tuple[str, ...] = ()  # columns with texts
     categorical: tuple[str, ...] = ()  # columns with categories: strings, integers or booleans

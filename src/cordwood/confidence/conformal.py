@@ -1,5 +1,7 @@
 """Conformal prediction sets from out-of-fold probabilities."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import math
 from dataclasses import dataclass, field
 from typing import Any

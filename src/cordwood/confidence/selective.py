@@ -1,5 +1,7 @@
 """Selective classification: a confidence threshold that bounds the error of the decided samples."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import math
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """In-memory data sets: texts or feature matrices, with ids, labels, splits and groups."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import hashlib
 import html
 import math

@@ -177,7 +177,13 @@ def _find_modules(root: Path, name: str) -> Iterator[tuple[str, Path]]:
             yield ".".join((name, *inner)).removesuffix(".__init__"), path
 
 
-def _read_source(source: _SourceFile) -> Iterator[_Docstring]:
+# The installed files do not change, and parsing them takes seconds.
+@lru_cache(maxsize=2**12)
+def _read_source(source: _SourceFile) -> tuple[_Docstring, ...]:
+    return tuple(_parse_source(source))
+
+
+def _parse_source(source: _SourceFile) -> Iterator[_Docstring]:
     """Yield the cleaned docstrings of a file that have at least `MIN_WORDS` words."""
     with tokenize.open(source.path) as file, warnings.catch_warnings():
         # New versions of Python warn about invalid escape sequences in the source files of others.

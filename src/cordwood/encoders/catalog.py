@@ -66,6 +66,16 @@ def load_encoder(
     ------
     CordwoodError
         If there is no such encoder, or if it cannot be used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cordwood.encoders import load_encoder
+    >>> class Lengths:
+    ...     def encode(self, texts):
+    ...         return np.array([[len(text), 1.0] for text in texts])
+    >>> load_encoder(Lengths()).encode(["a text"]).round(3)
+    array([[0.986, 0.164]], dtype=float32)
     """
     if isinstance(encoder, Encoder):
         return encoder
@@ -113,7 +123,14 @@ def find_encoder(name: str, fingerprint: str, max_tokens: int) -> Encoder:
 
 
 def list_encoders() -> list[EncoderInfo]:
-    """List the encoders that can be used by name, those that are not installed included."""
+    """List the encoders that can be used by name, those that are not installed included.
+
+    Examples
+    --------
+    >>> from cordwood.encoders import list_encoders
+    >>> [info.name for info in list_encoders()]
+    ['use', 'minilm', 'mpnet', 'potion']
+    """
     use_missing = None if universal_sentence.is_installed() else universal_sentence.INSTALL
     found = [
         EncoderInfo(

@@ -35,6 +35,17 @@ class Encoder(ABC):
         Name or folder from which `cordwood.encoders.load_encoder` loads the encoder again.
     max_tokens : int
         Tokens of a text beyond this number are ignored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cordwood.encoders import load_encoder
+    >>> class Lengths:
+    ...     def encode(self, texts):
+    ...         return np.array([[len(text), 1.0] for text in texts])
+    >>> encoder = load_encoder(Lengths())
+    >>> encoder.dimension
+    2
     """
 
     languages: ClassVar[str] = "those of the model"

@@ -1,5 +1,7 @@
 """Base class of all tree ensembles: tree parameters, class weights, seeds and fit callbacks."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from abc import abstractmethod
 from collections.abc import Mapping
 from numbers import Integral

@@ -1,5 +1,7 @@
 """Forests boosted by their out-of-bag errors."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping

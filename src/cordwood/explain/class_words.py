@@ -72,6 +72,15 @@ class ClassWords:
         How the words were found.
     positive, negative : list of tuple of ClassWord
         Words for and against each class, the strongest first.
+
+    Examples
+    --------
+    >>> from cordwood import TextClassifier
+    >>> texts = ["good film", "great film", "bad film", "awful film"] * 5
+    >>> labels = ["+", "+", "-", "-"] * 5
+    >>> words = TextClassifier("nbsvm").fit(texts, labels).explain_classes(texts, labels)
+    >>> [word.word for word in words.words_for("+")[:2]]
+    ['great', 'good']
     """
 
     classes: NDArray[Any]

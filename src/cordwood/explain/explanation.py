@@ -140,6 +140,15 @@ class Explanation:
         The id of the text, if it is known.
     label : object
         The true label of the text, or None if it is unknown.
+
+    Examples
+    --------
+    >>> from cordwood import TextClassifier
+    >>> texts = ["good film", "great film", "bad film", "awful film"] * 5
+    >>> labels = ["+", "+", "-", "-"] * 5
+    >>> [explanation] = TextClassifier("nbsvm").fit(texts, labels).explain(["a great film"])
+    >>> explanation.prediction, explanation.top_words()[0][0]
+    ('+', 'great')
     """
 
     text: str
@@ -329,6 +338,15 @@ class Explanations(Sequence[Explanation]):
     Parameters
     ----------
     explanations : tuple of Explanation
+
+    Examples
+    --------
+    >>> from cordwood import TextClassifier
+    >>> texts = ["good film", "great film", "bad film", "awful film"] * 5
+    >>> labels = ["+", "+", "-", "-"] * 5
+    >>> found = TextClassifier("nb").fit(texts, labels).explain(["a great film", "awful"])
+    >>> [explanation.prediction for explanation in found]
+    ['+', '-']
     """
 
     def __init__(self, explanations: tuple[Explanation, ...]) -> None:

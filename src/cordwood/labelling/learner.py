@@ -156,7 +156,8 @@ class Learner:
         """Look for wrong labels in the data, by the given model or one that is fitted."""
         data = self._review
         assert data is not None
-        self.state, self.sentence = "fitting", "The labels are being compared with a model of the texts."
+        self.state = "fitting"
+        self.sentence = "The labels are being compared with a model of the texts."
         model = self._given_model or self._make_model({}).fit(data)
         found = audit_dataset(data, model=model, random_state=self._seed)
         position = {text: index for index, text in enumerate(self._texts)}

@@ -1,5 +1,7 @@
 """Logistic regression on sentence embeddings, with vectors of the classes themselves."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from collections.abc import Mapping
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Linear support vector classifier with calibrated probabilities and optional NB-SVM scaling."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self

@@ -1,5 +1,7 @@
 """Learning curve with an extrapolation: what more labelled samples would bring."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -52,6 +54,17 @@ class LearningCurveEstimate:
         Power laws of the losses: the first of the mean scores, the others of resamples.
     is_sequential : bool, default=False
         Whether the scores are those of models that were fitted as samples were added.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from cordwood.metrics import estimate_learning_curve
+    >>> curve = estimate_learning_curve(GaussianNB(), *load_digits(return_X_y=True))
+    >>> round(float(curve.scores.mean(axis=0)[-1]), 2)
+    0.85
+    >>> curve.forecast(10_000) > 0.8
+    True
     """
 
     scoring: str

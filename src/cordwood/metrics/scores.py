@@ -129,6 +129,15 @@ class ClassScores:
         Harmonic mean of precision and recall; 0 if both are 0.
     support : int
         Number of samples of this class.
+
+    Examples
+    --------
+    >>> from cordwood import TextClassifier
+    >>> texts = ["good film", "great film", "bad film", "awful film"] * 5
+    >>> labels = ["+", "+", "-", "-"] * 5
+    >>> evaluation = TextClassifier("nb").fit(texts, labels).evaluate(texts, labels)
+    >>> print([(scores.label, scores.support) for scores in evaluation.classes])
+    [('+', 10), ('-', 10)]
     """
 
     label: Any

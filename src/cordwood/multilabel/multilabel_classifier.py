@@ -1,5 +1,7 @@
 """Multilabel classifier: any recipe, a calibrated pool and tuned thresholds."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from collections.abc import Iterator
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Naive Bayes classifier whose event model is a parameter."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 

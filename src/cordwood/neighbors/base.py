@@ -1,5 +1,7 @@
 """Base class of the classifiers that store the training set and predict from neighbors."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial

@@ -184,6 +184,17 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[type | str] = ()) ->
     --------
     save : Write a model file.
     read_model_card : Read the metadata of a model file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import cordwood
+    >>> model = cordwood.TextClassifier("nb").fit(["good film", "bad film"] * 5, ["+", "-"] * 5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/films.cordwood")
+    ...     loaded = cordwood.load(f"{folder}/films.cordwood")
+    >>> loaded.predict(["a good one"]).tolist()
+    ['+']
     """
     return _load(path, trusted)[0]
 
@@ -221,6 +232,18 @@ def read_model_card(path: str | os.PathLike[str]) -> ModelCard:
     ModelFileError
         If the file is not a model file, its card is damaged, or it was written by a newer version
         of cordwood.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cordwood import TextClassifier
+    >>> from cordwood.persist import read_model_card
+    >>> model = TextClassifier("nb").fit(["good film", "bad film"] * 5, ["+", "-"] * 5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/films.cordwood")
+    ...     card = read_model_card(f"{folder}/films.cordwood")
+    >>> card.recipe, card.classes, card.precision
+    (None, ('+', '-'), 'compact')
     """
     return _open(path, lambda file: parse_card(read_card(file)))
 

@@ -34,6 +34,13 @@ class TrainingRecord:
     sample_hashes : str, optional
         Hashes of the training samples, as returned by `SampleHashes.encode` of
         `cordwood.persist.sample_hashes`.
+
+    Examples
+    --------
+    >>> from cordwood.persist import TrainingRecord
+    >>> record = TrainingRecord(recipe="nb", columns={"text": "body", "label": "topic"})
+    >>> record.columns["label"]
+    'topic'
     """
 
     fingerprint: str | None = None
@@ -59,6 +66,13 @@ class ModelCard(TrainingRecord):
         Precision of the coefficients.
     classes : tuple of str, default=()
         Labels as text, in the order of `classes_` of the model; empty if it has none.
+
+    Examples
+    --------
+    >>> from cordwood.persist import ModelCard
+    >>> card = ModelCard(protocol=1, versions={}, created="2026-11-18T12:00:00Z", recipe="nb")
+    >>> card.recipe, card.precision, card.classes
+    ('nb', 'compact', ())
     """
 
     protocol: int

@@ -173,6 +173,15 @@ def dataset_report(
     See Also
     --------
     cordwood.check_dataset : The findings as a record.
+
+    Examples
+    --------
+    >>> from cordwood import dataset_report, read_dataset
+    >>> texts = ["good film", "great film", "bad film", "awful film"] * 5
+    >>> films = {"text": texts, "label": ["+", "+", "-", "-"] * 5}
+    >>> report = dataset_report(read_dataset(films, text="text", label="label"), name="films")
+    >>> print(report.to_markdown().splitlines()[0])
+    # Data set films
     """
     return Report(summarize_dataset(data, name=name, test=test, audit=audit), layout_dataset)
 

@@ -33,11 +33,10 @@ class AdaUBoostClassifier(BaseRuleEnsemble):
         float must be at least 1. "balanced" is the ratio of the class sizes. A dict maps labels to
         the cost of missing them; labels that it does not contain have the cost 1. Of two classes
         of equal size, the second has the higher cost.
-    weak_learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}, \
-default="real.mh"
-        Votes and criterion of the rules. Votes are real numbers ("real") or ±1 ("disc"). The
-        criterion is the loss of AdaBoost.MH ("mh"), the edge ("lp"), or the cost-sensitive loss
-        ("u").
+    weak_learner : str, default="real.mh"
+        Votes and criterion of the rules: "real.mh", "disc.mh", "real.lp", "disc.lp", "real.u" or
+        "disc.u". Votes are real numbers ("real") or ±1 ("disc"). The criterion is the loss of
+        AdaBoost.MH ("mh"), the edge ("lp"), or the cost-sensitive loss ("u").
     update : {"damped", "aggressive"}, default="damped"
         Update of the costs of the rarer class. "damped" divides votes by `beta`, as in the
         formulas of [1]_. "aggressive" divides correct votes by `beta` and multiplies wrong votes
@@ -196,11 +195,10 @@ class LPUBoostClassifier(BaseRuleEnsemble):
         the two classes, which is the number of samples if they are balanced; or always the number
         of samples, as in [1]_. With "paper", the samples of a rare class can never have enough
         cost together to outweigh the others, and the class is never predicted.
-    weak_learner : {"real.mh", "disc.mh", "real.lp", "disc.lp", "real.u", "disc.u"}, \
-default="real.mh"
-        Votes and criterion of the rules. Votes are real numbers ("real") or ±1 ("disc"). The
-        criterion is the loss of AdaBoost.MH ("mh"), the edge ("lp"), or the cost-sensitive loss
-        ("u").
+    weak_learner : str, default="real.mh"
+        Votes and criterion of the rules: "real.mh", "disc.mh", "real.lp", "disc.lp", "real.u" or
+        "disc.u". Votes are real numbers ("real") or ±1 ("disc"). The criterion is the loss of
+        AdaBoost.MH ("mh"), the edge ("lp"), or the cost-sensitive loss ("u").
     columns_per_iter : int, default=10
         Maximum number of rules that an iteration adds to the linear program; 1 in [1]_. With more
         rules, the program is solved less often.

@@ -1,5 +1,7 @@
 """Base class of the rule ensembles: one-vs-rest problems, voting and calibration."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self

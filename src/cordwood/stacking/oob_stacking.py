@@ -1,5 +1,7 @@
 """Stacked generalization using out-of-bag predictions."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral

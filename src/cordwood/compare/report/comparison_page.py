@@ -1,5 +1,7 @@
 """Report of a comparison: its page of tables, figures and the sentences beneath them."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import math
 from collections.abc import Iterable, Mapping
 
@@ -47,6 +49,19 @@ def comparison_report(
     Returns
     -------
     Report
+
+    Examples
+    --------
+    >>> from cordwood.compare import comparison_report
+    >>> from cordwood.compare.stats.comparison import compare
+    >>> def record(learner, fold, score):
+    ...     trial = {"dataset": "d", "learner": learner, "repeat": 0, "fold": fold}
+    ...     trial["train_fraction"] = 1.0
+    ...     return {"key": f"{learner}{fold}", "trial": trial, "scores": {"micro_f1": score}}
+    >>> records = [record("rf", 0, 0.8), record("rf", 1, 0.9), record("nb", 0, 0.7)]
+    >>> report = comparison_report(compare(records, metrics=["micro_f1"]), name="two learners")
+    >>> print(report.to_markdown().splitlines()[0])
+    # Comparison two learners
     """
     summary = summarize_comparison(comparison, curves or {}, name=name, notes=tuple(notes))
     return Report(summary, layout_comparison)

@@ -1,5 +1,7 @@
 """Base class of the combiners and validation of their features."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from abc import ABC, abstractmethod
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Logarithmic opinion pool."""
 
+from __future__ import annotations  # `help` shows the short names
+
 import warnings
 
 import numpy as np

@@ -20,6 +20,8 @@ References
    effective automated classification. SIGIR.
 """
 
+from __future__ import annotations  # `help` shows the short names
+
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -54,6 +56,8 @@ def disagreement(predictions: Predictions, y: ArrayLike) -> Floats:
 
     In [0, 1]; higher is more diverse.
 
+    Examples
+    --------
     >>> disagreement({"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "b", "a"]}, list("abba"))
     array([[0. , 0.5],
            [0.5, 0. ]])
@@ -72,10 +76,12 @@ def normalized_disagreement(
     diverse. NaN if the two bounds are equal: a member is correct on all samples or, in the general
     form, on none.
 
-    The form "closed" uses the upper bound 2 - R - S, as [2]_ does: the fraction of the errors of
-    the more accurate member that the other member predicts correctly. It is lower than "general" if
-    both members are wrong on more samples than both are correct on, else equal.
+    The form "closed" uses the upper bound 2 - R - S, as Campos et al. (2017) do: the fraction of
+    the errors of the more accurate member that the other member predicts correctly. It is lower
+    than "general" if both members are wrong on more samples than both are correct on, else equal.
 
+    Examples
+    --------
     >>> correct = [[True, True, True, False, False], [True, False, False, True, False]]
     >>> normalized_disagreement(correct, [True] * 5)
     array([[0. , 0.5],
@@ -95,6 +101,8 @@ def double_fault(predictions: Predictions, y: ArrayLike) -> Floats:
 
     In [0, 1]; lower is more diverse. The diagonal contains the error rates of the members.
 
+    Examples
+    --------
     >>> double_fault({"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "a", "a"]}, list("abba"))
     array([[0.25, 0.25],
            [0.25, 0.5 ]])
@@ -109,6 +117,8 @@ def q_statistic(predictions: Predictions, y: ArrayLike) -> Floats:
     In [-1, 1], 0 for independent members; lower is more diverse. NaN if a member is correct on all
     samples or on none.
 
+    Examples
+    --------
     >>> correct = [[True, True, True, False, False], [True, True, False, True, False]]
     >>> q_statistic(correct, [True] * 5).round(3)
     array([[1.   , 0.333],
@@ -125,6 +135,8 @@ def correlation(predictions: Predictions, y: ArrayLike) -> Floats:
     In [-1, 1], 0 for independent members; lower is more diverse. NaN if a member is correct on all
     samples or on none.
 
+    Examples
+    --------
     >>> correct = [[True, True, True, False, False], [True, True, False, True, False]]
     >>> correlation(correct, [True] * 5).round(3)
     array([[1.   , 0.167],
@@ -143,6 +155,8 @@ def kappa(predictions: Predictions) -> Floats:
     same label for all samples. It does not depend on the true labels; pass ``predictions == y`` to
     measure the agreement of correctness.
 
+    Examples
+    --------
     >>> kappa({"rf": ["a", "b", "c", "a"], "svm": ["a", "b", "c", "b"]}).round(3)
     array([[1.   , 0.636],
            [0.636, 1.   ]])
@@ -160,6 +174,8 @@ def oracle_accuracy(predictions: Predictions, y: ArrayLike) -> Floats:
 
     In [0, 1]; one minus the double fault. The diagonal contains the accuracies of the members.
 
+    Examples
+    --------
     >>> oracle_accuracy({"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "b", "b"]}, list("abba"))
     array([[0.75, 1.  ],
            [1.  , 0.5 ]])
@@ -174,6 +190,8 @@ def combination_potential(predictions: Predictions, y: ArrayLike) -> Floats:
     In [1, 2]; 1 if a combination cannot improve on the more accurate member. NaN if both members
     misclassify all samples.
 
+    Examples
+    --------
     >>> predictions = {"rf": ["a", "b", "a", "a"], "svm": ["a", "a", "b", "b"]}
     >>> combination_potential(predictions, list("abba")).round(2)
     array([[1.  , 1.33],
@@ -190,6 +208,8 @@ def mean_over_pairs(matrix: ArrayLike) -> float:
     NaN if the measure of a pair is NaN, because the mean over the other pairs would describe
     another ensemble.
 
+    Examples
+    --------
     >>> mean_over_pairs([[0.0, 0.1, 0.2], [0.1, 0.0, 0.6], [0.2, 0.6, 0.0]])
     0.3
     """

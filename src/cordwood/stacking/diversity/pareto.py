@@ -1,5 +1,7 @@
 """Pareto front."""
 
+from __future__ import annotations  # `help` shows the short names
+
 from collections.abc import Sequence
 from typing import Literal
 
