@@ -2,12 +2,14 @@
 
 - A block of `python` runs in the namespace of the blocks above it. What it prints is compared with
   the block below it, if that has no language. Sessions with prompts are doctests.
-- A block of `console`, or without a language, that begins with `cordwood` has commands; lines may
-  begin with `$`. They run in the folder of the test, and what they print is compared as well.
-- A block that cannot run is under a comment with the reason: ``<!-- not run: needs Docker -->``.
+- A block that begins with `cordwood` has commands. They run in the folder of the test, and what
+  they print is compared as well.
+- A block of `console` has commands, each after `$`, with what they print below them.
+- A block that begins with `pip` is not run.
+- Any other block that cannot run is under a comment with the reason: ``<!-- not run: needs Docker -->``.
 
-Numbers are equal if they differ by at most a tenth, because the built-in data set consists of
-installed libraries.
+`...` in an output stands for anything. Numbers are equal if they differ by at most a tenth, because
+the built-in data set consists of installed libraries; seconds are not compared.
 """
 
 import contextlib
@@ -15,6 +17,7 @@ import doctest
 import io
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +31,8 @@ SHOWN_ONLY = ("json", "toml", "yaml", "text")
 ENDLESS = ("label", "serve")
 MARKER = re.compile(r"<!-- not run: (\S.*) -->\s*")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
-COMMAND = re.compile(r"(\$ )?cordwood \w")
+SECONDS = re.compile(rf"{NUMBER.pattern}(?= (s|seconds|minutes)\b)")
+COMMAND = re.compile(r"cordwood \w")
 
 
 class Block(NamedTuple):
@@ -51,7 +55,8 @@ def read_blocks(path: Path) -> Iterator[Block]:
         below = tokens[number + 1] if number + 1 < len(tokens) else None
         has_output = below and below.type == "fence" and not (below.info or is_commands(below))
         outputs |= {number + 1} if has_output else set()
-        if number and MARKER.fullmatch(tokens[number - 1].content):
+        is_marked = number and MARKER.fullmatch(tokens[number - 1].content)
+        if is_marked or token.content.startswith("pip "):
             continue
         yield Block(token.info, token.content, below.content if has_output else None, token.map[0])
 
@@ -69,28 +74,48 @@ def run_block(block: Block, namespace: dict[str, Any]) -> None:
             assert not result.failed, f"session of line {block.line}"
         elif block.language == "python":
             exec(compile(block.code, f"line {block.line}", "exec"), namespace)
+        elif block.language == "console":
+            run_session(block.code)
         else:
-            run_commands(block.code)
+            for line in block.code.replace("\\\n", " ").splitlines():
+                run_command(line)
     if block.output is not None:
         check_output(printed.getvalue(), block.output)
 
 
-def run_commands(code: str) -> None:
-    """Run the commands of a block; a line that ends in a backslash continues."""
-    for line in code.replace("\\\n", " ").splitlines():
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        assert words[:1] == ["cordwood"], f"no command of cordwood, and no marker: {line}"
-        assert words[1] not in ENDLESS, f"runs until it is stopped, and has no marker: {line}"
-        assert main(words[1:]) == 0, line
+def run_session(code: str) -> None:
+    """Run each command, and compare what it prints with the lines below it."""
+    first, *parts = code.replace("\\\n", " ").split("$ ")
+    assert not first, f"a session begins with $: {code}"
+    for command, _, output in (part.partition("\n") for part in parts):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            run_command(command)
+        check_output(printed.getvalue(), output)
+
+
+def run_command(line: str) -> None:
+    """Run a command of cordwood, or show a file."""
+    words = shlex.split(line, comments=True)
+    if words[0] == "cat":
+        sys.stdout.write(Path(words[1]).read_text(encoding="utf-8"))
+        return
+    assert words[0] == "cordwood", f"no command of cordwood, and no marker: {line}"
+    assert words[1] not in ENDLESS, f"runs until it is stopped, and has no marker: {line}"
+    assert main(words[1:]) == 0, line
 
 
 def check_output(found: str, documented: str) -> None:
     """Compare texts, and their numbers with a tolerance."""
-    shapes = [" ".join(NUMBER.sub("#", text).split()) for text in (found, documented)]
+    found, documented = (
+        SECONDS.sub("some", " ".join(text.split())) for text in (found, documented)
+    )
+    parts = NUMBER.split(documented)
+    shape = f"({NUMBER.pattern})".join(".*?".join(map(re.escape, p.split("..."))) for p in parts)
     difference = f"printed:\n{found}\nshown:\n{documented}"
-    assert shapes[0] == shapes[1], difference
+    match = re.fullmatch(shape, found)
+    assert match, difference
     values, expected = (
-        [float(number.replace(",", "")) for number in NUMBER.findall(text)]
-        for text in (found, documented)
+        [float(number.replace(",", "")) for number in numbers]
+        for numbers in (match.groups(), NUMBER.findall(documented))
     )
     assert values == pytest.approx(expected, rel=0.1, abs=0.1), difference

@@ -77,6 +77,8 @@ def namespace(tmp_path, monkeypatch):
         "y": y,
         "groups": np.arange(n) // 2,
         "weights": np.ones(n),
+        "vectors": np.eye(3)[np.arange(n) % 3],
+        "labelled": np.arange(n) < 30,
         "MyTransformer": type("MyTransformer", (TransformerMixin, BaseEstimator), {}),
     }
 
@@ -105,6 +107,7 @@ def test_lists_of_pages_shrink():
         ("```python\n>>> 1 + 1\n3\n```\n", "session of line"),
         ("```\ndocker run cordwood\n```\n", "no command of cordwood"),
         ("text\n\n```console\n$ cordwood serve a.cordwood\n```\n", "until it is stopped"),
+        ("```console\n$ cordwood --version\ncordwood 99\n```\n", "shown:\ncordwood 99"),
         ("```\ncordwood predict missing.cordwood a.csv\n```\n", "missing.cordwood"),
     ],
 )
@@ -125,5 +128,6 @@ def test_markers_and_data_are_not_run(tmp_path):
 
 def test_numbers_have_a_tolerance():
     check_output("accuracy 0.71 (22 of 1,000)", "accuracy  0.69 (21 of 1,010)\n")
+    check_output("a 7 b\nc 8\nd in 71.2 s", "a 7 ...\n... 8\nd in 3 s")
     with pytest.raises(AssertionError):
         check_output("accuracy 0.51", "accuracy 0.69")
