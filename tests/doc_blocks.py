@@ -6,7 +6,8 @@
   they print is compared as well.
 - A block of `console` has commands, each after `$`, with what they print below them.
 - A block that begins with `pip` is not run.
-- Any other block that cannot run is under a comment with the reason: ``<!-- not run: needs Docker -->``.
+- Another block that cannot run is under a comment with the reason, such as
+  ``<!-- not run: needs Docker -->``.
 
 `...` in an output stands for anything. Numbers are equal if they differ by at most a tenth, because
 the built-in data set consists of installed libraries; seconds are not compared.
@@ -32,6 +33,7 @@ ENDLESS = ("label", "serve")
 MARKER = re.compile(r"<!-- not run: (\S.*) -->\s*")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 SECONDS = re.compile(rf"{NUMBER.pattern}(?= (s|seconds|minutes)\b)")
+ELLIPSIS = re.compile(r" ?\.\.\. ?")
 COMMAND = re.compile(r"cordwood \w")
 
 
@@ -110,7 +112,7 @@ def check_output(found: str, documented: str) -> None:
         SECONDS.sub("some", " ".join(text.split())) for text in (found, documented)
     )
     parts = NUMBER.split(documented)
-    shape = f"({NUMBER.pattern})".join(".*?".join(map(re.escape, p.split("..."))) for p in parts)
+    shape = f"({NUMBER.pattern})".join(".*?".join(map(re.escape, ELLIPSIS.split(p))) for p in parts)
     difference = f"printed:\n{found}\nshown:\n{documented}"
     match = re.fullmatch(shape, found)
     assert match, difference

@@ -46,6 +46,7 @@ def is_run(path, block):
 def namespace(tmp_path, monkeypatch):
     """Texts, a table, numbers and files of the user, which pages assume."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")  # of the terminal
     n = 240
     texts = [f"{what} {i}" for i in range(n // 3) for what in ("cheap pills", "a lunch", "memo")]
     labels = np.array(["spam", "ham", "ham"] * (n // 3))
