@@ -375,7 +375,7 @@ def test_undecodable_byte_raises():
     )
 
 
-def test_a_note_says_how_to_keep_undecodable_rows():
+def test_a_note_states_how_to_keep_undecodable_rows():
     write("rows.csv", b"text,label\na,x\nb\xfc,x\nc\xe9,y\n,y\nd,y\n")
     corpus = read_dataset("rows.csv", on_bad_rows="skip")
     assert corpus.notes == (
