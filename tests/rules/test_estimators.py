@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score, log_loss
 
 from cordwood.datasets.registry import load_dataset
+from cordwood.exceptions import ModelFileError
+from cordwood.persist import save
 from cordwood.rules import AdaUBoostClassifier, LPUBoostClassifier
 from cordwood.text.vectorizer import TextVectorizer
 
@@ -335,14 +337,14 @@ def test_invalid_input_raises(model):
 
 
 @both
-def test_loaded_rules_are_validated(model):
+def test_saved_rules_are_validated(model, tmp_path):
     fitted = clone(model).fit(X, RARE)
     copy = pickle.loads(pickle.dumps(fitted))
     assert copy.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
     rules = fitted._rule_sets[0]
     fitted._rule_sets = [rules._replace(feature=rules.feature + np.int32(10_000))]
-    with pytest.raises(ValueError, match="exceeds the 60 features"):
-        pickle.loads(pickle.dumps(fitted))
+    with pytest.raises(ModelFileError, match="exceeds the 60 features"):
+        save(fitted, tmp_path / "rules.cordwood")
 
 
 @pytest.fixture(scope="module")
