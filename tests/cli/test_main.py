@@ -62,10 +62,12 @@ def test_command_receives_the_parsed_record(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "MODEL").touch()
     (tmp_path / "DATA").mkdir()
-    required = [param.metavar for param in load_command(name).params if param.required]
+    params = [param for param in load_command(name).params if param.required]
+    required = [param.metavar for param in params if param.param_type_name == "argument"]
+    options = [f"{param.opts[0]}={name}.csv" for param in params if param.metavar not in required]
     received = []
     monkeypatch.setattr(f"cordwood.cli.{name}.{name}", received.append)
-    assert main([name, *required, "--json"]) == 0
+    assert main([name, *required, *options, "--json"]) == 0
     (record,) = received
     assert type(record) is commands.RECORDS[name]
     assert record.json is True

@@ -774,11 +774,12 @@ class Serve:
 
 @dataclass(frozen=True, kw_only=True)
 class Label(options.DataCommand):
-    """Label texts in the browser, with a model that learns from the labels and chooses the next.
+    """Label texts in the browser, with a model that learns.
 
-    Each label is on the disk before the page shows the next text; run the same command again to
-    continue. DATA may have no labels, some, or, with --review, all of them. It may be an export of
-    Label Studio, Prodigy or doccano, or what `cordwood predict --max-error` left undecided.
+    The model suggests labels, and chooses the next text. Each label is on the disk before the page
+    shows the next text; run the same command again to continue. DATA may have no labels, some, or,
+    with --review, all of them. It may be an export of Label Studio, Prodigy or doccano, or what
+    `cordwood predict --max-error` left undecided.
 
     Example: cordwood label reviews.csv --text body --classes topics.csv -o labelled.csv
     """
