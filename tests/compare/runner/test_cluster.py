@@ -342,7 +342,7 @@ def test_threads_of_a_worker_run_one_trial_at_a_time():
     payload = pickle.dumps((Slow(), {}))
     Slow.run = staticmethod(run_slowly)
     threads = [
-        threading.Thread(target=cluster._run_in_worker, args=("session", payload, []))
+        threading.Thread(target=cluster_worker.run_in_worker, args=("session", payload, []))
         for _ in range(4)
     ]
     for thread in threads:
