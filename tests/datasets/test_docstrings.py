@@ -55,6 +55,7 @@ def collect(tmp_path, monkeypatch):
             for label, module, source in (*fillers, *sources)
         ]
         monkeypatch.setattr(docstrings, "_find_sources", lambda: found)
+        docstrings._read_source.cache_clear()  # installed files do not change, those here do
         return collect_docstrings(progress=progress)
 
     return run
