@@ -282,7 +282,7 @@ def generate_case(rng: random.Random) -> Case:
     name = f"data.{suffix}"
     if rng.random() < 0.15:
         name += ".gz"
-        content = gzip.compress(content, 1)
+        content = gzip.compress(content, 1, mtime=0)
         if rng.random() < 0.3:
             content = mutate(content, rng)
     return Case({name: content}, name, options)
@@ -436,7 +436,7 @@ def generate_folder(rng: random.Random, encoding: str) -> dict[str, bytes]:
         content = mutate(encode(make_value(rng), encoding), rng)
         if rng.random() < 0.2:
             name += ".gz"
-            content = gzip.compress(content) if rng.random() < 0.8 else content
+            content = gzip.compress(content, mtime=0) if rng.random() < 0.8 else content
         files[name] = content
     return files
 
