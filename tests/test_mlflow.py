@@ -25,7 +25,8 @@ def model():
     return TextClassifier("nb").fit(TEXTS, LABELS)
 
 
-def test_logged_model_predicts_as_the_model(model, tmp_path):
+def test_logged_model_predicts_as_the_model(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where MLflow writes artifacts
     pytest.importorskip("mlflow.store.tracking.sqlalchemy_store", reason="needs all of mlflow")
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db")
     mlflow.set_experiment("tests")
