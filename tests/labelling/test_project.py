@@ -208,17 +208,18 @@ def test_model_learns_and_chooses(tmp_path, data, monkeypatch, is_multilabel):
             assert remaining == len(TRUTH) - len(project.state.decided)
             reasons[sample["reason"]] += 1
             project.decide("ann", sample["id"], "label", truth[sample["text"]])
-        model = wait_for(
+        described = wait_for(
             lambda: (
                 found
-                if (found := project.describe()["model"])["n_labelled"] > 30
-                and found["state"] == "ready"
+                if (found := project.describe())["model"]["n_labelled"] > 30
+                and found["model"]["state"] == "ready"
                 else None
             )
         )
+        model = described["model"]
         assert reasons["random"] > 0 and reasons["diverse"] > 0
         assert model["accuracy"]["low"] < model["accuracy"]["value"] <= model["accuracy"]["high"]
-        (last, *_) = reversed(project.describe()["curve"])
+        last = described["curve"][-1]
         assert last["n"] == model["n_labelled"] and last["accuracy"] == model["accuracy"]["value"]
         sample, _ = project.choose("ann", ANY, [])
         found = sample["suggestion"]

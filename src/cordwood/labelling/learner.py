@@ -235,9 +235,9 @@ class Learner:
     ) -> None:
         proba = model.predict_proba(self._pool_texts)
         fitted = Fitted(model, source, n_labelled, proba, accuracy, n_drawn, suspicions)
+        self._on_fit(fitted)  # first, so that whoever sees the model sees its point of the curve
         self.fitted = fitted
         self.state, self.sentence = "ready", _describe(fitted)
-        self._on_fit(fitted)
 
     def suggest(self, text: str) -> dict[str, Any] | None:
         """Suggest labels with the words that argue for them; None if nothing is known."""
