@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from cordwood._warmup import _make_steps, warmup
+from cordwood.cli import compile_ahead
 
 # Fits every recipe that needs no optional package, and forests of many features.
 USE = """
@@ -64,6 +65,8 @@ def list_files(directory):
 
 
 def test_nothing_is_left_to_compile_after_warmup(tmp_path):
+    run_child(["-c", compile_ahead._CODE], tmp_path)
+    assert any(tmp_path.rglob(f"{compile_ahead._KERNEL}.*.kernel"))
     child = run_child(["-m", "cordwood", "warmup", "--json"], tmp_path)
     record = json.loads(child.stdout)
     compiled = list_files(tmp_path)

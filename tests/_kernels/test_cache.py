@@ -263,19 +263,33 @@ def test_a_cache_that_cannot_be_written_does_not_stop_a_fit(tmp_path, caplog):
     assert cache._read(b"identity") is None
 
 
-def test_two_processes_may_compile_at_once(tmp_path):
+def test_of_two_processes_one_compiles(tmp_path):
     children = [
         subprocess.Popen(
             [sys.executable, "-c", DRAW],
             env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            text=True,
         )
         for _ in range(2)
     ]
-    assert len({child.communicate()[0][:15] for child in children}) == 1
+    printed = sorted(child.communicate()[0].split("] ") for child in children)
     assert all(child.returncode == 0 for child in children)
+    assert printed[0][0] == printed[1][0]
+    assert [hits.strip() for _, hits in printed] == ["0", "1"]
     assert len(read_files(tmp_path)) == 1
+
+
+def test_a_process_that_holds_the_lock_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(_kernel_cache, "_PATIENCE", 0.01)
+    stopped, kernel = (_kernel_cache.KernelCache("draw", tmp_path) for _ in range(2))
+    stopped._acquire_lock(b"identity")
+    kernel._acquire_lock(b"identity")  # returns, and the kernel is compiled
+    kernel._release_lock()
+    assert list(tmp_path.glob("*.lock"))  # of the other process
+    stopped._release_lock()
+    assert not list(tmp_path.iterdir())
 
 
 # --- message ----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,10 @@ _dumps: Any = serialize.dumps
 
 # Seconds of compilation in a process after which a message is logged.
 _SLOW_COMPILATION = 2.0
+
+# Seconds to wait for another process that compiles the same kernel: if it is stopped or slow, both
+# compile it.
+_PATIENCE = 60.0
 
 _NOBODY = 65534
 _PREFIX = "cordwood-kernels-"
@@ -158,6 +163,7 @@ class KernelCache:
     def __init__(self, name: str, directory: Path | None) -> None:
         self._name = name
         self._directory = directory
+        self._lock: Any = None  # held while this process compiles
 
     @property
     def cache_path(self) -> str:
@@ -167,10 +173,16 @@ class KernelCache:
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the compiled kernel; None if there is no valid file of it."""
         target_context.refresh()
-        payload = self._read(self._identify(signature, target_context.codegen()))
+        identity = self._identify(signature, target_context.codegen())
+        payload = self._read(identity)
         if payload is None:
             compilation_log.begin()
-            return None
+            self._acquire_lock(identity)
+            payload = self._read(identity)
+            if payload is None:
+                return None
+            compilation_log.end()
+            self._release_lock()
         return _rebuild(target_context, *pickle.loads(payload))
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
@@ -179,12 +191,30 @@ class KernelCache:
         if self._directory is not None:
             payload = _dumps(compiled._reduce())
             self._write(self._identify(signature, compiled.codegen), payload)
+        self._release_lock()
 
     def flush(self) -> None:
         """Delete all files of the kernel."""
         if self._directory is not None:
             for path in self._directory.glob(f"{self._name}.*{_SUFFIX}"):
                 path.unlink(missing_ok=True)
+
+    def _acquire_lock(self, identity: bytes) -> None:
+        """Wait for another process that compiles the same kernel, which it can then load."""
+        filelock = import_module("filelock")  # which imports much, and is seldom needed
+        path = self._path(identity)
+        if path is not None:
+            self._release_lock()  # of a compilation that failed
+            self._lock = filelock.FileLock(path.with_suffix(".lock"), thread_local=False)
+            with suppress(OSError, filelock.Timeout):
+                self._lock.acquire(timeout=_PATIENCE)
+
+    def _release_lock(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None and lock.is_locked:
+            lock.release()
+            with suppress(OSError):  # another process waits for it, or has deleted it
+                os.unlink(lock.lock_file)
 
     def _identify(self, signature: Any, codegen: Any) -> bytes:
         """Return what machine code depends on, beside the sources."""

@@ -89,6 +89,7 @@ def _make_function(name: str, record: type[Any]) -> Callable[..., None]:
         _check_address_space()
         args = make_record(record, arguments)
         import_module("cordwood.cli.first_checks").check_arguments(args)
+        import_module("cordwood.cli.compile_ahead").compile_ahead(args)
         getattr(import_module(f"cordwood.cli.{name}"), name)(args)
 
     parameters = list_parameters(record)
