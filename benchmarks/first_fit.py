@@ -5,7 +5,8 @@
 New processes import the library, fit a forest of ten trees on 2,000 generated documents, predict,
 and do both a second time. "Extra" is the first time minus the second, in wall-clock time, and for
 the fit also in CPU time, which other processes disturb less. The kernel cache is empty at first,
-then filled. The same is done with the recipe `quick` on 200 texts. Then commands are timed in CPU
+then filled. The same is done with the recipe `quick` on 200 texts, and in wall-clock time with
+`cordwood train`, which compiles in two processes. Then commands are timed in CPU
 seconds, the minimum over the repeats, with what they cannot do without: the import of scikit-learn
 and numba. The last line is the median of the processes with a filled cache.
 """
@@ -17,6 +18,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 
@@ -46,11 +48,11 @@ print(json.dumps(seconds))
 
 
 QUICK = """
-import json, time
+import csv, json, time
 from cordwood import TextClassifier
 model = TextClassifier("quick", encoder=None)
-labels = ["a", "b", "c", "d"] * 50
-texts = [f"{label} text {i % 17} of {label} and {i % 5}" for i, label in enumerate(labels)]
+with open("data.csv", newline="") as file:
+    texts, labels = zip(*list(csv.reader(file))[1:])
 seconds = []
 for _ in range(2):
     start = time.process_time()
@@ -60,6 +62,8 @@ model.save("model.cordwood")
 print(json.dumps({"extra": seconds[0] - seconds[1]}))
 """
 
+LABELS = ["a", "b", "c", "d"] * 50
+TRAIN = ["-m", "cordwood", "train", "data.csv", "--encoder", "none", "-o", "first.cordwood"]
 COMMANDS = {
     "a missing column": ["-m", "cordwood", "train", "data.csv", "--text", "nosuch"],
     "predict --text": ["-m", "cordwood", "predict", "model.cordwood", "--text", "a text of a"],
@@ -81,16 +85,38 @@ def main(n_repeats: int) -> None:
         empty = report("to compile, 1 process", [run(folder)])
         full = report(f"on disk, {n_repeats} processes", [run(folder) for _ in range(n_repeats)])
     with tempfile.TemporaryDirectory() as folder:
+        write_data(folder)
         extra = run(folder, QUICK)["extra"]
-        print(f"\nextra CPU time of the first `quick`, kernels to compile: {extra:.1f} s\n")
+        print(f"\nextra CPU time of the first `quick`, kernels to compile: {extra:.1f} s")
         time_commands(folder, n_repeats)
+    with tempfile.TemporaryDirectory() as folder:
+        write_data(folder)
+        first, second = (time_training(folder) for _ in range(2))
+        print(f"\nfirst and second `cordwood train`, wall-clock: {first:.1f} and {second:.1f} s")
     print(f"\nextra time of the first fit, kernels to compile: {empty:.1f} s")
     print(f"extra time of the first fit, kernels on disk: {full:.2f} s")
 
 
+def write_data(folder: str) -> None:
+    """Write 200 texts of four classes."""
+    rows = [
+        f"{label} text {i % 17} of {label} and {i % 5},{label}" for i, label in enumerate(LABELS)
+    ]
+    Path(folder, "data.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
+
+
+def time_training(folder: str) -> float:
+    """Return the wall-clock time of `cordwood train` in a process of its own."""
+    start = time.perf_counter()
+    subprocess.run(
+        [sys.executable, *TRAIN], env=make_env(folder), cwd=folder, capture_output=True, check=True
+    )
+    return time.perf_counter() - start
+
+
 def time_commands(folder: str, n_repeats: int) -> None:
     """Print the CPU seconds of commands, with kernels on disk."""
-    Path(folder, "data.csv").write_text("text,label\na,x\nb,y\n", encoding="utf-8")
+    print()
     print_head("command", "CPU, s")
     for name, arguments in COMMANDS.items():
         least = float("inf")

@@ -1,4 +1,4 @@
-"""The largest kernel is compiled by a process of its own, if a command will need it."""
+"""Kernels are compiled by other processes, if a command will need them."""
 
 import pytest
 
@@ -29,8 +29,8 @@ def make(record, **fields):
 @pytest.mark.parametrize(
     ("record", "fields", "n_started"),
     [
-        (Train, {"recipe": "quick"}, 1),
-        (Demo, {}, 1),
+        (Train, {"recipe": "quick"}, 2),
+        (Demo, {}, 2),
         (Train, {"recipe": "nb"}, 0),
         (Predict, {}, 0),
     ],
