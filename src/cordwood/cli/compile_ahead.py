@@ -30,7 +30,7 @@ LogarithmicPool().fit([[0.6, 0.4], [0.4, 0.6]] * 10, labels)
 
 
 def compile_ahead(args: Any) -> None:
-    """Start to compile, if the command will fit the default recipe and trees were never compiled."""
+    """Start to compile if the command will fit the default recipe, and trees never were."""
     is_default = getattr(args, "recipe", recipes.DEFAULT) == recipes.DEFAULT
     if not (isinstance(args, Audit | Curve | Demo | Label | Train) and is_default):
         return
