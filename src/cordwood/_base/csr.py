@@ -179,10 +179,18 @@ def compact_columns(
 def drop_empty_columns(X: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.int32]]:
     """Return the columns of a canonical CSR matrix that are not empty, and which these are.
 
-    The first column is returned if all are empty.
+    The first column is returned if all are empty. The result may share the values of `X`.
     """
-    columns = np.unique(X.indices) if X.nnz else np.zeros(1, np.int32)
-    return take_columns(X, columns), columns
+    if X.shape[1] > X.nnz:  # memory depends on the entries only
+        columns = np.unique(X.indices) if X.nnz else np.zeros(1, np.int32)
+        return take_columns(X, columns), columns
+    position = np.zeros(X.shape[1], np.int32)
+    position[X.indices] = 1
+    columns = np.flatnonzero(position).astype(np.int32)
+    position[columns] = np.arange(len(columns))
+    kept = sp.csr_matrix((X.data, position[X.indices], X.indptr), shape=(X.shape[0], len(columns)))
+    kept.has_canonical_format = True
+    return kept, columns
 
 
 def number_columns(X: sp.csr_matrix, columns: NDArray[Any]) -> sp.csr_matrix:
