@@ -560,17 +560,13 @@ class Project:
                 name = check_name(name)
                 if name in classes:
                     raise CordwoodError(f"there is a class {name!r} already")
-                self._record(annotator, action, name=name, description=description or None)
-            else:
-                for given in (name,) if action == "describe" else (name, into):
-                    if given not in classes:
-                        raise CordwoodError(f"there is no class {shorten_line(str(given), 80)!r}")
-                if action == "describe":
-                    self._record(annotator, action, name=name, description=description or None)
-                elif name == into:
-                    raise CordwoodError(f"the class {name!r} cannot be merged into itself")
-                else:
-                    self._record(annotator, action, name=name, into=into)
+            for given in {"add": (), "describe": (name,), "merge": (name, into)}[action]:
+                if given not in classes:
+                    raise CordwoodError(f"there is no class {shorten_line(str(given), 80)!r}")
+            if action == "merge" and name == into:
+                raise CordwoodError(f"the class {name!r} cannot be merged into itself")
+            details = {"into": into} if action == "merge" else {"description": description or None}
+            self._record(annotator, action, name=name, **details)
             self.learner.notify(at_once=True)
             return self.list_classes()
 
