@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cordwood.audit import audit_dataset, check_dataset
+from cordwood.audit import audit_dataset, check_dataset, dataset_check
 from cordwood.audit.suspects import DEFINITIONS
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
 from cordwood.exceptions import DataError
@@ -158,6 +158,18 @@ def test_counts_are_those_of_an_audit(seed):
     suspects = {kind: tuple(each.id for each in audit.select(kind)) for kind in DEFINITIONS}
     assert findings == suspects
     assert all(suspects.values())
+
+
+@pytest.mark.parametrize(("limit", "similar", "known"), [(21, 0, 1), (22, 1, 1), (24, 1, 2)])
+def test_similar_texts_are_not_looked_for_among_very_many(monkeypatch, limit, similar, known):
+    monkeypatch.setattr(dataset_check, "_MAX_SIMILAR", limit)
+    texts = distinct_texts(20)
+    data = corpus([*texts, texts[2].upper(), texts[5] + " x"], ["a", "b"] * 11)
+    test = corpus([texts[0], texts[7] + "."], ["a", "b"])
+    found = {each.kind: each.ids for each in check_dataset(data, test=test).findings}
+    assert found["duplicate"] == ("r20",)
+    assert len(found.get("near-duplicate", ())) == similar
+    assert len(found["leakage"]) == known
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])

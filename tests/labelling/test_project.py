@@ -12,6 +12,7 @@ import label_projects
 from cordwood import TextClassifier
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.labelling import learner as learner_module
+from cordwood.labelling import project as project_module
 from cordwood.labelling.project import Filter
 from cordwood.labelling.samples import digest
 from label_projects import make_project, opened, read_csv, wait_for, write_csv
@@ -257,6 +258,25 @@ def test_accuracy_is_that_of_texts_drawn_at_random(tmp_path, data):
         assert fitted.accuracy == pytest.approx(right[::3].mean()) and fitted.n_drawn == 10
     finally:
         project.close()
+
+
+def test_refit_has_a_part_of_many_labels(tmp_path, monkeypatch):
+    data = write_csv(tmp_path / "d.csv", [(text, TRUTH[text], 0) for text in TRUTH], COLUMNS)
+    monkeypatch.setattr(project_module, "MAX_FITTED", 20)
+    with opened(data, tmp_path / "out.csv") as project:
+        first = project._take_snapshot()
+        assert len(first.indices) == len(first.is_drawn) == 20 and first.is_drawn.all()
+        # What annotators decide is always in it, and the rest are the same texts as before.
+        own = [each for each in range(len(TRUTH)) if each not in first.indices][:8]
+        for index in own:
+            project.decide("ann", project.samples[index].id, "label", ["work"])
+        second = project._take_snapshot()
+    assert len(second.indices) == 20 and set(own) < set(second.indices)
+    assert set(second.indices) - set(own) < set(first.indices)
+    by_index = dict(zip(second.indices, second.labels, strict=True))
+    assert {by_index[index] for index in own} == {("work",)}
+    drawn = dict(zip(second.indices, second.is_drawn, strict=True))
+    assert {index for index in drawn if not drawn[index]} == set(own)
 
 
 def test_failed_fit_is_a_state(tmp_path, data, monkeypatch):

@@ -44,6 +44,16 @@ def test_many_samples_are_stored_in_part(monkeypatch):
     assert hashes.contain(TEXTS).sum() == 100
 
 
+def test_hashes_of_a_million_samples_fit_into_a_small_file(tmp_path):
+    # That compress well, so that the file may need little memory.
+    hashes = SampleHashes(np.arange(sample_hashes.MAX_HASHES, dtype=np.uint32)).encode()
+    model = LinearSVMClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    record = persist.TrainingRecord(sample_hashes=hashes)
+    file = persist.save(model, tmp_path / "model.cordwood", provenance=record)
+    assert persist.read_model_card(file).sample_hashes == hashes
+    assert persist.load(file).predict([[2.0]]) == ["yes"]
+
+
 def test_chance_is_a_collision_rate():
     # With every 4096th possible hash, one of 4096 other samples is found by chance.
     hashes = SampleHashes(np.arange(0, 2**32, 2**12, dtype=np.uint32))

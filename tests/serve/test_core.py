@@ -320,6 +320,7 @@ def test_no_path_traversal(client, path):
     [
         ({"host": "0.0.0.0"}, "other computers can use the server; give --token, or --no-auth"),
         ({"token": "short"}, "at least 16 characters"),
+        ({"token": "a tökén of the tests"}, "all ASCII"),
         ({"token": TOKEN, "no_auth": True}, "alternatives"),
     ],
 )

@@ -28,6 +28,7 @@ WORDS = {
     "tech": "phone screen battery laptop software update camera",
 }
 NAMES = list(WORDS)
+TOKENS = "a token of the tests", "another one of the tests"
 
 
 def make_texts(n):
@@ -70,6 +71,10 @@ class Server:
         self.process.kill()
         self.process.wait()
 
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
 
 def list_texts(server, **filters):
     body = {"annotator": "Ann", "filter": filters, "offset": 0, "limit": 100}
@@ -91,22 +96,30 @@ def serve(tmp_path):
 
         def start(texts, *, labels=None, classes=NAMES, **settings):
             data = write_data(tmp_path, texts, labels)
-            settings["descriptions"] = {} if labels else dict.fromkeys(classes)
+            settings.setdefault("descriptions", {} if labels else dict.fromkeys(classes))
             output = tmp_path / f"out-{next(numbers)}.csv"
             project = make_project(data, output, **settings)
-            return stack.enter_context(running(project))
+            client = stack.enter_context(running(project))
+            client.store = project.store
+            return client
 
         yield start
 
 
 @pytest.fixture
-def process(tmp_path):
+def launch(tmp_path):
     """Serve texts by the command."""
     data = write_data(tmp_path, make_texts(30), None)
     classes = write_csv(tmp_path / "classes.csv", [(name,) for name in NAMES], ("name",))
-    server = Server(data, "-o", tmp_path / "out.csv", "--text", "text", "--classes", classes)
-    yield server
-    server.kill()
+    output = tmp_path / "out.csv"
+    with ExitStack() as stack:
+
+        def start(*options):
+            server = Server(data, "-o", output, "--text", "text", "--classes", classes, *options)
+            stack.callback(server.kill)
+            return server
+
+        yield start
 
 
 @pytest.fixture
@@ -148,6 +161,13 @@ def wait_for_text(page, previous=None, seconds=20):
     return wait_for(
         page, lambda: (text := page.execute_script(find_text)) != previous and text, seconds
     )
+
+
+def wait_until_loaded(page, n):
+    """Wait until n texts were sent, the last of which is not on the screen yet."""
+    find_sent = """return performance.getEntriesByType("resource")
+        .filter((each) => each.name.endsWith("/label/next")).length"""
+    wait_for(page, lambda: page.execute_script(find_sent) >= n)
 
 
 def wait_for_words(page, selector, words):
@@ -198,8 +218,11 @@ def test_held_key_labels_one_text(page, serve):
     for repeat in (False, True, True):
         event = {"type": "keyDown", "key": "1", "text": "1", "autoRepeat": repeat}
         page.execute_cdp_cmd("Input.dispatchKeyEvent", event)
-    wait_for_text(page, text)
-    wait_for_words(page, "#counts", "1 of 9 labelled")
+    following = wait_for_text(page, text)
+    press(page, "s")
+    wait_for_words(page, "#others", "1 skipped")
+    assert [row["text"] for row in list_texts(server, state="labelled")] == [text]
+    assert [row["text"] for row in list_texts(server, state="skipped")] == [following]
 
 
 def test_help_and_switched_off_keys(page, serve):
@@ -211,8 +234,56 @@ def test_help_and_switched_off_keys(page, serve):
     press(page, Keys.SPACE)  # the focus is on "Single keys"
     press(page, Keys.ESCAPE)
     press(page, "1", "s")
-    assert wait_for_text(page) == text
-    assert not list_texts(server, state="labelled")
+    get(page, "#open-help").click()
+    press(page, Keys.SPACE)
+    press(page, Keys.ESCAPE)
+    press(page, "2")
+    wait_for_text(page, text)
+    wait_for_words(page, "#counts", "1 of 9 labelled")
+    events = [(each.action, each.labels) for each in server.store.read(0) if each.sample]
+    assert events == [("label", (NAMES[1],))]
+
+
+def test_suggestions_can_be_hidden(page, serve):
+    descriptions = {name: words.split() for name, words in WORDS.items()}
+    server = serve(make_texts(30), descriptions=descriptions)
+    begin(page, server)
+    texts = label(page, 3)
+
+    def is_ready():
+        found = server.post("/label/next", {"annotator": "Ben"})[1]["sample"]
+        return found["suggestion"] and found["neighbors"]
+
+    def list_shown():
+        hints = ("#suggestion", "#accept", "#neighbors", "#text mark", "#classes .suggested")
+        return {
+            each
+            for each in hints
+            if any(e.is_displayed() for e in page.find_elements("css selector", each))
+        }
+
+    wait_for(page, is_ready)
+    for _ in range(2):  # the second one was sent after that
+        texts.append(wait_for_text(page, texts[-1]))
+        press(page, "s")
+    text = wait_for_text(page, texts[-1])
+    assert len(list_shown()) == 5
+    press(page, "h")
+    assert list_shown() == set()
+    assert get(page, "#hide").get_attribute("aria-pressed") == "true"
+    check_accessibility(page)
+    press(page, "a")  # which accepts nothing that cannot be seen
+    press(page, "1")
+    following = wait_for_text(page, text)
+    assert list_shown() == set()
+    press(page, "h")
+    assert len(list_shown()) == 5
+    press(page, "a")
+    wait_for_text(page, following)
+    wait_for_words(page, "#counts", "5 of 30 labelled")
+    *_, hidden, accepted = (each for each in server.store.read(0) if each.action == "label")
+    assert (hidden.labels, hidden.details["suggestion_shown"]) == ((NAMES[0],), False)
+    assert accepted.labels == (topic_of(following),) and accepted.details["suggestion_shown"]
 
 
 def test_type_ahead_and_new_class(page, serve):
@@ -332,12 +403,13 @@ def test_spellings_are_merged(page, serve):
     assert counts == {(name,): 10 for name in NAMES}
 
 
-def test_server_is_killed_and_started_again(page, process):
-    server = process
+def test_server_is_killed_and_started_again(page, launch):
+    server = launch()
     begin(page, server)
-    label(page, 5)
+    texts = label(page, 5)
     wait_for_words(page, "#counts", "5 of 30 labelled")
-    text = wait_for_text(page)
+    text = wait_for_text(page, texts[-1])
+    wait_until_loaded(page, 7)
     server.kill()
     press(page, "1")
     wait_for_words(page, "#problem", "1 label is kept in this window")
@@ -359,10 +431,51 @@ def test_server_is_killed_and_started_again(page, process):
     assert get(page, "#counts").text == "7 of 30 labelled"
 
 
-def test_undo_of_a_label_that_is_not_saved(page, process):
-    server = process
+def test_server_has_stopped(page, launch):
+    server = launch()
+    begin(page, server)
+    server.stop()
+    press(page, "t")
+    wait_for_words(page, "#problem", "The server does not answer; is it still running?")
+    check_accessibility(page)
+    server.start()
+    get(page, "#retry").click()
+    wait_for_words(page, "#list-title", "30 texts")
+    assert not get(page, "#problem").is_displayed()
+
+
+def test_token(page, launch):
+    server = launch("--token", TOKENS[0])
+    page.get(f"{server.address}/label")
+    field = shown(page, "#token")
+    assert not get(page, "#problem").is_displayed() and not get(page, "#start").is_displayed()
+    check_accessibility(page)
+    field.send_keys(TOKENS[1], Keys.ENTER)
+    wait_for_words(page, "#problem", "the token is wrong")
+    field.clear()
+    field.send_keys(TOKENS[0], Keys.ENTER)
+    shown(page, "#annotator").send_keys(Keys.ENTER)
+    label(page, 1)
+    wait_for_words(page, "#counts", "1 of 30 labelled")
+    # The server has another token when it is started again.
+    server.kill()
+    server.command[server.command.index(TOKENS[0])] = TOKENS[1]
+    server.start()
+    press(page, "1")
+    wait_for_words(page, "#problem", "1 label is kept in this window")
+    field = shown(page, "#token")
+    field.clear()
+    field.send_keys(TOKENS[1], Keys.ENTER)
+    wait_for_words(page, "#counts", "2 of 30 labelled")
+    assert not get(page, "#problem").is_displayed() and not field.is_displayed()
+    stored = "return Object.keys(localStorage).length + Object.keys(sessionStorage).length"
+    assert page.get_cookies() == [] and page.execute_script(stored) == 0
+
+
+def test_undo_of_a_label_that_is_not_saved(page, launch):
+    server = launch()
     text = begin(page, server)
-    time.sleep(0.5)  # the next text is loaded
+    wait_until_loaded(page, 2)
     server.kill()
     press(page, "1")
     following = wait_for_text(page, text)
@@ -378,19 +491,17 @@ def test_undo_of_a_label_that_is_not_saved(page, process):
 
 
 def test_two_annotators(page, serve):
-    server = serve(make_texts(12))
+    server = serve(make_texts(4))
     begin(page, server, "Ann")
-    texts = label(page, 12)
-    wait_for_words(page, "#counts", "12 of 12 labelled")
+    label(page, 4)
+    wait_for_words(page, "#counts", "4 of 4 labelled")
     begin(page, server, "<b>Ben</b>")
-    for row in list_texts(server, state="labelled"):
-        answer = {"id": row["id"], "action": "label", "labels": row["labels"], "seconds": 1}
-        answer |= {"annotator": "<b>Ben</b>", "suggestion_shown": False}
-        assert server.post("/label/labels", answer)[0] == 200
-    enter(page, server, "<b>Ben</b>")
-    wait_for_words(page, "#others", "<b>Ben</b> 12")
-    assert "Ann 12" in get(page, "#others").text
-    assert len(texts) == 12 and get(page, "#agreement").text
+    texts = label(page, 3)
+    text = wait_for_text(page, texts[-1])
+    wrong = (NAMES.index(topic_of(text)) + 1) % 3
+    press(page, str(wrong + 1))
+    wait_for_words(page, "#agreement", "2 annotators gave the same labels to 3 of 4 texts")
+    assert "Ann 4" in get(page, "#others").text and "<b>Ben</b> 4" in get(page, "#others").text
     check_accessibility(page)
 
 
@@ -427,8 +538,7 @@ def test_hostile_texts(page, serve):
     wait_for_words(page, "#counts", "8 of 8 labelled")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1000, 390])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1000), ("dark", 390)])
 def test_every_size_and_theme(page, serve, theme, width):
     media = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}

@@ -28,6 +28,10 @@ _MAX_NUMBERS = 20
 _N_EXAMPLES = 3
 _MAX_SHOWN = 40
 
+# A check before training must not take longer than the training: the time to find similar texts
+# grows with the square of their number.
+_MAX_SIMILAR = 200_000
+
 _ADVICE = {
     "contradictory label": "correct the labels",
     "duplicate": "keep them together when you split the data",
@@ -102,7 +106,7 @@ def check_dataset(
     Finds classes of fewer than five samples, labels that differ only by case, white space or
     one letter, labels that look like dates, numbers, ids or lists, empty texts and cells such as
     NULL, equal and similar texts with the same or with different labels, and test samples that are
-    equal or similar to training samples.
+    equal or similar to training samples. Of more than 200,000 texts, only equal ones are found.
 
     Parameters
     ----------
@@ -147,7 +151,7 @@ def check_dataset(
     findings = [
         *check_labels(counts, data.multilabel, find_spellings(counts, _list_texts(data))),
         *_check_texts(data),
-        *_summarize(find_repeated(data, cluster_samples(data))),
+        *_summarize(find_repeated(data, cluster_samples(data, max_similar=_MAX_SIMILAR))),
         *(() if test is None else _summarize(_find_leakage(data, test))),
     ]
     return DatasetCheck(len(data), dict(counts.most_common()), tuple(findings))
@@ -268,7 +272,8 @@ def _check_texts(data: Corpus | FeatureMatrix) -> Iterator[Finding]:
 
 
 def _find_leakage(data: Corpus | FeatureMatrix, test: Corpus | FeatureMatrix) -> Iterator[Suspect]:
-    return find_leakage(data, test, cluster_samples(data, test).cluster, is_test=True)
+    near = cluster_samples(data, test, max_similar=_MAX_SIMILAR)
+    return find_leakage(data, test, near.cluster, is_test=True)
 
 
 def _summarize(suspects: Iterable[Suspect]) -> Iterator[Finding]:

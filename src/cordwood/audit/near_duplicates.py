@@ -110,25 +110,33 @@ def find_near_duplicates(
     array([0.92, 0.  , 0.92])
     """
     real("[]", 0.5, 1).check("threshold", threshold)
-    numbers: dict[str | int, int] = {}
-    # The key of an empty text is its index, so that it is equal to no other.
-    keys = (normalize_text(text) or i for i, text in enumerate(check_texts(texts)))
-    number = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.intp)
-    different = [key if isinstance(key, str) else "" for key in numbers]
-    return _add_equal(_join(different, float(threshold), progress), number)
+    keys = _list_keys(check_texts(texts))
+    different = [key if isinstance(key, str) else "" for key in dict.fromkeys(keys)]
+    return _add_equal(_join(different, float(threshold), progress), number_duplicates(keys))
+
+
+def _list_keys(texts: Iterable[str]) -> list[str | int]:
+    """Return normalized texts; the key of an empty one is its index, so that it has no equal."""
+    return [normalize_text(text) or i for i, text in enumerate(texts)]
 
 
 def cluster_samples(
-    *parts: Corpus | FeatureMatrix, progress: Progress | None = None
+    *parts: Corpus | FeatureMatrix, progress: Progress | None = None, max_similar: float = np.inf
 ) -> NearDuplicates:
-    """Find equal and similar texts, or equal rows of features, in one or several data sets."""
+    """Find equal and similar texts, or equal rows of features, in one or several data sets.
+
+    Of more than `max_similar` texts, only equal ones are found, in linear time.
+    """
     if len({type(part) for part in parts}) > 1:
         raise DataError("test must have texts if data has texts, and features if it has features")
     if isinstance(parts[0], Corpus):
         texts = [text for part in parts if isinstance(part, Corpus) for text in part.texts]
-        return find_near_duplicates(texts, progress=progress)
-    matrices: list[Any] = [part.X for part in parts if isinstance(part, FeatureMatrix)]
-    number = number_duplicates(matrices[0] if len(matrices) == 1 else _stack(matrices))
+        if len(texts) <= max_similar:
+            return find_near_duplicates(texts, progress=progress)
+        number = number_duplicates(_list_keys(texts))
+    else:
+        matrices: list[Any] = [part.X for part in parts if isinstance(part, FeatureMatrix)]
+        number = number_duplicates(matrices[0] if len(matrices) == 1 else _stack(matrices))
     n_different = int(number.max(initial=-1)) + 1
     alone = _Joined(
         np.arange(n_different), np.full(n_different, -1, np.intp), np.zeros(n_different)

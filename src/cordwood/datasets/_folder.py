@@ -1,6 +1,7 @@
 """Reader of folders with one file per text and one folder per class."""
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,10 +22,9 @@ from cordwood.exceptions import DataError
 
 
 class _TextFile(NamedTuple):
-    """A file in the folder or in one of its folders."""
+    """A file in the folder or in one of its folders, of which there may be a million."""
 
-    id: str
-    path: Path
+    id: str  # its path in the folder
     size: int
 
 
@@ -46,12 +46,12 @@ def read_folder_rows(
     total, done, reported = sum(file.size for file in files), 0, 0
     # The limit is that of all compressed files together.
     max_bytes = default_max_bytes(total) if options.max_bytes is None else options.max_bytes
-    reader = _TextReader(options.encoding, max_bytes, options.max_row_length)
+    reader = _TextReader(root, options.encoding, max_bytes, options.max_row_length)
     for file in files:
         parents = file.id.split("/")[:-1]
         if len(parents) < min_depth:
             names = [os.fspath(root), *["<subset>"] * has_split, *["<class>"] * labeled]
-            message = f"{file.path} is not in a class folder ({'/'.join(names)})"
+            message = f"{root / file.id} is not in a class folder ({'/'.join(names)})"
             bad_rows.handle(RowIssue(message, "move or remove it"))
         elif (text := reader.read(file, bad_rows)) is not None:
             yield Row(
@@ -77,20 +77,22 @@ def _has_folders(folder: Path) -> bool:
 def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_TextFile]:
     # Folders are identified by device and inode, because symbolic links may form a cycle.
     seen: dict[tuple[int, int], Path] = {}
-    pending = [root]
+    pending = [""]
     while pending:
-        path = pending.pop()
+        id = pending.pop()
+        path = root / id
         try:
             status = path.stat()
-            if path.is_dir():
+            if stat.S_ISDIR(status.st_mode):
                 first = seen.setdefault((status.st_dev, status.st_ino), path)
                 if first is path:
-                    entries = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
-                    pending += sorted(entries, key=lambda entry: entry.name, reverse=True)
+                    names = [name for name in os.listdir(path) if not name.startswith(".")]
+                    start = f"{id}/" if id else ""
+                    pending += [f"{start}{name}" for name in sorted(names, reverse=True)]
                     continue
                 message = f"{path} is a link to the folder {first}, which is already included"
-            elif path.is_file():
-                yield _TextFile(path.relative_to(root).as_posix(), path, status.st_size)
+            elif stat.S_ISREG(status.st_mode):
+                yield _TextFile(id, status.st_size)
                 continue
             else:
                 message = f"{path} is neither a file nor a folder"
@@ -102,23 +104,23 @@ def _find_files(root: Path, bad_rows: BadRowHandler) -> Iterator[_TextFile]:
 class _TextReader:
     """Reads files as texts, within limits of their sizes."""
 
-    def __init__(self, encoding: str | None, max_bytes: int, max_length: int) -> None:
-        self._encoding = encoding
-        self._max_bytes = max_bytes
-        self._max_length = max_length
+    def __init__(self, root: Path, encoding: str | None, max_bytes: int, max_length: int) -> None:
+        self._root, self._encoding = root, encoding
+        self._max_bytes, self._max_length = max_bytes, max_length
 
     def read(self, file: _TextFile, bad_rows: BadRowHandler) -> str | None:
         """Return the text of a file; None if it is skipped as a bad row."""
+        path = self._root / file.id
         try:
             file.id.encode()
-            with open_bytes(file.path, max_bytes=self._max_bytes) as content:
-                lines = Lines(content, os.fspath(file.path), self._encoding, self._max_length)
+            with open_bytes(path, max_bytes=self._max_bytes) as content:
+                lines = Lines(content, os.fspath(path), self._encoding, self._max_length)
                 text = self._join(lines)
-                if file.path.suffix.lower() == ".gz":
+                if path.suffix.lower() == ".gz":
                     self._max_bytes -= content.raw.tell()  # type: ignore[attr-defined]
             issue = lines.issue
         except UnicodeEncodeError:
-            message = f"the file name {os.fspath(file.path)!a} is not valid text"
+            message = f"the file name {os.fspath(path)!a} is not valid text"
             issue = RowIssue(message, "rename the file")
         except DataError as error:
             issue = RowIssue(str(error), "correct the file")

@@ -25,6 +25,8 @@ logger = logging.getLogger("cordwood")
 
 # Of more texts, the next one is chosen from a random part, whose probabilities are known soon.
 POOL_SIZE = 20_000
+# Of more labels, a part is fitted, so that a refit takes no longer than one of as many.
+MAX_FITTED = 10_000
 # Labels until a first model, and until the next one: as many, or this share of those there are.
 _MIN_LABELS = 6
 _REFIT_SHARE = 0.05

@@ -17,7 +17,7 @@ from cordwood.datasets.corpus import Corpus
 from cordwood.exceptions import CordwoodError, DataError
 from cordwood.labelling.agreement import cohen_kappa, krippendorff_alpha
 from cordwood.labelling.choice import choose_next
-from cordwood.labelling.learner import Fitted, Learner, Suspicion, TrainingSet
+from cordwood.labelling.learner import MAX_FITTED, Fitted, Learner, Suspicion, TrainingSet
 from cordwood.labelling.reading import LabelData
 from cordwood.labelling.samples import (
     PLACEHOLDERS,
@@ -140,18 +140,19 @@ class Project:
     def _take_snapshot(self) -> TrainingSet:
         with self._lock:
             self._sync()
-            indices = sorted(self.state.decided)
+            decisions = self.state.list_decisions()
+            of = {i: decisions.get(self.samples[i].id, []) for i in self.state.decided}
+            # Of too many, those of the annotators first, and of these the same ones each time.
+            ranks = np.random.default_rng(self.settings.seed).permutation(len(self.samples))
+            indices = sorted(sorted(of, key=lambda i: (not of[i], ranks[i]))[:MAX_FITTED])
+            # At random, or in the data.
+            is_drawn = [_is_drawn(of[i]) or not _has_labels(of[i]) for i in indices]
             return TrainingSet(
                 tuple(indices),
-                tuple(self.state.decided[index] for index in indices),
-                np.array([self._is_drawn(self.samples[index]) for index in indices], bool),
+                tuple(self.state.decided[i] for i in indices),
+                np.array(is_drawn, bool),
                 dict(self.state.classes),
             )
-
-    def _is_drawn(self, sample: Sample) -> bool:
-        """Return whether a sample was drawn at random, or was labelled before."""
-        decisions = [each for each in self.state.find_all(sample) if each.action in WITH_LABELS]
-        return not decisions or any(each.reason == "random" for each in decisions)
 
     def _record_fit(self, fitted: Fitted) -> None:
         score = fitted.accuracy
@@ -323,9 +324,8 @@ class Project:
         else:
             samples = self.samples
             if selected.state is not None:
-                samples = [
-                    each for each in samples if self._state_of(each, annotator) == selected.state
-                ]
+                state_of = self._find_states(annotator)
+                samples = [each for each in samples if state_of(each) == selected.state]
         if selected.search:
             searched = selected.search.casefold()
             samples = [each for each in samples if searched in each.text.casefold()]
@@ -360,8 +360,10 @@ class Project:
         rng = np.random.default_rng(
             [self.settings.seed, self.state.last_event, zlib.crc32(annotator.encode())]
         )
-        fresh = [each for each in found if not self.state.find_all(each)]
-        shared = [each for each in found if self._is_shared(each)]
+        decisions = self.state.list_decisions()
+        fresh = [each for each in found if each.id not in decisions]
+        # Texts that another annotator was given at random, and labelled.
+        shared = [each for each in found if each.id in decisions and _is_drawn(decisions[each.id])]
         if shared and (not fresh or rng.random() < _OVERLAP):
             return shared[rng.integers(len(shared))], "random"
         candidates = fresh or found
@@ -385,18 +387,11 @@ class Project:
 
         return choose
 
-    def _is_shared(self, sample: Sample) -> bool:
-        """Return whether another annotator was given a text at random, and labelled it."""
-        return any(
-            each.action in WITH_LABELS and each.reason == "random"
-            for each in self.state.find_all(sample)
-        )
-
-    def _state_of(self, sample: Sample, annotator: str) -> str:
-        own = self.state.find(sample, annotator)
-        if own is not None:
-            return _STATES[own.action]
-        return "labelled" if sample.given is not None else "unlabelled"
+    def _find_states(self, annotator: str) -> Callable[[Sample], str]:
+        """Return a function that returns the state of a sample, which is called for all of them."""
+        pairs = self.state.list_annotations(annotator)
+        own = {sample.id: _STATES[each.action] for sample, each in pairs}
+        return lambda each: own.get(each.id, "unlabelled" if each.given is None else "labelled")
 
     def _labels_for(self, sample: Sample, annotator: str) -> Labels | None:
         """Return the labels of an annotator, who does not see those of others."""
@@ -426,7 +421,7 @@ class Project:
                 "id": sample.id,
                 "text": sample.text,
                 "context": self._context(self.data.rows[sample.rows[0]].columns),
-                "state": self._state_of(sample, annotator),
+                "state": self._find_states(annotator)(sample),
                 "labels": None if labels is None else list(labels),
                 "reason": reason,
                 "reason_sentence": question if reason == "review" else _REASONS[reason],
@@ -470,7 +465,7 @@ class Project:
         """Return a part of the texts that a filter selects."""
         with self._lock:
             self._sync()
-            found = self._select(annotator, selected)
+            found, state_of = self._select(annotator, selected), self._find_states(annotator)
             rows = []
             for each in found[offset : offset + limit]:
                 labels = self._labels_for(each, annotator)
@@ -480,7 +475,7 @@ class Project:
                         "id": each.id,
                         "text": shorten_line(each.text[: 4 * _MAX_SHOWN], _MAX_SHOWN, "…"),
                         "labels": None if labels is None else list(labels),
-                        "state": self._state_of(each, annotator),
+                        "state": state_of(each),
                         "suspicion": None if suspicion is None else suspicion.sentence,
                     }
                 )
@@ -565,17 +560,13 @@ class Project:
                 name = check_name(name)
                 if name in classes:
                     raise CordwoodError(f"there is a class {name!r} already")
-                self._record(annotator, action, name=name, description=description or None)
-            else:
-                for given in (name,) if action == "describe" else (name, into):
-                    if given not in classes:
-                        raise CordwoodError(f"there is no class {shorten_line(str(given), 80)!r}")
-                if action == "describe":
-                    self._record(annotator, action, name=name, description=description or None)
-                elif name == into:
-                    raise CordwoodError(f"the class {name!r} cannot be merged into itself")
-                else:
-                    self._record(annotator, action, name=name, into=into)
+            for given in {"add": (), "describe": (name,), "merge": (name, into)}[action]:
+                if given not in classes:
+                    raise CordwoodError(f"there is no class {shorten_line(str(given), 80)!r}")
+            if action == "merge" and name == into:
+                raise CordwoodError(f"the class {name!r} cannot be merged into itself")
+            details = {"into": into} if action == "merge" else {"description": description or None}
+            self._record(annotator, action, name=name, **details)
             self.learner.notify(at_once=True)
             return self.list_classes()
 
@@ -588,7 +579,7 @@ class Project:
             if self._written_event == self.state.last_event:
                 return
             event = self.state.last_event
-            columns, rows = self.make_table()
+        columns, rows = self.make_table()
         self.settings.write_table(self.settings.output, columns, iter(rows))
         self._written_event = event
 
@@ -596,20 +587,21 @@ class Project:
         """Return the columns and the labelled rows of the data, in their order."""
         with self._lock:
             annotators = self.state.annotators if len(self.state.annotators) > 1 else []
-            found = []
-            for row in self.labelled_rows():
-                columns = dict(row.columns)
-                if not any(name in columns for name in self.data.text_columns):
-                    columns[self.data.text_columns[0]] = row.text
-                columns[self.data.label] = self._to_cell(row.labels or ())
-                by_name = {each.annotator: each for each in row.annotations}
-                for name in annotators:
-                    own = by_name.get(name)
-                    has_labels = own is not None and own.action in WITH_LABELS
-                    columns[f"{self.data.label}:{name}"] = (
-                        self._to_cell(own.labels) if own is not None and has_labels else None
-                    )
-                found.append(columns)
+            rows = self.labelled_rows()
+        found = []
+        for row in rows:
+            columns = dict(row.columns)
+            if not any(name in columns for name in self.data.text_columns):
+                columns[self.data.text_columns[0]] = row.text
+            columns[self.data.label] = self._to_cell(row.labels or ())
+            by_name = {each.annotator: each for each in row.annotations}
+            for name in annotators:
+                own = by_name.get(name)
+                has_labels = own is not None and own.action in WITH_LABELS
+                columns[f"{self.data.label}:{name}"] = (
+                    self._to_cell(own.labels) if own is not None and has_labels else None
+                )
+            found.append(columns)
         names = list(dict.fromkeys(name for each in found for name in each)) or [
             self.data.text_columns[0],
             self.data.label,
@@ -618,13 +610,12 @@ class Project:
 
     def labelled_rows(self, *, all_decisions: bool = False) -> list[Row]:
         """Return the rows of the data with labels, or also those with other decisions."""
-        found = []
+        found, decisions = [], self.state.list_decisions()
         for position, row in enumerate(self.data.rows):
             sample = self.state.of_row[position]
-            annotations = tuple(self.state.find_all(sample))
-            is_decided = any(each.action in WITH_LABELS for each in annotations)
+            annotations = tuple(decisions.get(sample.id, ()))
             labels = None if row.labels is None else self.state.rename(row.labels)
-            if is_decided:
+            if _has_labels(annotations):
                 labels = self.state.decided.get(sample.index)
             if labels is not None or (all_decisions and annotations):
                 votes = tuple(sample.votes)
@@ -637,9 +628,7 @@ class Project:
             found = []
             for row in self.labelled_rows(all_decisions=True):
                 annotations = row.annotations
-                if row.labels is not None and not any(
-                    each.action in WITH_LABELS for each in annotations
-                ):
+                if row.labels is not None and not _has_labels(annotations):
                     annotations += (Annotation("data", "label", row.labels),)
                 context = self._context(row.columns)
                 found.append(row._replace(columns=context, annotations=annotations))
@@ -647,6 +636,15 @@ class Project:
 
     def _to_cell(self, labels: Labels) -> Any:
         return labels if self.settings.is_multilabel else labels[0]
+
+
+def _has_labels(decisions: Sequence[Annotation]) -> bool:
+    return any(each.action in WITH_LABELS for each in decisions)
+
+
+def _is_drawn(decisions: Sequence[Annotation]) -> bool:
+    """Return whether a text that was drawn at random was labelled."""
+    return any(each.action in WITH_LABELS and each.reason == "random" for each in decisions)
 
 
 def check_name(name: str) -> str:

@@ -1,7 +1,7 @@
 """Reading of data: tables, and files of other labelling tools, recognized by their keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,26 +56,22 @@ def read_rows(
     )
 
 
+@dataclass
 class _Reader:
     """Reads one file."""
 
-    def __init__(
-        self,
-        path: str,
-        options: ReadOptions,
-        is_multilabel: bool,
-        suggestions: Sequence[str],
-        data_dir: Path | None,
-        notes: list[str],
-    ) -> None:
-        if path == STANDARD_INPUT:
-            raise DataError("labelling reads the data again when it resumes; give a file, not -")
-        self.path, self.options, self.is_multilabel = path, options, is_multilabel
-        self.suggestions, self.data_dir, self.notes = suggestions, data_dir, notes
-        self.label: str | None = None
+    path: str
+    options: ReadOptions
+    is_multilabel: bool
+    suggestions: Sequence[str]
+    data_dir: Path | None
+    notes: list[str]
+    label: str | None = None
 
     def read(self) -> list[Row]:
         """Return the rows of the file, without those that a model has labelled."""
+        if self.path == STANDARD_INPUT:
+            raise DataError("labelling reads the data again when it resumes; give a file, not -")
         rows = self._read()
         for row in rows:
             for each in row.annotations:

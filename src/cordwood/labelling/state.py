@@ -119,6 +119,14 @@ class State:
         history = self._history[annotator]
         return (last := max(history), history[last]) if history else None
 
+    def list_decisions(self) -> dict[str, list[Annotation]]:
+        """Return the decisions that count by the ids of their samples."""
+        found: defaultdict[str, list[Annotation]] = defaultdict(list)
+        for stacks in self._annotations.values():
+            for id, stack in stacks.items():
+                found[id] += stack[-1:]
+        return {id: each for id, each in found.items() if each}
+
     @property
     def annotators(self) -> list[str]:
         """Those who decided about any sample of the data."""

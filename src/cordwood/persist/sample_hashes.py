@@ -18,8 +18,8 @@ from scipy.stats import poisson
 from cordwood._base.duplicates import hashable_samples
 
 # Of more samples, those with the smallest hashes are stored, and only test samples with hashes up
-# to the largest of these can be found.
-MAX_HASHES = 1 << 20
+# to the largest of these can be found. JSON counts a hundredfold for the memory of a model file.
+MAX_HASHES = 1 << 18
 
 _N_VALUES = 2.0**32
 _SIGNIFICANCE = 0.001

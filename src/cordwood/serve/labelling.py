@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -188,18 +188,7 @@ async def _sample(call: Call) -> Response:
 
 async def _label(call: Call) -> Response:
     body = parse(LabelRequest, await call.json())
-    found: dict[str, Any] = await _run(
-        call,
-        lambda project: project.decide(
-            body.annotator,
-            body.id,
-            body.action,
-            body.labels,
-            seconds=body.seconds,
-            suggestion_shown=body.suggestion_shown,
-        ),
-    )
-    return respond(found)
+    return respond(await _run(call, lambda project: project.decide(**body.model_dump())))
 
 
 async def _undo(call: Call) -> Response:
@@ -209,16 +198,7 @@ async def _undo(call: Call) -> Response:
 
 async def _classes(call: Call) -> Response:
     body = parse(ClassRequest, await call.json())
-    classes = await _run(
-        call,
-        lambda project: project.change_classes(
-            body.annotator,
-            body.action,
-            body.name,
-            description=body.description,
-            into=body.into,
-        ),
-    )
+    classes = await _run(call, lambda project: project.change_classes(**body.model_dump()))
     return respond({"classes": classes})
 
 

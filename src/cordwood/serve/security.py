@@ -42,8 +42,8 @@ def is_loopback(host: str) -> bool:
 
 def check_address(host: str, token: str | None, *, no_auth: bool) -> None:
     """Raise an error if others could use the server, and this was not stated."""
-    if token is not None and len(token) < MIN_TOKEN_LENGTH:
-        raise CordwoodError(f"--token must have at least {MIN_TOKEN_LENGTH} characters")
+    if token is not None and (len(token) < MIN_TOKEN_LENGTH or not token.isascii()):
+        raise CordwoodError(f"--token must have at least {MIN_TOKEN_LENGTH} characters, all ASCII")
     if token is not None and no_auth:
         raise CordwoodError("--token and --no-auth are alternatives; omit one of them")
     if not is_loopback(host) and token is None and not no_auth:

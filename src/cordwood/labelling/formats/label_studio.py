@@ -93,13 +93,13 @@ def read(columns: Mapping[str, Any], where: str, *, text: str | None) -> Row:
 
 def write(rows: Iterable[Row]) -> str:
     """Return tasks with an annotation per annotator, and the votes as predictions."""
-    numbers: dict[str, int] = {}
     tasks = []
     for task, row in enumerate(rows, 1):
         annotations = [
             {
-                "completed_by": numbers.setdefault(each.annotator, len(numbers) + 1),
-                "annotator": each.annotator,  # no field of Label Studio, which ignores it
+                # No field of Label Studio: its own, completed_by, may name its users only, and an
+                # import without it is that of the user who imports.
+                "annotator": each.annotator,
                 "was_cancelled": each.action not in WITH_LABELS,
                 "ground_truth": False,
                 "lead_time": each.seconds,
