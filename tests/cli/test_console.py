@@ -1,7 +1,9 @@
 import json
+import re
 
 import pytest
 from rich.progress import Progress
+from rich.text import Text
 
 from cordwood.cli.console import Console, ProgressBars
 from cordwood.encoders import progress as _encoding_progress
@@ -104,6 +106,24 @@ def test_fits_compares_with_the_terminal_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert not Console().fits(columns, rows)
     assert Console().fits(columns[:5], [rows[0][:5]])
+
+
+def test_lines_are_wrapped_between_words_on_a_terminal_only(capsys, monkeypatch):
+    words = " ".join(["warning"] * 30)
+    Console().print(words)
+    Console().field("note", words)
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    console = Console()
+    console.print(words)
+    console.field("note", words)
+    console.print_text(Text(words))
+    lines = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
+    assert all(len(line) <= 60 for line in lines)
+    assert {word for line in lines for word in line.split()} == {"note", "warning"}
+    console.field("next", words)  # a command, which is copied
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_step_is_a_bar_of_the_same_display():

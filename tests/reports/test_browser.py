@@ -1,42 +1,24 @@
 """Reports in a browser: sections, sorting, filters, themes, print; nothing leaves the page."""
 
 import base64
+import csv
 import json
 import os
-import shutil
-import warnings
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import report_data as data
-from cordwood import Corpus, TextClassifier
+from browser import MARKS, list_contrasts, open_browser, overflow, save_picture, set_screen
+from cordwood import TextClassifier
+from cordwood.cli.main import load_command
 from cordwood.compare import comparison_report
-from cordwood.explain.html import render_page
 from cordwood.reports import dataset_report
 
-webdriver = pytest.importorskip("selenium.webdriver")
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-BROWSER = os.environ.get("CORDWOOD_BROWSER") or shutil.which("chromium")
-DRIVER = os.environ.get("CORDWOOD_WEBDRIVER") or shutil.which("chromedriver")
-
-pytestmark = [
-    pytest.mark.skipif(
-        not (BROWSER and DRIVER), reason="needs chromium and chromedriver in the PATH"
-    ),
-    # Sockets that selenium leaves to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 
 SECTIONS = {
     "dataset": ["overview", "findings", "classes", "lengths", "languages", "examples"],
@@ -83,26 +65,13 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in FLAGS:
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        driver.quit()
+    with open_browser(tmp_path_factory.mktemp) as browser:
+        yield browser
 
 
 def open_page(browser, address, *, width=1280, theme="light", script=True):
-    run = browser.execute_cdp_cmd
-    run("Emulation.setScriptExecutionDisabled", {"value": not script})
-    features = [{"name": "prefers-color-scheme", "value": theme}]
-    run("Emulation.setEmulatedMedia", {"media": "screen", "features": features})
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    run("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
+    set_screen(browser, width=width, theme=theme)
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get(address)
@@ -134,43 +103,15 @@ def test_every_section_is_shown_without_errors_or_requests(browser, pages, kind)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_page_fits_the_width_and_has_contrast(browser, pages, kind, width, theme):
     open_page(browser, pages[kind], width=width, theme=theme)
-    overflow = browser.execute_script(
-        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-    assert overflow <= 0
-    colors = browser.execute_script(
-        "const luminance = c => { const v = c.match(/[0-9.]+/g).slice(0, 3).map(x => {"
-        "  x /= 255; return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });"
-        "  return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };"
-        "const ground = luminance(getComputedStyle(document.body).backgroundColor);"
-        "const texts = 'p, td, th, a, .note, figcaption, dt';"
-        "const find = css => Array.from(document.querySelectorAll(css))"
-        "  .map(e => getComputedStyle(e));"
-        "return [...find(texts).map(s => s.color), ...find('svg text').map(s => s.fill)]"
-        "  .map(luminance)"
-        "  .map(c => (Math.max(c, ground) + 0.05) / (Math.min(c, ground) + 0.05))"
-    )
-    # The minimum of the Web Content Accessibility Guidelines, level AA.
-    assert min(colors) >= 4.5
+    assert overflow(browser) <= 0
+    assert min(list_contrasts(browser, "p, td, th, a, .note, figcaption, dt, svg text")) >= 4.5
+    save_picture(browser, f"report-{kind}-{theme}-{width}")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colored_entries_have_contrast(browser, pages, theme):
     open_page(browser, pages["model"], theme=theme)
-    contrasts = browser.execute_script(
-        "const parse = c => c.match(/[0-9.]+/g).map(Number);"
-        "const linear = x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;"
-        "const luminance = v => 0.2126 * linear(v[0] / 255) + 0.7152 * linear(v[1] / 255)"
-        "  + 0.0722 * linear(v[2] / 255);"
-        "const ground = parse(getComputedStyle(document.body).backgroundColor);"
-        "return Array.from(document.querySelectorAll('.heat td, mark')).map(e => {"
-        "  const style = getComputedStyle(e);"
-        "  const [r, g, b, a = 1] = parse(style.backgroundColor);"
-        "  const back = luminance([r, g, b].map((x, i) => a * x + (1 - a) * ground[i]));"
-        "  const text = luminance(parse(style.color));"
-        "  return (Math.max(text, back) + 0.05) / (Math.min(text, back) + 0.05);"
-        "})"
-    )
+    contrasts = list_contrasts(browser, ".heat td, mark")
     assert len(contrasts) > 20
     assert min(contrasts) >= 4.5
 
@@ -317,39 +258,66 @@ def test_markup_in_the_data_does_not_run(browser, pages):
         assert data.MARKUP in browser.execute_script("return document.title")
 
 
-LONG = ("transfer_not_received_by_recipient", "wrong_exchange_rate_for_cash ", "card_payment_fee")
+COMMAND = Path(sys.executable).with_name("cordwood.exe" if os.name == "nt" else "cordwood")
+TICKETS = {
+    "transfer_not_received_by_recipient": ("transfer", "recipient", "arrived", "money", "friend"),
+    "wrong_exchange_rate_for_cash\u200b_withdrawal": ("rate", "exchange", "cash", "abroad", "euro"),
+    "card_payment_fee_charged": ("fee", "card", "payment", "charged", "shop"),
+}
+# A text that is too long for a line, and characters that nobody sees.
+LONG = " ".join(f"the {word} of {i} days" for i in range(12) for word in ("fee", "card", "shop"))
 
 
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory):
-    """A report and explanations of a model with long labels and texts with hidden characters."""
+    """Addresses of the pages that the installed command writes of a file with odd characters."""
     folder = tmp_path_factory.mktemp("tickets")
-    texts = [f"word{i % 3} word{i % 3}{i % 7} odd\u200b \u202e{i % 5} " for i in range(90)]
-    labels = [LONG[(i + (i % 10 == 0)) % 3] for i in range(90)]
-    corpus = Corpus(texts=texts, labels=labels, ids=[f"ticket-{i}-{'x' * 40}" for i in range(90)])
-    model = TextClassifier(encoder=None).fit(corpus)
-    model.report(folder / "report.html", X=corpus)
-    found = model.explain(corpus.select([0, 1]), training=corpus)
-    page = render_page(found._repr_html_(), "Why")
-    (folder / "explanation.html").write_text(page, encoding="utf-8")
+    labels = list(TICKETS)
+    rows = []
+    for i in range(90):
+        words = TICKETS[labels[i % 3]]
+        text = f"My {words[i % 5]} and the {words[i // 3 % 5]} \u202e{i}"
+        rows.append((f"ticket-{i}-{'x' * 40}", text, labels[(i + (i % 21 == 1)) % 3]))
+    rows.append(("long", LONG, labels[2]))
+    new = [("a", "the fee of a card is not the rate", labels[2]), ("b", LONG, labels[1])]
+    new.append(("empty", " ", labels[0]))
+    for name, part in (("tickets.csv", rows), ("new.csv", new)):
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("id", "body", "label"), *part])
+    train = ("train", "tickets.csv", "--text", "body", "--encoder", "none")
+    report = ("--report", "report.html")
+    why = ("explain", "tickets.cordwood", "new.csv", "--training", "tickets.csv")
+    for arguments in ((*train, *report), (*why, "--html", "explanation.html")):
+        subprocess.run([COMMAND, *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return {name: (folder / f"{name}.html").as_uri() for name in ("report", "explanation")}
 
 
-def test_last_column_of_the_classes_is_visible(browser, tickets):
-    open_page(browser, tickets["report"])
-    overflow = browser.execute_script(
-        "const area = document.querySelector('#classes .scroll');"
-        "return area.scrollWidth - area.clientWidth"
-    )
-    assert overflow <= 0
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_report_of_long_labels_fits(browser, tickets, width, theme):
+    open_page(browser, tickets["report"], width=width, theme=theme)
+    assert overflow(browser) <= 0
+    if width == 1280:  # the last column is not cut
+        assert overflow(browser, "#classes .scroll") <= 0
+    save_picture(browser, f"tickets-report-{theme}-{width}")
 
 
 def test_hidden_characters_of_suspects_are_visible(browser, tickets):
     open_page(browser, tickets["report"])
     shown = browser.execute_script("return document.querySelector('#labels').innerText")
-    assert "odd<U+200B>" in shown
     assert "<U+202E>" in shown
-    assert "wrong_exchange_rate_for_cash␠" in shown
+    assert "wrong_exchange_rate_for_cash<U+200B>_withdrawal" in shown
+
+
+def test_report_has_the_command_that_shows_suspects_one_by_one(browser, tickets):
+    open_page(browser, tickets["report"])
+    program, name, *arguments = shlex.split(
+        browser.find_element("css selector", "#labels .command").text
+    )
+    assert (program, name) == ("cordwood", "label")
+    given = load_command(name).make_context(name, arguments).params
+    assert given["data"] == ["tickets.csv"] and given["review"] is True
+    assert (given["text"], given["model"]) == (["body"], Path("tickets.cordwood"))
 
 
 def test_intervals_are_wide_enough_to_be_seen(browser, tickets):
@@ -359,36 +327,49 @@ def test_intervals_are_wide_enough_to_be_seen(browser, tickets):
         ".map(line => line.getBoundingClientRect().width)"
     )
     assert max(widths) > 25
+    # The axis does not begin at zero, far from the scores.
+    first = browser.find_element("css selector", "#overview svg .tick[text-anchor=middle]")
+    assert float(first.text) >= 30
 
 
-@pytest.mark.parametrize("width", [400, 1280])
+def test_explanation_begins_with_the_text_and_ends_with_the_numbers(browser, tickets):
+    open_page(browser, tickets["explanation"])
+    assert browser.title == "Why tickets.cordwood predicts what it predicts"
+    first, second, empty = browser.find_elements("css selector", "article")
+    # Only what is visible: the numbers are folded.
+    lines = [line for line in first.text.splitlines() if line.strip()]
+    assert lines[0] == "id a · true label card_payment_fee_charged · predicted correctly"
+    assert lines[1] == "the fee of a card is not the rate"
+    assert " speak for card_payment_fee_charged; " in lines[2] and lines[2].endswith("% sure.")
+    assert lines[3].startswith("blue speaks for card_payment_fee_charged")
+    assert lines[4] == "Runner-up" and lines[6] == "Similar training texts"
+    assert lines[7].startswith("card_payment_fee_charged: ")
+    assert lines[-1] == "Numbers" and "log-odds" not in first.text
+    words = {each.text for each in first.find_elements("css selector", ".text .for")}
+    assert {"fee", "card"} <= words
+    assert f"{LONG}\ntraining text long" in second.text and "cash<U+200B>_" in second.text
+    assert "predicted wrongly" in second.text
+    assert "No words, no label. The text is empty" in empty.text
+    assert "Runner-up" not in empty.text
+    first.find_element("css selector", "summary").click()
+    assert "log-odds" in first.text and "baseline" in first.text
+
+
+@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_explanations_fit_and_have_contrast(browser, tickets, width, theme):
     open_page(browser, tickets["explanation"], width=width, theme=theme)
-    overflow = browser.execute_script(
-        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-    assert overflow <= 0
+    assert overflow(browser) <= 0
     assert set(list_requests(browser)) == {tickets["explanation"]}
-    # The words as they are painted, over the background of the page.
-    pairs = browser.execute_script(
-        "const parse = c => c.match(/[0-9.]+/g).map(Number);"
-        "const dark = matchMedia('(prefers-color-scheme: dark)').matches;"
-        "const ground = dark ? [18, 18, 18] : [255, 255, 255];"
-        "const luminance = v => { v = v.slice(0, 3).map(x => { x /= 255;"
-        "  return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });"
-        "  return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };"
-        "return Array.from(document.querySelectorAll('.text span')).map(e => {"
-        "  const style = getComputedStyle(e), [r, g, b, a = 1] = parse(style.backgroundColor);"
-        "  const mixed = [r, g, b].map((x, i) => a * x + (1 - a) * ground[i]);"
-        "  const [x, y] = [luminance(mixed), luminance(parse(style.color))];"
-        "  return [(Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05), e.className,"
-        "    style.textDecorationLine]; })"
+    assert len(list_contrasts(browser, ".text span")) > 3
+    assert (
+        min(list_contrasts(browser, "h1, h3, p, li, em, summary, .text, .text span, .note")) >= 4.5
     )
-    assert pairs
-    assert min(contrast for contrast, _, _ in pairs) >= 4.5
+    save_picture(browser, f"tickets-explanation-{theme}-{width}")
     # Not by color alone.
-    for _, name, line in pairs:
+    words = browser.execute_script(
+        "return Array.from(document.querySelectorAll('.text span[class]'))"
+        ".map(e => [e.className, getComputedStyle(e).textDecorationLine])"
+    )
+    for name, line in words:
         assert (line == "underline") == name.startswith("against")
-    is_open = browser.execute_script("return document.querySelector('details').open")
-    assert not is_open

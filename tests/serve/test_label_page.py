@@ -1,6 +1,5 @@
 """The page of `cordwood label` in a browser: keyboard, review, lost servers, hostile texts."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -11,7 +10,17 @@ from itertools import count
 
 import pytest
 
-from browser import MARKS, PICTURES, check_accessibility, get, shown, wait_for
+from browser import (
+    MARKS,
+    check_accessibility,
+    get,
+    overflow,
+    reset_screen,
+    save_picture,
+    set_screen,
+    shown,
+    wait_for,
+)
 from label_projects import make_project, write_csv
 from label_servers import running
 from serve_client import Client
@@ -522,8 +531,7 @@ def test_hostile_texts(page, serve):
     for _ in range(len(HOSTILE) + 3):
         found.append(wait_for_text(page, found[-1] if found else None))
         assert not page.find_elements("css selector", "main img, #text b, #text script, #classes i")
-        overflow = "const e = document.documentElement; return e.scrollWidth - e.clientWidth"
-        assert page.execute_script(overflow) <= 0
+        assert overflow(page) <= 0
         if found[-1].startswith("word") and get(page, "#cut").is_displayed():
             assert "5,000,000 characters" in get(page, "#cut").text
             get(page, "#cut button").click()
@@ -540,18 +548,12 @@ def test_hostile_texts(page, serve):
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1000), ("dark", 390)])
 def test_every_size_and_theme(page, serve, theme, width):
-    media = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-
     def check(name):
-        overflow = "const e = document.documentElement; return e.scrollWidth - e.clientWidth"
-        assert page.execute_script(overflow) <= 0
+        assert overflow(page) <= 0
         check_accessibility(page)
-        if PICTURES:
-            page.save_screenshot(os.path.join(PICTURES, f"label-{name}-{theme}-{width}.png"))
+        save_picture(page, f"label-{name}-{theme}-{width}")
 
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_screen(page, width=width, theme=theme)
     try:
         begin(page, serve(make_texts(60)))
         label(page, 12)
@@ -565,5 +567,4 @@ def test_every_size_and_theme(page, serve, theme, width):
         wait_for_words(page, "#list-title", "3 texts")
         check("list")
     finally:
-        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        reset_screen(page)

@@ -2,11 +2,20 @@
 
 import csv
 import io
-import os
 
 import pytest
 
-from browser import MARKS, PICTURES, check_accessibility, get, shown, wait_for
+from browser import (
+    MARKS,
+    check_accessibility,
+    get,
+    overflow,
+    reset_screen,
+    save_picture,
+    set_screen,
+    shown,
+    wait_for,
+)
 from cordwood import TextClassifier
 from matrix import LABELS, TEXTS
 
@@ -67,27 +76,14 @@ def test_keyboard_alone(page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 390])
 def test_every_size_and_theme(page, theme, width):
-    page.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {"features": [{"name": "prefers-color-scheme", "value": theme}]},
-    )
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_screen(page, width=width, theme=theme)
     try:
         classify(page, "The soup and the bread were great, but the team lost the match again.")
-        overflow = page.execute_script(
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
-        assert overflow <= 0
+        assert overflow(page) <= 0
         check_accessibility(page)
-        if PICTURES:
-            height = page.execute_script("return document.documentElement.scrollHeight")
-            full = {**metrics, "height": height}
-            page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", full)
-            page.save_screenshot(os.path.join(PICTURES, f"page-{theme}-{width}.png"))
+        save_picture(page, f"page-{theme}-{width}")
     finally:
-        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        reset_screen(page)
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

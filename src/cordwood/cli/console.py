@@ -72,7 +72,9 @@ class Console:
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
-        width = None if sys.stdout.isatty() else UNLIMITED_WIDTH
+        # Terminals wrap in the middle of words; in a pipe, a line is a line.
+        self._soft_wrap = not sys.stdout.isatty()
+        width = UNLIMITED_WIDTH if self._soft_wrap else None
         file = getattr(sys.stdout, "terminal", None)
         self._out = RichConsole(file=file, width=width, markup=False, highlight=False, emoji=False)
 
@@ -94,19 +96,20 @@ class Console:
     def print(self, line: str = "") -> None:
         """Print a line."""
         if self.prints_text:
-            self._out.print(one_line(line), soft_wrap=True)
+            self._out.print(one_line(line), soft_wrap=self._soft_wrap)
 
     def print_text(self, line: Text) -> None:
         """Print a line with styles; there are no colors if the output is not a terminal."""
         if self.prints_text:
             line.plain = printable(line.plain)
-            self._out.print(line, soft_wrap=True)
+            self._out.print(line, soft_wrap=self._soft_wrap)
 
     def field(self, name: str, value: str) -> None:
         """Print a name and its value; values are aligned."""
         if self.prints_text:
             line = Text.assemble((f"{one_line(name):<10}", "bold"), one_line(value))
-            self._out.print(line, soft_wrap=True)
+            # A command is copied: no line break in it.
+            self._out.print(line, soft_wrap=self._soft_wrap or name == "next")
 
     def log(self, line: str) -> None:
         """Print a line to standard error, unless it is a terminal, which shows progress bars."""

@@ -1,5 +1,6 @@
 """`cordwood report`: write a report of a model or a data set."""
 
+import shlex
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from cordwood.cli.inputs import Source
 from cordwood.cli.models import load_model, model_errors, read_labelled
 from cordwood.cli.outputs import check_target
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
+from cordwood.datasets.lines import STANDARD_INPUT
 from cordwood.reports import Report, dataset_report
 from cordwood.reports.dataset_summary import DatasetSummary
 from cordwood.reports.hub_card import to_hub_card
@@ -87,6 +89,20 @@ def write_model_report(
     return made
 
 
+def format_review(source: Source, model: Path) -> str | None:
+    """Return the command that shows the suspicious labels of training data one by one."""
+    if source.paths == [STANDARD_INPUT]:
+        return None
+    given = [
+        part
+        for name, value in source.columns.items()
+        for each in ([value] if isinstance(value, str) else value)
+        for part in (f"--{name}", each)
+    ]
+    files = ("--model", str(model), "-o", f"{model.stem}-reviewed.csv")
+    return shlex.join(["cordwood", "label", *source.paths, *given, "--review", *files])
+
+
 def show_written(console: Console, path: Path) -> None:
     """Print the name and the size of a report."""
     hint = "; open it in a browser" if path.suffix.lower() == ".html" else ""
@@ -96,7 +112,7 @@ def show_written(console: Console, path: Path) -> None:
 def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
     path = Path(args.model)
     model, card = load_model(path)
-    samples, is_training, curve = None, False, None
+    samples, is_training, curve, review = None, False, None, None
     if args.data is not None:
         source = Source(
             data=args.data, options=args.read, data_dir=args.data_dir, subset=args.subset
@@ -105,6 +121,7 @@ def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
         names = () if model.columns_ is None else model.columns_.names
         is_training = samples.fingerprint(names) == card.fingerprint
     if is_training:
+        review = format_review(source.with_columns(card.columns), path)
         how = "too good" if model.evaluation_ is None else "out-of-fold"
         console.field("data", f"the training data; the scores are {how}")
     if args.curve:
@@ -121,6 +138,7 @@ def _report_model(console: Console, args: MakeReport) -> Report[ModelSummary]:
         card=card,
         data=args.data,
         curve=curve,
+        review=review,
     )
     evaluation = model.evaluation_
     if samples is not None and not (is_training and evaluation is not None):

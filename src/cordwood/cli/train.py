@@ -31,7 +31,7 @@ from cordwood.cli.inputs import Source
 from cordwood.cli.models import make_model
 from cordwood.cli.options import parse_settings
 from cordwood.cli.outputs import check_target
-from cordwood.cli.report import check_report_target, write_model_report
+from cordwood.cli.report import check_report_target, format_review, write_model_report
 from cordwood.cli.table_columns import list_features, read_table
 from cordwood.columns import ColumnRoles
 from cordwood.datasets.corpus import Corpus, FeatureMatrix
@@ -123,7 +123,14 @@ def train(args: Train) -> None:
     if args.report is not None:
         card = persist.read_model_card(target)
         write_model_report(
-            console, model, data.samples, target, args.report, card=card, data=source.name
+            console,
+            model,
+            data.samples,
+            target,
+            args.report,
+            card=card,
+            data=source.name,
+            review=format_review(source, target),
         )
     console.field("next", f"cordwood predict {target} NEW-DATA")
     scores = None if evaluation is None else evaluation.to_dict()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cordwood._base.wording import shorten
+from cordwood._base.wording import shorten, show_label
 from cordwood.explain.sentences import (
     Sentence,
     describe_prediction,
@@ -69,7 +69,7 @@ def render_class_words(found: ClassWords) -> str:
     parts.append(f'<p class="note">{escape(found.note)}</p>')
     for label in found.classes:
         words = (*found.words_for(label), *found.words_against(label))
-        parts.append(f"<h2>{escape(str(label))}</h2>{_class_table(words)}")
+        parts.append(f"<h2>{_label(label)}</h2>{_class_table(words)}")
     return "".join([*parts, "</div>"])
 
 
@@ -103,7 +103,7 @@ def _body(explanation: Explanation, *, has_legend: bool) -> str:
     parts.append(_similar_texts(explanation.neighbors))
     parts.append(f"<details><summary>Numbers</summary>{_table(explanation, shown, columns)}")
     for label, each in zip(shown, columns, strict=True):
-        parts.append(f'<div class="note">Words for and against {escape(str(label))}</div>')
+        parts.append(f'<div class="note">Words for and against {_label(label)}</div>')
         parts.append(_text(explanation, each, largest))
     parts += [_neighbors(member, columns[0]) for member in explanation.members if member.neighbors]
     return f"<article>{''.join(parts)}</details></article>"
@@ -126,13 +126,17 @@ def _facts(explanation: Explanation) -> str:
 
 
 def _join_labels(label: Any) -> str:
-    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+    return ", ".join(map(show_label, label if isinstance(label, tuple) else (label,)))
+
+
+def _label(label: Any) -> str:
+    return escape(show_label(label))
 
 
 def _sentence(parts: Sentence) -> str:
     tags = {"word": "em", "label": "strong"}
     return "".join(
-        f"<{tags[part.kind]}>{escape(part.text)}</{tags[part.kind]}>"
+        f"<{tags[part.kind]}>{_label(part.text)}</{tags[part.kind]}>"
         if part.kind
         else escape(part.text)
         for part in parts
@@ -142,7 +146,7 @@ def _sentence(parts: Sentence) -> str:
 def _legend(label: Any) -> str:
     return (
         f'<p class="legend note"><span style="background:rgba({_FOR},{_MAX_ALPHA})">blue</span> '
-        f'speaks for {escape(str(label))}, <span class="against" style="background:'
+        f'speaks for {_label(label)}, <span class="against" style="background:'
         f'rgba({_AGAINST},{_MAX_ALPHA})">orange and underlined</span> against it; the stronger '
         "the color, the more, and the strongest words are bold.</p>"
     )
@@ -161,7 +165,7 @@ def _similar_texts(neighbors: Sequence[Neighbor]) -> str:
         if neighbor.text is not None:
             text = f"<q>{escape(shorten(neighbor.text, _MAX_TRAINING_TEXT, '…'))}</q><br>"
         items.append(
-            f"<li><strong>{escape(str(neighbor.label))}</strong>: {text}"
+            f"<li><strong>{_label(neighbor.label)}</strong>: {text}"
             f'<span class="note">{escape(facts)}</span></li>'
         )
     note = ""
@@ -175,9 +179,7 @@ def _similar_texts(neighbors: Sequence[Neighbor]) -> str:
 
 def _table(explanation: Explanation, shown: list[Any], columns: list[int]) -> str:
     """Return the table of the contributions of the members to the most probable classes."""
-    rows = [
-        "<tr><th></th>" + "".join(f"<th>{escape(str(label))}</th>" for label in shown) + "</tr>"
-    ]
+    rows = ["<tr><th></th>" + "".join(f"<th>{_label(label)}</th>" for label in shown) + "</tr>"]
 
     def add(name: str, values: Any, number: Any = _number, note: str = "") -> None:
         cells = "".join(f'<td class="n">{number(values[column])}</td>' for column in columns)
@@ -227,7 +229,7 @@ def _neighbors(member: MemberExplanation, column: int) -> str:
         _row(
             [
                 _number(neighbor.contributions[column]),
-                escape(str(neighbor.label)),
+                _label(neighbor.label),
                 f"number {neighbor.index + 1:,}, similarity {neighbor.similarity:.2f}",
             ]
         )

@@ -51,7 +51,7 @@ class Prose:
 
     kind: ClassVar[str] = "prose"
     text: str
-    role: Literal["", "note", "advice", "warning"] = ""
+    role: Literal["", "note", "advice", "warning", "command"] = ""
 
 
 @dataclass(frozen=True)

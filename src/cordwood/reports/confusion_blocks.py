@@ -140,4 +140,5 @@ def _pair_examples(confusion: Confusion, links: Mapping[tuple[str, str], str]) -
         for pair in confusion.pairs
         if pair.examples
     ]
-    return [Fold(f"Examples of the {len(items)} most frequent errors", items)]
+    which = "error" if len(items) == 1 else f"{len(items)} errors"
+    return [Fold(f"Examples of the most frequent {which}", items)]

@@ -267,6 +267,7 @@ class ModelSummary:
     name: str
     classes: Sequence[str]
     data: str | None
+    review: str | None = None  # command that shows the suspicious labels one by one
     source: Source | None = None
     scores: ScoreSummary | None = None
     n_unseen: int = 0  # samples of classes that the model does not know

@@ -59,6 +59,7 @@ class Provenance:
     audit: DatasetAudit | None = None  # by default an audit without a model
     evaluation: Evaluation | None = None  # by default `evaluation_` of the model
     curve: LearningCurveEstimate | None = None
+    review: str | None = None  # command that shows the suspicious labels one by one
 
 
 def summarize_model(
@@ -81,6 +82,7 @@ def summarize_model(
         name=provenance.name,
         classes=labels,
         data=provenance.data,
+        review=provenance.review,
         decision=None if model.decision_.matrix is None else model.decision_.describe(),
         curve=provenance.curve,
         members=summarize_members(model.view, samples.texts if samples is not None else None),

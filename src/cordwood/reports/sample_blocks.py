@@ -43,6 +43,9 @@ def suspect_blocks(summary: ModelSummary) -> list[Block]:
         ),
         Samples(title=f"The {len(shown)} most suspicious labels", items=shown),
     ]
+    if summary.review is not None:
+        blocks.insert(1, Prose("To decide them one by one in the browser, run this command:"))
+        blocks.insert(2, Prose(summary.review, "command"))
     if len(samples) > len(shown):
         title = f"{len(samples) - len(shown)} more"
         blocks.append(Samples(title=title, items=samples[len(shown) :], is_folded=True))

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
+from cordwood._base.wording import show_character
+
 FONT_SIZE = 12.0
 N_SERIES = 8
 """Number of colors; further series use them again, with other markers."""
@@ -154,12 +156,14 @@ def log_scale(low: float, high: float, start: float, end: float) -> Scale:
 
 
 def linear_ticks(low: float, high: float, n: int = 5) -> Ticks:
-    """Choose at most about n round values in a range.
+    """Choose at most about n round values in a range, and at least two.
 
     >>> linear_ticks(0, 100).labels
     ('0', '20', '40', '60', '80', '100')
     >>> linear_ticks(0.912, 0.948, 4).labels
     ('0.92', '0.93', '0.94')
+    >>> linear_ticks(86, 98, 2).labels
+    ('90', '95')
     """
     span = high - low
     if not span > 0:
@@ -169,6 +173,8 @@ def linear_ticks(low: float, high: float, n: int = 5) -> Ticks:
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
+    if last <= first:
+        return linear_ticks(low, high, n + 1)
     values = tuple(i * step for i in range(first, last + 1))
     return Ticks(values, tuple(f"{value:,.{digits}f}" for value in values))
 
@@ -197,12 +203,17 @@ def text_width(text: str) -> float:
 
 
 def printable(text: str) -> str:
-    """Replace characters that neither HTML nor XML may contain.
+    """Replace characters that neither HTML nor XML may contain, and show those nobody sees.
 
-    >>> printable("a" + chr(0) + "b" + chr(0xD800))
-    'a�b�'
+    >>> printable("a" + chr(0) + "b" + chr(0xD800) + "c" + chr(0x200B))
+    'a�b�c<U+200B>'
     """
-    return _FORBIDDEN.sub("�", text)
+    if text.isprintable():
+        return text
+    letters = _FORBIDDEN.sub("�", text)
+    return "".join(
+        show_character(each) if unicodedata.category(each) == "Cf" else each for each in letters
+    )
 
 
 _FORBIDDEN = re.compile(
