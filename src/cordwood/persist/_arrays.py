@@ -55,6 +55,7 @@ class ArrayWriter:
         self.budget = budget
         self._sink = sink
         self._known: dict[bytes, int] = {}
+        self._known_strings: set[tuple[int, ...]] = set()
 
     def add(self, array: Array) -> int:
         """Write an array, unless an equal one is there, and return its number in the table."""
@@ -97,12 +98,15 @@ class ArrayWriter:
         shared = prefixes.tolist()
         suffixes = [string[k:] for string, k in zip(encoded, shared, strict=True)]
         lengths = np.array([len(suffix) for suffix in suffixes], np.int64)
-        self.budget.spend(_measure_strings(prefixes, lengths))
-        return {
+        numbers = {
             "prefixes": self.add(prefixes),
             "lengths": self.add(lengths),
             "suffixes": self.add(np.frombuffer(b"".join(suffixes), np.uint8)),
         }
+        if (key := tuple(numbers.values())) not in self._known_strings:  # they are read once
+            self._known_strings.add(key)
+            self.budget.spend(_measure_strings(prefixes, lengths))
+        return numbers
 
     @staticmethod
     def _shrink(flat: Array, entry: dict[str, Any]) -> Array:
@@ -154,8 +158,7 @@ class ArrayReader:
                 raise Rejected("has strings of invalid lengths")
             if (lengths > len(suffixes)).any() or lengths.sum() != len(suffixes):
                 raise Rejected("has strings of invalid lengths")
-        self.budget.spend(_measure_strings(prefixes, lengths))
-        if numbers not in self._strings:
+            self.budget.spend(_measure_strings(prefixes, lengths))
             self._strings[numbers] = _join_suffixes(prefixes, lengths, suffixes)
         return self._strings[numbers]
 
