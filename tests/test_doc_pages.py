@@ -24,15 +24,7 @@ ONLY_PYTHON = frozenset(
     )
 )
 NOT_CONVERTED = frozenset(
-    f"docs/{name}"
-    for name in (
-        *(
-            "clusters",
-            "gallery",
-            "input",
-        ),
-        *("large-data", "plans", "releasing", "results", "serving"),
-    )
+    f"docs/{name}" for name in ("clusters", "input", "large-data", "plans", "serving")
 )
 
 # What pages import of the extras, which a test without them skips.
