@@ -6,6 +6,7 @@
   they print is compared as well.
 - A block of `console` has commands, each after `$`, with what they print below them.
 - A block that begins with `pip` is not run.
+- A block under a comment such as ``<!-- file: plan.toml -->`` is written to this file.
 - Another block that cannot run is under a comment with the reason, such as
   ``<!-- not run: needs Docker -->``.
 
@@ -30,6 +31,7 @@ from cordwood.cli.main import main
 
 SHOWN_ONLY = ("json", "toml", "yaml", "text")
 ENDLESS = ("label", "serve")
+FILE = re.compile(r"<!-- file: (\S+) -->\s*")
 MARKER = re.compile(r"<!-- not run: (\S.*) -->\s*")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 SECONDS = re.compile(rf"{NUMBER.pattern}(?= (s|seconds|minutes)\b)")
@@ -49,16 +51,23 @@ class Block(NamedTuple):
 def read_blocks(path: Path) -> Iterator[Block]:
     """Yield the blocks of a page that are to run; an output belongs to the block above it."""
     tokens = MarkdownIt().parse(path.read_text(encoding="utf-8"))
-    tokens = [token for token in tokens if token.info not in SHOWN_ONLY or token.type != "fence"]
+    tokens = [
+        token
+        for above, token in zip(["", *(token.content for token in tokens)], tokens, strict=False)
+        if token.info not in SHOWN_ONLY or token.type != "fence" or FILE.fullmatch(above)
+    ]
     outputs = set()
     for number, token in enumerate(tokens):
         if token.type != "fence" or number in outputs or token.info.startswith("{"):
             continue
+        above = tokens[number - 1].content if number else ""
+        if name := FILE.fullmatch(above):
+            yield Block(f"file {name[1]}", token.content, None, token.map[0])
+            continue
         below = tokens[number + 1] if number + 1 < len(tokens) else None
         has_output = below and below.type == "fence" and not (below.info or is_commands(below))
         outputs |= {number + 1} if has_output else set()
-        is_marked = number and MARKER.fullmatch(tokens[number - 1].content)
-        if is_marked or token.content.startswith("pip "):
+        if MARKER.fullmatch(above) or token.content.startswith("pip "):
             continue
         yield Block(token.info, token.content, below.content if has_output else None, token.map[0])
 
@@ -78,6 +87,8 @@ def run_block(block: Block, namespace: dict[str, Any]) -> None:
             exec(compile(block.code, f"line {block.line}", "exec"), namespace)
         elif block.language == "console":
             run_session(block.code)
+        elif block.language.startswith("file "):
+            Path(block.language.removeprefix("file ")).write_text(block.code, encoding="utf-8")
         else:
             for line in block.code.replace("\\\n", " ").splitlines():
                 run_command(line)

@@ -23,7 +23,7 @@ ONLY_PYTHON = frozenset(
         *("multilabel", "reports", "scores", "stacking"),
     )
 )
-NOT_CONVERTED = frozenset(f"docs/{name}" for name in ("clusters", "large-data", "plans", "serving"))
+NOT_CONVERTED = frozenset(f"docs/{name}" for name in ("clusters", "large-data", "serving"))
 
 # What pages import of the extras, which a test without them skips.
 EXTRAS = {
@@ -128,6 +128,17 @@ def test_markers_and_data_are_not_run(tmp_path):
     marked = "<!-- not run: needs a cluster -->\n```python\n1 / 0\n```\n\n```\n3\n```\n"
     path.write_text(f"{marked}\n```json\n{{\n```\n", encoding="utf-8")
     assert list(read_blocks(path)) == []
+
+
+def test_a_block_with_the_name_of_a_file_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "page.md"
+    page = "<!-- file: a.toml -->\n```toml\nx = 1\n```\n\n```console\n$ cat a.toml\nx = 1\n```\n"
+    path.write_text(page, encoding="utf-8")
+    blocks = list(read_blocks(path))
+    assert [block.language for block in blocks] == ["file a.toml", "console"]
+    for block in blocks:
+        run_block(block, {})
 
 
 def test_numbers_have_a_tolerance():
