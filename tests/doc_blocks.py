@@ -4,7 +4,8 @@
   the block below it, if that has no language. Sessions with prompts are doctests.
 - A block that begins with `cordwood` has commands. They run in the folder of the test, and what
   they print is compared as well.
-- A block of `console` has commands, each after `$`, with what they print below them.
+- A block of `console` has commands, each after `$`, with what they print below them. Those that
+  are not of cordwood are `cat` and `curl`. `cordwood serve` runs until `SERVERS` are stopped.
 - A block that begins with `pip` is not run.
 - A block under a comment such as ``<!-- file: plan.toml -->`` is written to this file.
 - Another block that cannot run is under a comment with the reason, such as
@@ -19,6 +20,7 @@ import doctest
 import io
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,13 +32,16 @@ from markdown_it import MarkdownIt
 from cordwood.cli.main import main
 
 SHOWN_ONLY = ("json", "toml", "yaml", "text")
-ENDLESS = ("label", "serve")
+ENDLESS = ("label",)
 FILE = re.compile(r"<!-- file: (\S+) -->\s*")
 MARKER = re.compile(r"<!-- not run: (\S.*) -->\s*")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 SECONDS = re.compile(rf"{NUMBER.pattern}(?= (s|seconds|minutes)\b)")
 ELLIPSIS = re.compile(r" ?\.\.\. ?")
 COMMAND = re.compile(r"cordwood \w")
+
+
+SERVERS: list[subprocess.Popen[str]] = []
 
 
 class Block(NamedTuple):
@@ -112,9 +117,34 @@ def run_command(line: str) -> None:
     if words[0] == "cat":
         sys.stdout.write(Path(words[1]).read_text(encoding="utf-8"))
         return
+    if words[0] == "curl":
+        replied = subprocess.run(words, capture_output=True, check=True, encoding="utf-8")
+        sys.stdout.write(replied.stdout)
+        return
     assert words[0] == "cordwood", f"no command of cordwood, and no marker: {line}"
     assert words[1] not in ENDLESS, f"runs until it is stopped, and has no marker: {line}"
+    if words[1] == "serve":
+        start_server(words[1:])
+        return
     assert main(words[1:]) == 0, line
+
+
+def start_server(arguments: list[str]) -> None:
+    """Start a server, and print what it prints until it serves."""
+    command = [sys.executable, "-m", "cordwood", *arguments]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
+    SERVERS.append(server)
+    for line in server.stdout or ():
+        sys.stdout.write(line)
+        if line.startswith("serving"):
+            return
+    raise AssertionError(f"the server ended: {arguments}")
+
+
+def stop_servers() -> None:
+    while SERVERS:
+        with SERVERS.pop() as server:
+            server.terminate()
 
 
 def check_output(found: str, documented: str) -> None:
