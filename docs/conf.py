@@ -22,6 +22,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "output_thumbnails",
     "root_pages",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

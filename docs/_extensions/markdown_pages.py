@@ -74,13 +74,18 @@ def convert(app: Sphinx, docname: str) -> str:
     if source.suffix == ".md":
         return include(source)
     if program.with_suffix(".py").exists():
-        outputs = re.findall(r"code-block:: none\n\n(.*?)(?=^\S|\Z)", read(source), re.M | re.S)
-        shown = [f"```\n{dedent(output).strip()}\n```\n" for output in outputs]
+        shown = [f"```\n{output}\n```\n" for output in read_outputs(source)]
         head = f"# {title(app, docname)}\n\n```python\n{read(program.with_suffix('.py'))}```\n"
         return "\n".join([head, *(["Output:\n", *shown] if shown else [])])
     if docname.startswith("api/generated/"):
         return describe(source.stem)
     return f"# {title(app, docname)}\n"
+
+
+def read_outputs(page: Path) -> list[str]:
+    """Return what the example of a page of the gallery prints."""
+    outputs = re.findall(r"code-block:: none\n\n(.*?)(?=^\S|\Z)", read(page), re.M | re.S)
+    return [dedent(output).strip() for output in outputs]
 
 
 def include(source: Path) -> str:
