@@ -59,7 +59,8 @@ def title(app: Sphinx, docname: str) -> str:
 
 def link(app: Sphinx, docname: str) -> str:
     paragraph = next(app.env.get_doctree(docname).findall(is_text), None)
-    phrase = re.split(r"(?<=[.:]) ", " ".join(paragraph.astext().split()))[0] if paragraph else ""
+    text = " ".join(paragraph.astext().split()) if paragraph else ""
+    phrase = re.split(r"(?<=[.:]) ", re.sub(r"^(Task|Problem)\. ", "", text))[0]
     return f"- [{title(app, docname)}]({docname}.md): {phrase}".removesuffix(": ")
 
 
@@ -89,10 +90,23 @@ def read_outputs(page: Path) -> list[str]:
 
 
 def include(source: Path) -> str:
-    """Return the source of a page, or the file which it consists of."""
-    text = read(source)
-    included = re.match(r"```\{include\} (\S+)\n", text)
-    return read(source.parent / included[1]) if included else text
+    """Return the source of a page, with the files that it includes."""
+    return re.sub(
+        r"```\{include\} (\S+)\n(.*?)```\n",
+        lambda found: read_part(source.parent / found[1], found[2]),
+        read(source),
+        flags=re.S,
+    )
+
+
+def read_part(path: Path, options: str) -> str:
+    """Return what a page includes of a file, with links that are relative to the page."""
+    given = dict(re.findall(r':(\S+): "?(.*?)"?$', options, re.M))
+    text = read(path)
+    if "start-after" in given:
+        text = text.partition(given["start-after"])[2].partition(given["end-before"])[0]
+    docs = given.get("relative-docs", "docs/")
+    return text.replace(f"]({docs}", "](" + "../" * (docs.count("../") - 1))
 
 
 def describe(name: str) -> str:
