@@ -73,7 +73,9 @@ def convert(app: Sphinx, docname: str) -> str:
     source = Path(app.env.doc2path(docname))
     program = Path(app.srcdir).parent / docname
     if source.suffix == ".md":
-        return include(source)
+        # Links of included files begin with the folder of the pages.
+        to_docs = re.compile(r"\]\((\.\./\.\./)?docs/")
+        return to_docs.sub(lambda found: "](../" if found[1] else "](", include(source))
     if program.with_suffix(".py").exists():
         shown = [f"```\n{output}\n```\n" for output in read_outputs(source)]
         head = f"# {title(app, docname)}\n\n```python\n{read(program.with_suffix('.py'))}```\n"
@@ -90,23 +92,21 @@ def read_outputs(page: Path) -> list[str]:
 
 
 def include(source: Path) -> str:
-    """Return the source of a page, with the files that it includes."""
+    """Return the source of a page, with the files that it includes, or parts of them."""
     return re.sub(
         r"```\{include\} (\S+)\n(.*?)```\n",
-        lambda found: read_part(source.parent / found[1], found[2]),
+        lambda found: select_part(read(source.parent / found[1]), found[2]),
         read(source),
         flags=re.S,
     )
 
 
-def read_part(path: Path, options: str) -> str:
-    """Return what a page includes of a file, with links that are relative to the page."""
-    given = dict(re.findall(r':(\S+): "?(.*?)"?$', options, re.M))
-    text = read(path)
-    if "start-after" in given:
-        text = text.partition(given["start-after"])[2].partition(given["end-before"])[0]
-    docs = given.get("relative-docs", "docs/")
-    return text.replace(f"]({docs}", "](" + "../" * (docs.count("../") - 1))
+def select_part(text: str, options: str) -> str:
+    """Return the part of a text that the options of a directive select."""
+    ends = dict(re.findall(r':(start-after|end-before): "(.*)"', options))
+    if "start-after" in ends:
+        text = text.split(ends["start-after"], 1)[1].lstrip()
+    return text.split(ends["end-before"], 1)[0] if "end-before" in ends else text
 
 
 def describe(name: str) -> str:
