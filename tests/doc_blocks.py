@@ -5,7 +5,8 @@
 - A block that begins with `cordwood` has commands. They run in the folder of the test, and what
   they print is compared as well.
 - A block of `console` has commands, each after `$`, with what they print below them. Those that
-  are not of cordwood are `cat` and `curl`. `cordwood serve` runs until `SERVERS` are stopped.
+  are not of cordwood are `cat` and `curl`. `cordwood serve` runs until `stop_servers`, at a free
+  port instead of that of the page.
 - A block that begins with `pip` is not run.
 - A block under a comment such as ``<!-- file: plan.toml -->`` is written to this file.
 - Another block that cannot run is under a comment with the reason, such as
@@ -20,6 +21,7 @@ import doctest
 import io
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,6 +44,7 @@ COMMAND = re.compile(r"cordwood \w")
 
 
 SERVERS: list[subprocess.Popen[str]] = []
+PORTS: dict[str, str] = {}  # of pages, and those that are used instead
 
 
 class Block(NamedTuple):
@@ -83,6 +86,8 @@ def is_commands(token: Any) -> bool:
 
 def run_block(block: Block, namespace: dict[str, Any]) -> None:
     """Run a block; raise if it cannot run, if it fails, or if its output differs."""
+    for port, free in PORTS.items():
+        block = block._replace(code=block.code.replace(port, free))
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         if block.language == "python" and block.code.startswith(">>>"):
             session = doctest.DocTestParser().get_doctest(block.code, namespace, "", None, None)
@@ -131,17 +136,22 @@ def run_command(line: str) -> None:
 
 def start_server(arguments: list[str]) -> None:
     """Start a server, and print what it prints until it serves."""
-    command = [sys.executable, "-m", "cordwood", *arguments]
+    port = arguments[arguments.index("--port") + 1]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        PORTS[port] = str(taken.getsockname()[1])
+    command = [sys.executable, "-m", "cordwood", *(PORTS.get(each, each) for each in arguments)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
     SERVERS.append(server)
     for line in server.stdout or ():
-        sys.stdout.write(line)
+        sys.stdout.write(line.replace(PORTS[port], port))
         if line.startswith("serving"):
             return
     raise AssertionError(f"the server ended: {arguments}")
 
 
 def stop_servers() -> None:
+    PORTS.clear()
     while SERVERS:
         with SERVERS.pop() as server:
             server.terminate()
