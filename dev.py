@@ -8,7 +8,7 @@ python dev.py results  regenerate docs/results.md and docs/claims.md from plans 
 python dev.py bench    run a benchmark by name, such as: python dev.py bench vectorizer_speed
 python dev.py stale    list the tables and ledgers that are older than the defaults they describe
 python dev.py build    build the distributions in dist/ and check them
-python dev.py lock     resolve the dependencies again: requirements/minimum.txt and newest.txt
+python dev.py lock     resolve the dependencies again: requirements/*.txt
 """
 
 import os
@@ -71,16 +71,18 @@ def main(arguments: list[str]) -> int:
     if command == "lock":
         prepare("uv>=0.8")
         # The lower bounds of pyproject.toml, and the newest versions that they allow.
-        files = (("minimum", "lowest-direct"), ("newest", "highest"))
-        return max(call(*compile_command(name, resolution)) for name, resolution in files)
+        tests, site = ("--all-extras", "--group", "test"), ("--group", "docs")
+        files = (("minimum", "lowest-direct", tests), ("newest", "highest", tests))
+        commands = [compile_command(*file) for file in (*files, ("docs", "highest", site))]
+        return max(call(*command) for command in commands)
     print(__doc__)
     return 0 if command in ("help", "-h", "--help") else 2
 
 
-def compile_command(name: str, resolution: str) -> list[str | Path]:
-    """Return the command that writes a lock file of the package, its extras and its tests."""
+def compile_command(name: str, resolution: str, groups: tuple[str, ...]) -> list[str | Path]:
+    """Return the command that writes a lock file of the package and of some groups."""
     compiler = [PYTHON, "-m", "uv", "pip", "compile", "--quiet", "--upgrade"]
-    inputs = ["pyproject.toml", "--all-extras", "--group", "test"]
+    inputs = ["pyproject.toml", *groups]
     # Universal: one file for all platforms and for all Python versions from 3.11.
     target = ["--universal", "--python-version", "3.11", "--only-binary", ":all:"]
     output = ["--no-annotate", "--custom-compile-command", "python dev.py lock"]

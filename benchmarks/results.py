@@ -23,6 +23,7 @@ Learners compared on the data sets of the papers, by their protocols. This page 
 `benchmarks/reproduction/ledgers`; only the explanations are written by hand. To run a plan, or the
 trials that its ledger lacks, and update the page:
 
+<!-- not run: takes hours, and needs data sets that may not be redistributed -->
 ```
 cd benchmarks/reproduction
 cordwood compare plans/NAME.toml --ledger ledgers/NAME.jsonl --data-dir FOLDER

@@ -22,6 +22,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "output_thumbnails",
     "root_pages",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -87,6 +88,7 @@ if address := os.environ.get("CORDWOOD_DOCS_URL"):
         "version_match": version,
     }
     html_theme_options["check_switcher"] = False
+    html_theme_options["header_links_before_dropdown"] = 4  # in one line
     html_theme_options["navbar_end"] = ["version-switcher", "theme-switcher"]
 
 linkcheck_timeout = 20

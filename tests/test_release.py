@@ -49,10 +49,18 @@ def test_lock_files_satisfy_the_requirements(name, requirement):
     assert all(requirement.specifier.contains(version) for version in locked)
 
 
-@pytest.mark.parametrize("name", ["minimum", "newest"])
+def test_lock_file_of_the_documentation_satisfies_its_group():
+    locked = read_lock_file("docs")
+    for requirement in map(Requirement, PROJECT["dependency-groups"]["docs"]):
+        versions = locked.get(canonicalize_name(requirement.name), [])
+        assert versions, "run: python dev.py lock"
+        assert all(requirement.specifier.contains(version) for version in versions)
+
+
+@pytest.mark.parametrize("name", ["minimum", "newest", "docs"])
 def test_lock_files_contain_versions_only(name):
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
-    pinned = r"[a-z0-9-]+==[a-z0-9.]+( ; [\w .=<>'!()]+)?"
+    pinned = r"[a-z0-9-]+==[a-z0-9.]+( ; [\w .*=<>'!()]+)?"
     assert [line for line in text.splitlines() if not re.fullmatch(rf"#.*|{pinned}", line)] == []
     assert "://" not in text and "file:" not in text
 

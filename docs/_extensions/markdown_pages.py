@@ -59,7 +59,8 @@ def title(app: Sphinx, docname: str) -> str:
 
 def link(app: Sphinx, docname: str) -> str:
     paragraph = next(app.env.get_doctree(docname).findall(is_text), None)
-    phrase = re.split(r"(?<=[.:]) ", " ".join(paragraph.astext().split()))[0] if paragraph else ""
+    text = " ".join(paragraph.astext().split()) if paragraph else ""
+    phrase = re.split(r"(?<=[.:]) ", re.sub(r"^(Task|Problem)\. ", "", text))[0]
     return f"- [{title(app, docname)}]({docname}.md): {phrase}".removesuffix(": ")
 
 
@@ -72,10 +73,11 @@ def convert(app: Sphinx, docname: str) -> str:
     source = Path(app.env.doc2path(docname))
     program = Path(app.srcdir).parent / docname
     if source.suffix == ".md":
-        return include(source)
+        # Links of included files begin with the folder of the pages.
+        to_docs = re.compile(r"\]\((\.\./\.\./)?docs/")
+        return to_docs.sub(lambda found: "](../" if found[1] else "](", include(source))
     if program.with_suffix(".py").exists():
-        outputs = re.findall(r"code-block:: none\n\n(.*?)(?=^\S|\Z)", read(source), re.M | re.S)
-        shown = [f"```\n{dedent(output).strip()}\n```\n" for output in outputs]
+        shown = [f"```\n{output}\n```\n" for output in read_outputs(source)]
         head = f"# {title(app, docname)}\n\n```python\n{read(program.with_suffix('.py'))}```\n"
         return "\n".join([head, *(["Output:\n", *shown] if shown else [])])
     if docname.startswith("api/generated/"):
@@ -83,11 +85,28 @@ def convert(app: Sphinx, docname: str) -> str:
     return f"# {title(app, docname)}\n"
 
 
+def read_outputs(page: Path) -> list[str]:
+    """Return what the example of a page of the gallery prints."""
+    outputs = re.findall(r"code-block:: none\n\n(.*?)(?=^\S|\Z)", read(page), re.M | re.S)
+    return [dedent(output).strip() for output in outputs]
+
+
 def include(source: Path) -> str:
-    """Return the source of a page, or the file which it consists of."""
-    text = read(source)
-    included = re.match(r"```\{include\} (\S+)\n", text)
-    return read(source.parent / included[1]) if included else text
+    """Return the source of a page, with the files that it includes, or parts of them."""
+    return re.sub(
+        r"```\{include\} (\S+)\n(.*?)```\n",
+        lambda found: select_part(read(source.parent / found[1]), found[2]),
+        read(source),
+        flags=re.S,
+    )
+
+
+def select_part(text: str, options: str) -> str:
+    """Return the part of a text that the options of a directive select."""
+    ends = dict(re.findall(r':(start-after|end-before): "(.*)"', options))
+    if "start-after" in ends:
+        text = text.split(ends["start-after"], 1)[1].lstrip()
+    return text.split(ends["end-before"], 1)[0] if "end-before" in ends else text
 
 
 def describe(name: str) -> str:

@@ -16,7 +16,7 @@ MAX_CHARACTERS = 1500
 
 
 class _Encoder(NamedTuple):
-    """What is known about an encoder from docs/embeddings.md."""
+    """What is known about an encoder from benchmarks/notes/embeddings.md."""
 
     accuracy: float  # of `quick` with the encoder, in percent: mean of three sets of short texts
     # Approximate time per character on one core. It is a constant, and not measured when it is

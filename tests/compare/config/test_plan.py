@@ -773,18 +773,6 @@ def test_protocol_names_the_procedure_of_its_plans(tmp_path):
 PAGE = Path(__file__).parents[3] / "docs" / "plans.md"
 
 
-def test_documented_examples_are_valid(tmp_path):
-    example, protocol = (
-        part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```toml")[1:]
-    )
-    rows = {"subject": ["a"] * 4, "body": ["b"] * 4, "topic": ["x", "y"] * 2}
-    pd.DataFrame(rows).to_csv(tmp_path / "tickets.csv", index=False)
-    (tmp_path / "protocol.toml").write_text(protocol, encoding="utf-8")
-    (tmp_path / "plan.toml").write_text(f'protocol = "protocol.toml"\n{example}', encoding="utf-8")
-    found = load_plan(tmp_path / "plan.toml")
-    assert (found.evaluation.folds, len(found.datasets), len(found.learners)) == (10, 2, 3)
-
-
 def test_every_key_is_documented():
     page = PAGE.read_text(encoding="utf-8")
     tables = (Plan, EvaluationConfig, TuningConfig, DatasetConfig, LearnerConfig)
