@@ -84,10 +84,21 @@ def convert(app: Sphinx, docname: str) -> str:
 
 
 def include(source: Path) -> str:
-    """Return the source of a page, or the file which it consists of."""
-    text = read(source)
-    included = re.match(r"```\{include\} (\S+)\n", text)
-    return read(source.parent / included[1]) if included else text
+    """Return the source of a page, with the files that it includes, or parts of them."""
+    return re.sub(
+        r"```\{include\} (\S+)\n(.*?)```\n",
+        lambda found: cut(read(source.parent / found[1]), found[2]),
+        read(source),
+        flags=re.S,
+    )
+
+
+def cut(text: str, options: str) -> str:
+    """Return the part of a text that the options of a directive select."""
+    ends = dict(re.findall(r':(start-after|end-before): "(.*)"', options))
+    if "start-after" in ends:
+        text = text.split(ends["start-after"], 1)[1].lstrip()
+    return text.split(ends["end-before"], 1)[0] if "end-before" in ends else text
 
 
 def describe(name: str) -> str:
