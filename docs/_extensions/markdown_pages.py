@@ -87,13 +87,13 @@ def include(source: Path) -> str:
     """Return the source of a page, with the files that it includes, or parts of them."""
     return re.sub(
         r"```\{include\} (\S+)\n(.*?)```\n",
-        lambda found: cut(read(source.parent / found[1]), found[2]),
+        lambda found: select_part(read(source.parent / found[1]), found[2]),
         read(source),
         flags=re.S,
     )
 
 
-def cut(text: str, options: str) -> str:
+def select_part(text: str, options: str) -> str:
     """Return the part of a text that the options of a directive select."""
     ends = dict(re.findall(r':(start-after|end-before): "(.*)"', options))
     if "start-after" in ends:
