@@ -2,27 +2,14 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, TransformerMixin
 
-from cordwood import TextClassifier
 from doc_blocks import check_output, read_blocks, run_block, stop_servers
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("howto/*.md"))]
-
-# Pages with commands or outputs that do not run yet, and have no marker. The Python blocks of the
-# first ones run. The lists must only shrink.
-ONLY_PYTHON = frozenset(
-    name if name == "README" else f"docs/{name}"
-    for name in (
-        *("README", "audit", "columns", "confidence", "decisions", "explanations"),
-        *("multilabel", "reports", "scores", "stacking"),
-    )
-)
 
 # What pages import of the extras, which a test without them skips.
 EXTRAS = {
@@ -38,51 +25,12 @@ def name_page(path):
     return path.relative_to(ROOT).with_suffix("").as_posix()
 
 
-def is_run(path, block):
-    """Whether a block is to run: all of a page, or those in Python, without their outputs."""
-    return block.language == "python" or name_page(path) not in ONLY_PYTHON
-
-
 @pytest.fixture
 def namespace(tmp_path, monkeypatch):
-    """Texts, a table, numbers and files of the user, which pages assume."""
+    """An empty folder and no names: a page defines what it uses."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")  # of the terminal
-    n = 240
-    texts = [f"{what} {i}" for i in range(n // 3) for what in ("cheap pills", "a lunch", "memo")]
-    labels = np.array(["spam", "ham", "ham"] * (n // 3))
-    model = TextClassifier("nb").fit(texts, labels)
-    for name in ("news", "tweets"):
-        model.save(f"{name}.cordwood")
-    wrong = ["ham", *labels[1:]]
-    for name, given in (("tweets", wrong), ("test", labels)):
-        rows = [f"{text},{label}\n" for text, label in zip(texts, given, strict=True)]
-        Path(f"{name}.csv").write_text("".join(["text,label\n", *rows]), encoding="utf-8")
-    packages = {
-        "description": texts,
-        "depends": ["python3", "libc6", "perl"] * (n // 3),
-        "priority": ["optional", "required", "optional"] * (n // 3),
-        "maintainer": ["A", "B"] * (n // 2),
-        "size": list(range(n)),
-        "released": ["2026-11-17", "2026-11-18"] * (n // 2),
-        "section": labels.tolist(),
-    }
-    rng = np.random.default_rng(0)
-    y = np.array([0, 1, 1] * (n // 3))
-    return {
-        "model": model,
-        "texts": texts,
-        "labels": labels,
-        "packages": packages,
-        "is_naphtha": labels == "spam",
-        "X": rng.normal(size=(n, 4)) + y[:, None],
-        "y": y,
-        "groups": np.arange(n) // 2,
-        "weights": np.ones(n),
-        "vectors": np.eye(3)[np.arange(n) % 3],
-        "labelled": np.arange(n) < 30,
-        "MyTransformer": type("MyTransformer", (TransformerMixin, BaseEstimator), {}),
-    }
+    return {}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_page)
@@ -93,15 +41,9 @@ def test_blocks_of_a_page_run_and_print_the_shown_output(path, namespace):
     try:
         with sklearn.config_context():  # a page enables metadata routing
             for block in read_blocks(path):
-                if is_run(path, block):
-                    run_block(block, namespace)
+                run_block(block, namespace)
     finally:
         stop_servers()
-
-
-def test_lists_of_pages_shrink():
-    assert {name_page(path) for path in PAGES} >= ONLY_PYTHON
-    assert len(ONLY_PYTHON) <= 10
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 PAGES = {
     "CHANGELOG": "changelog",
     "CONTRIBUTING": "contributing",
-    "README": "index",
+    "README": "benchmarks",
     "SECURITY": "security",
 }
 LINK = re.compile(rf"\]\((?:\.\./)+({'|'.join(PAGES)})\.md")

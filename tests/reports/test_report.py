@@ -574,14 +574,6 @@ def test_infinite_numbers_become_null():
     assert report.to_dict() == json.loads(report.to_json())
 
 
-def test_examples_of_the_documentation_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
-    for block in re.findall(r"```python\n(.*?)```", page, re.S):
-        exec(compile(block, "docs/reports.md", "exec"), {})
-    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "comparison.html"}
-
-
 @pytest.mark.parametrize("name", ["reports.md", "gallery.md"])
 def test_links_of_the_documentation_exist(name):
     folder = Path(__file__).parents[2] / "docs"

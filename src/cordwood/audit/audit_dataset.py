@@ -1,5 +1,7 @@
 """Audit of labelled data: label errors, duplicates, leakage, unusual texts, revealing words."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -17,12 +19,7 @@ from cordwood.audit.dataset_audit import KINDS, DatasetAudit
 from cordwood.audit.dataset_check import check_labels
 from cordwood.audit.label_errors import find_label_errors
 from cordwood.audit.near_duplicates import NearDuplicates, cluster_samples
-from cordwood.audit.spellings import (
-    Spelling,
-    confirm_spellings,
-    find_spellings,
-    merge_spellings,
-)
+from cordwood.audit.spellings import Spelling, confirm_spellings, find_spellings, merge_spellings
 from cordwood.audit.suspects import (
     Suspect,
     find_bad_texts,
@@ -99,11 +96,8 @@ def audit_dataset(
     Examples
     --------
     >>> from cordwood import Corpus
-    >>> corpus = Corpus(
-    ...     texts=["so good", "bad", "So  good", "so good", "cafÃ©", ""],
-    ...     ids=["1", "2", "3", "4", "5", "6"],
-    ...     labels=["+", "-", "-", "+", "+", "-"],
-    ... )
+    >>> texts = ["so good", "bad", "So  good", "so good", "cafÃ©", ""]
+    >>> corpus = Corpus(texts=texts, ids=list("123456"), labels=list("+--++-"))
     >>> audit = audit_dataset(corpus)
     >>> audit.counts
     {'contradictory label': 1, 'duplicate': 1, 'empty text': 1, 'garbled text': 1}

@@ -1,5 +1,7 @@
 """Check of labelled data before training: labels, empty and duplicate texts, leakage."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -133,11 +135,9 @@ def check_dataset(
     Examples
     --------
     >>> from cordwood import Corpus
-    >>> corpus = Corpus(
-    ...     texts=["it purrs", "it barks", "it meows", "it barks", " "],
-    ...     ids=["1", "2", "3", "4", "5"],
-    ...     labels=["cat", "dog", "Cat ", "cat", "dog"],
-    ... )
+    >>> texts = ["it purrs", "it barks", "it meows", "it barks", " "]
+    >>> labels = ["cat", "dog", "Cat ", "cat", "dog"]
+    >>> corpus = Corpus(texts=texts, ids=list("12345"), labels=labels)
     >>> check = check_dataset(corpus)
     >>> [finding.kind for finding in check.findings]
     ['small classes', 'spellings', 'empty text', 'contradictory label']

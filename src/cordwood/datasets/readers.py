@@ -1,5 +1,7 @@
 """Read data sets from files, folders, dataframes and standard input."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Write and load model files."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

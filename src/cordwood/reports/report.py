@@ -1,5 +1,7 @@
 """Reports as HTML, Markdown and JSON, and those of data sets and models."""
 
+from __future__ import annotations
+
 import html
 import json
 import math
