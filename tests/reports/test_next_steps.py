@@ -107,7 +107,7 @@ def test_good_model_needs_no_advice():
 @pytest.mark.parametrize(
     ("changes", "advice"),
     [
-        ({"suspects": SuspectLabels(12, [])}, "Check labels: 12 of 1,000 are probably wrong"),
+        ({"suspects": SuspectLabels(12, [])}, "Check labels: 12 of 1,000 may be wrong"),
         (
             {"by_class": [make_class("rare", 7, 0.2)]},
             "Label more samples of the classes that are both small and weak: rare (7)",

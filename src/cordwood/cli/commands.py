@@ -113,7 +113,7 @@ class Train(options.DataCommand):
         typer.Option(
             "--bundle-encoder",
             help="Put the encoder into the model file, so that it need not be installed where the "
-            "model is used; for encoders that are folders.",
+            "model is used.",
         ),
     ] = False
     lexicon: Annotated[

@@ -285,8 +285,11 @@ def _show_needs(console: Console, args: Train, model: TextClassifier) -> None:
             is_use = name == universal_sentence.NAME
             how = universal_sentence.INSTALL if is_use else f"cordwood encoders install {name}"
             how = f": {how}" if info is not None else ""
-            way_out = "" if is_use else "; or put it into the model file with --bundle-encoder"
-            console.field("needs", f"the encoder {name} where the model is used{how}{way_out}")
+            console.field(
+                "needs",
+                f"the encoder {name} where the model is used{how}; or put it into the model file "
+                "with --bundle-encoder",
+            )
     if model.lexicon == "vader":
         console.field(
             "needs", 'the lexicon where the model is used: pip install "cordwood[lexicon]"'

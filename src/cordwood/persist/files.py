@@ -69,9 +69,9 @@ def save(
         "compact" rounds the coefficients of linear models, which changes probabilities by less
         than 0.001; "full" keeps every bit.
     bundle_encoder : bool, default=False
-        Whether the file contains the sentence encoders of the model, which must be folders of
-        files. By default, it contains their names and fingerprints, and they must be installed
-        where the model is loaded.
+        Whether the file contains the sentence encoders of the model, which cannot be objects. By
+        default, it contains their names and fingerprints, and they must be installed where the
+        model is loaded.
     trusted : iterable of type or str, default=()
         Further classes that the model may contain, or their full names. Their attributes must be
         numbers, strings, lists, tuples, dicts, sets, arrays, sparse matrices or estimators. `load`

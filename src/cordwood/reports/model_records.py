@@ -132,7 +132,7 @@ class SetSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class SuspectLabel:
-    """A sample whose label is probably wrong."""
+    """A sample whose label may be wrong."""
 
     id: str
     label: str
@@ -145,7 +145,7 @@ class SuspectLabel:
 
 @dataclass(frozen=True)
 class SuspectLabels:
-    """Number of the labels that are probably wrong, and the most suspicious ones."""
+    """Number of the labels that may be wrong, and the most suspicious ones."""
 
     n: int
     samples: Sequence[SuspectLabel]

@@ -184,7 +184,7 @@ def _to_suspect(row: SuspectLabel, samples: ScoredSamples) -> Suspect:
 def _list_suspects(
     predictions: OOFPredictions, samples: ScoredSamples, labels: list[str]
 ) -> SuspectLabels:
-    """Return the samples whose label is probably wrong, and how many there are."""
+    """Return the samples whose label may be wrong, and how many there are."""
     found = find_label_errors(predictions)
     rows = [
         SuspectLabel(

@@ -15,18 +15,24 @@ def list_next_steps(summary: ModelSummary) -> list[str]:
     if summary.scores is None:
         return []
     steps = []
-    accuracy = summary.scores.scores.accuracy
+    accuracy, curve, reasons = summary.scores.scores.accuracy, summary.curve, []
     if accuracy.high - accuracy.low > _MAX_INTERVAL:
-        steps.append(
-            f"Label more samples: from {summary.scores.n_samples:,}, the accuracy is only "
-            f"known to be between {100 * accuracy.low:.0f} and {100 * accuracy.high:.0f} %."
+        reasons.append(
+            f"from {summary.scores.n_samples:,}, the accuracy is only known to be between "
+            f"{100 * accuracy.low:.0f} and {100 * accuracy.high:.0f} %"
         )
+    if curve is not None and curve.scoring != "log_loss":
+        gain = curve.gain(2 * curve.n_samples)
+        if (gain.low or 0) > 0:
+            reasons.append(f"twice as many would add about {100 * gain:.1f} percentage points")
+    if reasons:
+        steps.append(f"Label more samples: {', and '.join(reasons)}.")
     suspects = summary.suspects
     if suspects is not None and suspects.n and summary.source != "training":
         steps.append(
-            f"Check labels: {suspects.n:,} of {summary.scores.n_samples:,} are probably "
-            "wrong; the most suspicious ones are listed below. Wrong labels cost accuracy and make "
-            "these scores too low."
+            f"Check labels: {suspects.n:,} of {summary.scores.n_samples:,} may be wrong; the most "
+            "suspicious ones are listed below. Wrong labels cost accuracy and make these scores "
+            "too low."
         )
     weak = sorted(
         (row for row in summary.by_class if 0 < row.n_samples < _SMALL_CLASS and row.f1 < _LOW_F1),
@@ -38,14 +44,6 @@ def list_next_steps(summary: ModelSummary) -> list[str]:
         steps.append(
             f"Label more samples of the classes that are both small and weak: {shown}{more}."
         )
-    curve = summary.curve
-    if curve is not None and curve.scoring != "log_loss":
-        gain = curve.gain(2 * curve.n_samples)
-        if (gain.low or 0) > 0:
-            steps.append(
-                f"Label more samples: twice as many would add about {100 * gain:.1f} percentage "
-                "points."
-            )
     pairs = summary.confusion.pairs if summary.confusion else []
     blurred = [pair for pair in pairs if pair.share >= _MIN_PAIR_SHARE and pair.n >= 5]
     if blurred:

@@ -37,7 +37,7 @@ def suspect_blocks(summary: ModelSummary) -> list[Block]:
     shown = samples[:_N_OPEN_SUSPECTS]
     blocks: list[Block] = [
         Prose(
-            f"{suspects.n:,} labels are probably wrong, by confident learning: the most probable "
+            f"{suspects.n:,} labels may be wrong, by confident learning: the most probable "
             "class is another one, with at least its mean probability over its own samples. "
             "Either the label is a mistake, or the sample is a hard one."
         ),
