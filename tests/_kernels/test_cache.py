@@ -337,6 +337,7 @@ ARRAY_MODULES = {"numpy", "numba", "llvmlite", *sys.stdlib_module_names}
 # Functions that call kernels use threads through one module; the cache needs a directory.
 OTHER_IMPORTS = {
     ("cordwood.ensemble.tree_engine.threads", "joblib"),
+    ("cordwood.ensemble.tree_engine.threads", "cordwood._base.threads"),
     ("cordwood._kernels.cache", "cordwood._user_dirs"),
 }
 

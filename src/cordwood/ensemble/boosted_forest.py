@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -34,6 +35,7 @@ from cordwood.ensemble.tree_engine.apply import vote
 from cordwood.ensemble.tree_engine.binning import bin_matrix
 from cordwood.ensemble.tree_engine.forest import Forest, join, rename_features, take_trees
 from cordwood.ensemble.tree_engine.row_blocks import to_row_blocks
+from cordwood.ensemble.tree_engine.threads import map_threads
 
 # Stop reasons that a larger n_estimators does not change.
 _FINAL_STOP_REASONS = ("no_error", *FAILURES)
@@ -462,7 +464,7 @@ class BoostedForestClassifier(BaseTreeEnsemble):
         task: FitTask,
     ) -> tuple[BoostingState, str]:
         """Boost once for each fold, on the samples of the other folds, and merge the runs."""
-        workers = active_cluster()
+        n_runs, workers = len(seeds_of_runs), active_cluster()
         if workers is not None and not task.has_callbacks:
             boost_fold = partial(_boost_fold, clone(self), prepare, weights, is_weighted, folds)
             found = workers.run_in_order(
@@ -471,6 +473,18 @@ class BoostedForestClassifier(BaseTreeEnsemble):
             )
             return _merge(list(found), folds)
         make_data = prepare()
+        if not task.has_callbacks:
+            # Runs in parallel scale better than the few trees of a round.
+            inner_jobs = max(effective_n_jobs(self.n_jobs) // n_runs, 1)
+            alone = clone(self).set_params(n_jobs=inner_jobs)
+            boost_fold = partial(_boost_fold, alone, lambda: make_data, weights, is_weighted, folds)
+            boosted = map_threads(
+                lambda _, fold: boost_fold(fold, seeds_of_runs[fold]),
+                range(n_runs),
+                lambda: None,
+                n_jobs=self.n_jobs,
+            )
+            return _merge(boosted, folds)
         runs: list[BoostingState] = []
         stop_reasons: list[str] = []
 
@@ -661,7 +675,7 @@ def _boost_fold(
     fold: int,
     seeds: NDArray[Any],
 ) -> tuple[BoostingState, str]:
-    """Boost on the samples of the other folds, in a worker of a cluster."""
+    """Boost on the samples of the other folds, in a thread or in a worker of a cluster."""
     is_train = is_weighted & (folds != fold)
     data = prepare()(is_train, is_weighted & (folds == fold))
     state = init_state(data, weights[is_train])

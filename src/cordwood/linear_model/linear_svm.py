@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -42,6 +41,7 @@ from cordwood._base.param_validation import (
 from cordwood._base.samples import check_fitted, validate_samples
 from cordwood._base.sklearn_private import check_sample_weight
 from cordwood._base.temperature import HeldOutMargins, fit_temperature
+from cordwood._base.threads import map_parallel
 from cordwood._base.voting_classifier import (
     check_at_least_two_classes,
     check_classification_labels,
@@ -398,7 +398,8 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             solve = make_dual_solver(X, hinge, float(self.tol), int(self.max_iter), seed)
         coef = np.empty((len(problems), X.shape[1]))
 
-        def fit_problem(row: int, problem: _BinaryProblem) -> tuple[float, int]:
+        def fit_problem(row: int) -> tuple[float, int]:
+            problem = problems[row]
             is_positive, (rest_weight, positive_weight) = problem.is_positive, problem.class_weight
             costs = weights * np.where(is_positive, positive_weight, rest_weight)
             costs = np.clip(costs, _MIN_COST, _MAX_COST)
@@ -406,9 +407,7 @@ class LinearSVMClassifier(ParamValidationMixin, ClassifierMixin, BaseEstimator):
             coef[row], intercept, n_iter = solve(problem.class_index, is_positive, costs, scale)
             return intercept, n_iter
 
-        results = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(fit_problem)(row, problem) for row, problem in enumerate(problems)
-        )
+        results = list(map_parallel(fit_problem, range(len(problems)), self.n_jobs))
         intercepts, n_iters = zip(*results, strict=True)
         return LinearCoefficients(coef, np.array(intercepts), max(n_iters))
 

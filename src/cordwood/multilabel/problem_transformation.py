@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import indexable
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cordwood._base.param_validation import N_JOBS
 from cordwood._base.sklearn_private import check_sample_weight, num_samples
+from cordwood._base.threads import map_parallel
 from cordwood.multilabel._base import BaseMultiLabelClassifier
 from cordwood.multilabel.indicators import BoolArray
 from cordwood.oof.engine import fit_estimator
@@ -138,17 +138,18 @@ class BinaryRelevance(_ProblemTransformation):
         is_constant = (shares == 0) | (shares == 1)
         self.constant_proba_ = np.where(is_constant, shares, np.nan)
         self.fitted_labels_ = np.flatnonzero(~is_constant)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(clone(self.estimator).fit)(X, Y[:, label].astype(np.int64), **params)
-            for label in self.fitted_labels_
-        )
+
+        def fit(label: int) -> Any:
+            return clone(self.estimator).fit(X, Y[:, label].astype(np.int64), **params)
+
+        self.estimators_ = list(map_parallel(fit, self.fitted_labels_.tolist(), self.n_jobs))
         return self
 
     def _predict_proba(self, X: Any) -> Float64Array:
         proba = np.tile(self.constant_proba_, (num_samples(X), 1))
         binary = np.array([0, 1])
-        columns = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(predict_proba)(estimator, X, binary) for estimator in self.estimators_
+        columns = map_parallel(
+            lambda estimator: predict_proba(estimator, X, binary), self.estimators_, self.n_jobs
         )
         for label, column in zip(self.fitted_labels_, columns, strict=True):
             proba[:, label] = column[:, 1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -23,6 +23,7 @@ from cordwood._base.csr import (
 )
 from cordwood._base.param_validation import check_choice, check_jobs, check_number
 from cordwood._base.sklearn_private import check_sample_weight
+from cordwood._base.threads import map_parallel
 from cordwood._base.voting_classifier import BaseVotingClassifier
 from cordwood.neighbors.index import (
     METRICS,
@@ -296,14 +297,9 @@ class BaseNeighborsClassifier(BaseVotingClassifier):
 
     def _run_blocks(self, function: Callable[[int], None], n_queries: int) -> None:
         """Call a function with the index of the first query of each block, in threads."""
-        n_threads = self._count_threads(n_queries)
-        if n_threads == 1:
-            for first in range(0, n_queries, BLOCK_SIZE):
-                function(first)
-            return
-        Parallel(n_jobs=n_threads, require="sharedmem")(
-            delayed(function)(first) for first in range(0, n_queries, BLOCK_SIZE)
-        )
+        blocks = range(0, n_queries, BLOCK_SIZE)
+        for _ in map_parallel(function, blocks, self._count_threads(n_queries)):
+            pass
 
     def _count_threads(self, n_queries: int) -> int:
         check_jobs(self.n_jobs)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.pipeline import Pipeline
 
 from cordwood._base.cluster import Call, Cluster, WorkersLost, active_cluster
 from cordwood._base.sklearn_private import FitTask
+from cordwood._base.threads import map_parallel
 
 
 class Task(NamedTuple):
@@ -58,11 +58,7 @@ def _run_tasks(
     else:
         results = {i: run(i) for i, task in enumerate(tasks) if _is_parallel(task.estimator)}
     others = [i for i in range(len(tasks)) if i not in results]
-    if effective_n_jobs(n_jobs) == 1:
-        found = [run(i) for i in others]
-    else:
-        found = Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(run)(i) for i in others)
-    results.update(zip(others, found, strict=True))
+    results.update(zip(others, map_parallel(run, others, n_jobs), strict=True))
     return [results[i] for i in range(len(tasks))]
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -26,6 +25,7 @@ from cordwood._base.param_validation import (
     real,
 )
 from cordwood._base.sklearn_private import check_sample_weight
+from cordwood._base.threads import map_parallel
 from cordwood._base.voting_classifier import (
     check_at_least_two_classes,
     check_classification_labels,
@@ -330,9 +330,7 @@ class BaseRuleEnsemble(ParamValidationMixin, ClassifierMixin, BaseEstimator, ABC
         training_sets = [samples, *(samples.take(folds != fold) for fold in range(n_folds))]
         n_labels = samples.labels.shape[1]
         tasks = [(part, index) for part in training_sets for index in range(n_labels)]
-        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._fit_one)(part, index) for part, index in tasks
-        )
+        fitted = list(map_parallel(lambda task: self._fit_one(*task), tasks, self.n_jobs))
         fitted_folds = [
             _FittedFold(folds == fold, fitted[(fold + 1) * n_labels : (fold + 2) * n_labels])
             for fold in range(n_folds)

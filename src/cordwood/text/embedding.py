@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
@@ -22,6 +21,7 @@ from cordwood._base.param_validation import (
     options,
 )
 from cordwood._base.samples import check_fitted
+from cordwood._base.threads import map_parallel
 from cordwood.encoders.blas import single_threaded_blas
 from cordwood.encoders.bundle import open_bundled
 from cordwood.encoders.catalog import find_encoder, load_encoder
@@ -419,9 +419,7 @@ def _encode_chunks(
         return EncodedTexts(vectors.astype(np.float16).astype(np.float32), truncated)
 
     # Whether an object supports threads is not known.
-    if len(chunks) < 2 or effective_n_jobs(n_jobs) == 1 or isinstance(encoder, ObjectEncoder):
-        yield from ((chunk, encode(chunk)) for chunk in chunks)
-        return
-    encoder.encode([""])  # loads the weights once
-    parallel = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
-    yield from zip(chunks, parallel(delayed(encode)(chunk) for chunk in chunks), strict=True)
+    is_parallel = len(chunks) > 1 and not isinstance(encoder, ObjectEncoder)
+    if is_parallel:
+        encoder.encode([""])  # loads the weights once
+    yield from zip(chunks, map_parallel(encode, chunks, n_jobs if is_parallel else 1), strict=True)

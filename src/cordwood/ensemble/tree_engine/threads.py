@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from cordwood._base.threads import map_parallel
+
 Workspace = TypeVar("Workspace")
 Result = TypeVar("Result")
 
@@ -41,13 +43,13 @@ def map_threads(
             idle.put(workspace)
 
     found: Iterable[Any]
-    if n_threads == 1 and not verbose:
-        found = map(run, tasks)
-    else:
+    if verbose:
         parallel = Parallel(
             n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
         )
         found = parallel(delayed(run)(task) for task in tasks)
+    else:
+        found = map_parallel(run, tasks, n_threads)
     results: list[Result] = []
     for result in found:
         if not stopped.is_set():
