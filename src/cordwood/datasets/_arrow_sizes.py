@@ -19,6 +19,7 @@ from cordwood.exceptions import DataError
 _BATCH_SIZE = 1000
 _VALUE_SIZE = 8
 _MIN_PAGE = 64  # counted for each page, because each takes time
+_DICTIONARY_RATIO = 64  # of the time to make an object to that of copying as many bytes
 
 # Parquet: fields of PageHeader and of the headers in it, page types and encodings.
 _UNCOMPRESSED, _COMPRESSED, _DATA, _DATA_V2 = 2, 3, 5, 8
@@ -35,7 +36,9 @@ class CheckedPages(NamedTuple):
     """How to read columns of a Parquet file, so that a batch fits the budget."""
 
     batch_size: int
-    dictionaries: list[str]  # columns to read as dictionaries, which are expanded later
+    # Columns to read as dictionaries, whose values may be repeated in every row; they are expanded
+    # after the size of a batch is known.
+    dictionaries: list[str]
 
 
 def check_pages(parquet: Any, path: str, columns: Sequence[str], budget: Budget) -> CheckedPages:
@@ -53,21 +56,23 @@ def check_pages(parquet: Any, path: str, columns: Sequence[str], budget: Budget)
             is_binary = column.physical_type == "BYTE_ARRAY"
             width = max(column.length, 0)  # of fixed-length values
             longest = max(longest, width)
-            if is_list and is_binary:
-                dictionaries.append(column.path)
+            longest_delta = 0
             for group in range(metadata.num_row_groups):
                 chunk = metadata.row_group(group).column(leaf)
                 for page in _iter_pages(content, chunk):
                     budget.spend(page.size + max(width, _VALUE_SIZE) * page.n_values + _MIN_PAGE)
-                    # A row has one value, which is at most as long as a page, or a list of any
-                    # number of values, each of which may repeat the beginning of the one before.
-                    if is_binary and not is_list:
-                        longest = max(longest, page.size)
-                    elif is_binary and page.encoding == _DELTA_BYTE_ARRAY:
-                        raise DataError(
-                            f'{path}: the column "{column.path}" has lists in the encoding '
-                            "DELTA_BYTE_ARRAY, whose size is unknown; write it in another encoding"
-                        )
+                    if is_binary and page.encoding == _DELTA_BYTE_ARRAY:
+                        longest_delta = max(longest_delta, page.size)
+            # A row has one value, which is at most as long as a page, or a list of any number of
+            # values, each of which may repeat the beginning of the one before.
+            if is_list and longest_delta:
+                raise DataError(
+                    f'{path}: the column "{column.path}" has lists in the encoding '
+                    "DELTA_BYTE_ARRAY, whose size is unknown; write it in another encoding"
+                )
+            longest = max(longest, longest_delta)
+            if is_binary and not longest_delta:
+                dictionaries.append(column.path)
     return CheckedPages(min(max(budget.limit // longest, 1), _BATCH_SIZE), dictionaries)
 
 
@@ -221,8 +226,14 @@ class _FlatTable:
 
 def decoded_size(batch: Any) -> float:
     """Return about how many bytes the values of a batch take as Python objects."""
-    # The dictionary of a column is read again for each batch.
-    return sum(max(float(_value_sizes(each).sum()), float(each.nbytes)) for each in batch.columns)
+    return sum(max(float(_value_sizes(each).sum()), _stored_size(each)) for each in batch.columns)
+
+
+def _stored_size(array: Any) -> float:
+    if type(array).__name__ != "DictionaryArray":
+        return float(array.nbytes)
+    # The dictionary of a column is read again for each batch, which takes time but no objects.
+    return float(array.indices.nbytes + array.dictionary.nbytes / _DICTIONARY_RATIO)
 
 
 def _value_sizes(array: Any) -> NDArray[np.float64]:

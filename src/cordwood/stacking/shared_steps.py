@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import process_routing
 
 from cordwood._base.csr import stack_columns
+from cordwood._base.threads import map_parallel
 from cordwood.oof.routing import is_routing_enabled
 from cordwood.text.vectorizer import TextVectorizer
 
@@ -120,23 +121,29 @@ def transform_steps(steps: Steps, X: Any) -> Any:
 
 
 def _transform_by_union(union: FeatureUnion, X: Any) -> Any:
-    """Transform texts by several vectorizers, without scikit-learn's scheduling of one thread."""
+    """Transform texts by several vectorizers, without scikit-learn's scheduling."""
     if not _is_plain_union(union):
         return union.transform(X)
-    return stack_columns([each.transform(X) for _, each in union.transformer_list])
+    return _stack(union, lambda vectorizer: vectorizer.transform(X))
 
 
 def _fit_transform_union(union: FeatureUnion, X: Any) -> Any:
     """Fit several vectorizers; scikit-learn takes more memory to join their matrices."""
     if not _is_plain_union(union):
         return union.fit_transform(X)
-    return stack_columns([each.fit_transform(X) for _, each in union.transformer_list])
+    return _stack(union, lambda vectorizer: vectorizer.fit_transform(X))
+
+
+def _stack(union: FeatureUnion, count: Callable[[TextVectorizer], sp.csr_matrix]) -> sp.csr_matrix:
+    vectorizers = [each for _, each in union.transformer_list]
+    return stack_columns(list(map_parallel(count, vectorizers, union.n_jobs)))
 
 
 def _is_plain_union(union: FeatureUnion) -> bool:
     """Return whether the transformers are vectorizers, whose matrices are joined unweighted."""
-    is_plain = union.transformer_weights is None and effective_n_jobs(union.n_jobs) == 1
-    return is_plain and all(isinstance(each, TextVectorizer) for _, each in union.transformer_list)
+    return union.transformer_weights is None and all(
+        isinstance(each, TextVectorizer) for _, each in union.transformer_list
+    )
 
 
 def fit_steps(steps: Steps, X: Any) -> tuple[Steps, Any] | None:
