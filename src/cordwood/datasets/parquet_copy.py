@@ -28,16 +28,16 @@ def copy_parquet(
     arrow = import_extra("pyarrow", "Parquet files")
     parquet = import_extra("pyarrow.parquet", "Parquet files", package="pyarrow")
     tables = map(transform, iter_parquet_tables(source, progress=progress, max_bytes=max_bytes))
-    group, n_rows, n_bytes = [next(tables)], 0, 0
+    group, n_samples, n_bytes = [next(tables)], 0, 0
     with (
         atomic.write(target, "wb") as file,
         parquet.ParquetWriter(file, group[0].schema) as writer,
     ):
         for table in tables:
             group.append(table)
-            n_rows, n_bytes = n_rows + table.num_rows, n_bytes + table.nbytes
-            if n_rows >= _GROUP_ROWS or n_bytes >= _GROUP_BYTES:
+            n_samples, n_bytes = n_samples + table.num_rows, n_bytes + table.nbytes
+            if n_samples >= _GROUP_ROWS or n_bytes >= _GROUP_BYTES:
                 writer.write_table(arrow.concat_tables(group))
-                group, n_rows, n_bytes = [], 0, 0
+                group, n_samples, n_bytes = [], 0, 0
         if group:
             writer.write_table(arrow.concat_tables(group))

@@ -237,7 +237,7 @@ class Learner:
     ) -> None:
         proba = model.predict_proba(self._pool_texts)
         fitted = Fitted(model, source, n_labelled, proba, accuracy, n_drawn, suspicions)
-        self._on_fit(fitted)  # first, so that whoever sees the model sees its point of the curve
+        self._on_fit(fitted)  # first: the page shows the curve of the model that it shows
         self.fitted = fitted
         self.state, self.sentence = "ready", _describe(fitted)
 
