@@ -2,6 +2,8 @@
 
 import json
 import logging
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -391,10 +393,16 @@ def test_encoder_and_lexicon_are_checked_before_all_data_are_read(
     assert error.count("\n") == 1
 
 
-def test_encoder_that_cannot_be_bundled_is_rejected_before_training(use, capsys, tmp_path):
+def test_encoder_that_cannot_be_bundled_is_rejected_before_training(capsys, tmp_path):
+    pytest.importorskip("tokenizers")
+    folder = shutil.copytree(Path(__file__).parent / "encoders/models/bert", tmp_path / "bert")
+    tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer["normalizer"] = {"type": "Replace", "pattern": {"String": "e"}, "content": "ee"}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
     (tmp_path / "rows.csv").write_text("text,label\nonly the first row is read,a\ninvalid")
-    assert main(["train", str(tmp_path / "rows.csv"), "--encoder", "use", "--bundle-encoder"]) == 1
-    assert "'use' is not a folder of files" in capsys.readouterr().err
+    given = ["--encoder", str(folder), "--bundle-encoder"]
+    assert main(["train", str(tmp_path / "rows.csv"), *given]) == 1
+    assert "cannot have a tokenizer with the normalizer Replace" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
